@@ -82,12 +82,16 @@ def of_groups(cluster: Cluster) -> Equivalents:
     )
 
 
-def of_group(cluster: Cluster, group_id: str) -> Equivalents:
-    """Return the equivalents of a group's page."""
+def of_group(cluster: Cluster, group_id: str, type_: str = "") -> Equivalents:
+    """Return the equivalents of a group's page: each of Kafka's tools describes groups of its own types."""
+    tool = _GROUP_TOOLS.get(type_, "kafka-consumer-groups.sh")
     return Equivalents(
         call_of("group-offsets", cluster=cluster.alias, group=group_id),
-        tool_of("kafka-consumer-groups.sh", cluster, f"--describe --group {shlex.quote(group_id)}"),
+        tool_of(tool, cluster, f"--describe --group {shlex.quote(group_id)}"),
     )
+
+
+_GROUP_TOOLS = {"share": "kafka-share-groups.sh", "streams": "kafka-streams-groups.sh"}
 
 
 def call_of(route: str, **query: str) -> str:

@@ -135,8 +135,9 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
     table = columns.read(request, queries.list_group_offsets(group))
     if table.is_export:
         return csv_response(table, f"{alias}-group")
+    same_question = equivalents.of_group(cluster, group_id, group.type)
     context = {
-        **around_cluster(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
+        **around_cluster(cluster, "groups", same_question, Noun.GROUPS),
         "group": group,
         "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": group_facts(group),

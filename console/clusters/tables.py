@@ -26,8 +26,8 @@ LAG = (
     "No number: nothing committed."
 )
 LAG_TO_HIGH = (
-    "As kafka-consumer-groups.sh counts, and a reader of read_uncommitted: with what comes after the last "
-    "stable offset, which open transactions hold."
+    "As a reader of read_uncommitted counts: with what comes after the last stable offset, which open "
+    "transactions hold. kafka-consumer-groups.sh counts likewise, and transaction markers with it."
 )
 LAG_MS = (
     "From the timestamp of the first record that is not committed to that of the newest record. "
@@ -270,6 +270,7 @@ GROUP_STATES = (
     "CompletingRebalance",
     "Assigning",
     "Reconciling",
+    "NotReady",
     "Dead",
     "Unknown",
 )

@@ -142,6 +142,7 @@ class KafkaState(Collector):
             age_s = replication.answers.age_s(row.checkpoint_at, self._now)
             yield known.GROUP_CHECKPOINT_AGE, labels, age_s
             yield known.GROUP_CHECKPOINT_LAG, labels, row.behind
+            yield known.GROUP_CHECKPOINT_LAG_UNKNOWN, labels, row.behind_unknown_count
             yield known.GROUP_REREAD, labels, row.reread_hi
         yield known.LEFT_OUT, ("flow groups",), _left_out(covered, "flow", self._limits.groups)
 

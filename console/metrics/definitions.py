@@ -15,7 +15,6 @@ _FLOW_GROUP = (*_FLOW, "group")
 _IN_TIME = (
     "Timestamp of the newest source record minus timestamp of the last copied record, in seconds"
 )
-
 _UNKNOWN = "Partitions without a lag: with some, the lag is at least what is shown."
 FLOW_WANTED = Definition("crosslog_flow_wanted", _FLOW, "1 when a person wants the flow to run.")
 FLOW_UP = Definition(
@@ -166,6 +165,11 @@ GROUP_CHECKPOINT_LAG = Definition(
     "crosslog_flow_group_checkpoint_lag_records",
     _FLOW_GROUP,
     "Records between the group's offsets and its checkpoints; the same groups.",
+)
+GROUP_CHECKPOINT_LAG_UNKNOWN = Definition(
+    "crosslog_flow_group_checkpoint_lag_unknown_partitions",
+    _FLOW_GROUP,
+    f"{_UNKNOWN} Without a checkpoint, too; the same groups.",
 )
 GROUP_REREAD = Definition(
     "crosslog_flow_group_failover_reread_records",

@@ -18,6 +18,7 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.commands.bad_input import refuse
+from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of, fitting
@@ -240,9 +241,9 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or (
             "not known" if told["left_out"] else "no thread"
         )
-        records = [at["lag_records"] for at in one["input"] if at["lag_records"] is not None]
-        lag = f"  lag {sum(records):,}" if records else ""
-        yield f"  {one['task']}  {placed}{lag}"
+        lag = sum_of(at["lag_records"] for at in one["input"])
+        told_lag = "" if lag.value is None else f"  lag {format_least(*lag)}"
+        yield f"  {one['task']}  {placed}{told_lag}"
     if told["application_answers"]["reason"]:
         yield f"Own answers not known: {told['application_answers']['reason']}"
     if "for_store" in told:

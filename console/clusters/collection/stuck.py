@@ -1,7 +1,8 @@
 """Last stable offsets that stay where they are while the high watermark is ahead of them.
 
 `Partition.open_transaction` holds `offset` and, in ms, since when it was seen there (`seen_ms`); from the
-second minute on what `OpenTransaction` has, or `error`, and `is_too_long`. It ends where the offset moves.
+second minute on what `OpenTransaction` has, with `is_cut` for its transactional id, or `error`, and
+`is_too_long`. It ends where the offset moves.
 """
 
 from __future__ import annotations
@@ -36,16 +37,18 @@ def watch_stable_offsets(
             waiting[where] = held["seen_ms"]
     asked = sorted(waiting, key=lambda where: (waiting[where], where))[: limits.STUCK_PARTITIONS]
     for where, one in _ask(door, asked).items():
-        base = {"offset": seen[where]["end_offset"], "seen_ms": waiting[where]}
-        told = asdict(one) if isinstance(one, OpenTransaction) else {}
+        told: dict[str, Any] = {"offset": seen[where]["end_offset"], "seen_ms": waiting[where]}
         if isinstance(one, ClusterFault):
-            told = {"error": one.message}
-        if told:  # else it has ended between the two questions
-            known = one if isinstance(one, OpenTransaction) else None
-            is_long = held_too_long(known, since_ms=waiting[where], now_ms=now_ms)
+            told |= {"error": short(one.message)}
+            told["is_too_long"] = held_too_long(None, since_ms=waiting[where], now_ms=now_ms)
+        # Else what was there has ended between the questions; a younger one holds an offset further on.
+        elif one is not None and one.start_offset <= told["offset"]:
+            name = one.transactional_id
+            kept = None if name is None else short(name)
             # Transactional ids are of clients.
-            told = {k: short(v) if isinstance(v, str) else v for k, v in told.items()}
-            seen[where]["open_transaction"] = base | told | {"is_too_long": is_long}
+            told |= asdict(one) | {"transactional_id": kept, "is_cut": kept != name}
+            told["is_too_long"] = held_too_long(one, since_ms=waiting[where], now_ms=now_ms)
+        seen[where]["open_transaction"] = told
 
 
 def _held(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from django.urls import reverse
 
+from console.clusters.equivalents import tool_of
 from console.clusters.models import Partition
 from console.clusters.trouble.trouble import Trouble
 from console.frame.pages.states import Severity
 from jobs.numbers import format_count
 
-_HANGING = "Hanging transaction"
+_HANGING, _ENDING = "Hanging transaction", "Prepare"
 
 
 def trouble_of(row: Partition) -> Trouble:
@@ -33,7 +36,9 @@ def trouble_of(row: Partition) -> Trouble:
     producer = f"producer id {told['producer_id']}, epoch {told['producer_epoch']}"
     if told["is_known"]:
         why = f"A transaction of {name} ({producer}) is {told['state']} and older than its timeout."
-        todo = f"{_tool(row)} forceTerminateTransaction --transactionalId {shlex.quote(name)}"
+        if told["state"].startswith(_ENDING):
+            why += " How it ends is decided, its markers do not arrive: see the log of its coordinator."
+        todo = _end_of(row, told)
         return Trouble(Severity.RISK, "Overdue transaction", what, href, why, todo, since)
     known = (
         "its coordinator does not have"
@@ -41,15 +46,29 @@ def trouble_of(row: Partition) -> Trouble:
         else "no coordinator lists, or crosslog may not DESCRIBE"
     )
     why = f"A transaction of {name or 'an unknown transactional id'} ({producer}) is open that {known}."
-    where = f"--topic {row.topic.name} --partition {row.partition}"
-    todo = f"{_tool(row)} abort {where} --start-offset {told['start_offset']}"
+    todo = _tool(row, f"abort {_place(row)} --start-offset {told['start_offset']}")
     return Trouble(Severity.RISK, _HANGING, what, href, why, todo, since)
 
 
+def _end_of(row: Partition, told: Mapping[str, Any]) -> str:
+    """Return the command that ends a transaction; none may abort one whose end is decided."""
+    if told.get("is_cut"):
+        return _tool(row, "list")  # it prints the whole id, beside the producer id
+    # A value that begins like an option must stay with its own.
+    name = told["transactional_id"]
+    value = f"{'=' if name.startswith('-') else ' '}{shlex.quote(name)}"
+    if told["state"].startswith(_ENDING):
+        return _tool(row, f"describe --transactional-id{value}")
+    return _tool(row, f"forceTerminateTransaction --transactionalId{value}")
+
+
 def _look(row: Partition) -> str:
-    return f"{_tool(row)} describe-producers --topic {row.topic.name} --partition {row.partition}"
+    return _tool(row, f"describe-producers {_place(row)}")
 
 
-def _tool(row: Partition) -> str:
-    servers = row.cluster.bootstrap_servers.replace(" ", "")
-    return f"kafka-transactions.sh --bootstrap-server {servers}"
+def _place(row: Partition) -> str:
+    return f"--topic {row.topic.name} --partition {row.partition}"
+
+
+def _tool(row: Partition, rest: str) -> str:
+    return tool_of("kafka-transactions.sh", row.cluster, rest)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from console.clusters import queries
@@ -40,10 +41,12 @@ _SHOWN = (Severity.CRIT, Severity.RISK, Severity.WARN, Severity.NOTICE)
 
 def troubles_of(ids: Collection[int], now: datetime) -> list[Trouble]:
     """Return what is wrong with clusters, worst first; empty where all is as it should be."""
-    rows = queries.list_clusters().filter(pk__in=set(ids)).order_by("alias")
-    clusters = queries.with_status(rows, now)
+    is_stuck = Exists(queries.list_stuck().filter(cluster=OuterRef("pk")))
+    rows = queries.list_clusters().filter(pk__in=set(ids)).annotate(is_stuck=is_stuck)
+    clusters = queries.with_status(rows.order_by("alias"), now)
     found = [one for cluster in clusters for one in _own(cluster, now)]
-    found += map(trouble_of, queries.list_stuck().filter(cluster__in=set(ids)))
+    if stuck := [cluster.pk for cluster in clusters if cluster.is_stuck]:
+        found += map(trouble_of, queries.list_stuck().filter(cluster__in=stuck))
     for room in rooms_with("navigation"):
         if hasattr(room, "troubles_of"):
             found += room.troubles_of(clusters, now)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import StreamingHttpResponse
 
+from console.frame.tables.columns import Column
 from jobs.csv_text import csv_lines
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def csv_response(
 ) -> StreamingHttpResponse:
     """Stream all filtered rows of a table, in its order, with its visible columns.
 
+    How many rows of a total have no number is in a column at the end, where no visible one tells it.
     `missing` are sentences about what the rows cannot tell: each is a row of its own at the end, in a last
     column `Missing` that is there only then.
     """
@@ -30,7 +32,7 @@ def csv_response(
 
 
 def _rows(page: TablePage, missing: Sequence[str]) -> Iterator[list[Any]]:
-    columns = page.asked.columns
+    columns = [*page.asked.columns, *_unknown(page.asked.columns)]
     last = [""] if missing else []
     more = ["Missing"] if missing else []
     yield [*(column.label for column in columns), *more]
@@ -38,3 +40,11 @@ def _rows(page: TablePage, missing: Sequence[str]) -> Iterator[list[Any]]:
         yield [*(column.csv_value(row) for column in columns), *last]
     for sentence in missing:
         yield [*("" for _ in columns), sentence]
+
+
+def _unknown(columns: Sequence[Column]) -> Iterator[Column]:
+    shown = {column.key for column in columns}
+    for column in columns:
+        if column.unknown and column.unknown not in shown:
+            shown.add(column.unknown)
+            yield Column(column.unknown, f"{column.label}: without a number")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from jobs.numbers import largest_of, sum_of
@@ -32,10 +33,8 @@ def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
         "stores": len(application.stores),
         "lag_records": lag.value,
         "lag_unknown_count": lag.unknown,
-        "lag_at_most_ms": largest_of(i.at_most_ms for i in inputs).value if is_whole else None,
-        "event_time_lag_ms": largest_of(i.event_time_ms for i in inputs).value
-        if is_whole
-        else None,
+        "lag_at_most_ms": _largest(one.at_most_ms for one in inputs) if is_whole else None,
+        "event_time_lag_ms": _largest(one.event_time_ms for one in inputs) if is_whole else None,
         "answers_wrong": None if share is None else share > 0,
         "misrouted_share": share,
     }
@@ -57,3 +56,9 @@ def worst_misrouted_share(application: Application) -> float | None:
     }
     shares = (misrouted_share(application, one, state) for one in alike.values())
     return max((one for one in shares if one is not None), default=None)
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    """Return the largest, None where any is not known: it may be beyond the others."""
+    found = largest_of(values)
+    return None if found.unknown else found.value

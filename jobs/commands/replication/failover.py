@@ -21,10 +21,21 @@ from jobs.commands.bad_input import refuse
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
-from jobs.replication.failover.freshness import PlanRefused, left_out, refuse_blocked
+from jobs.replication.failover.freshness import (
+    PlanRefused,
+    groups_that_count,
+    left_out,
+    refuse_blocked,
+)
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
 from jobs.replication.failover.last_checkpoints import read_last_checkpoints
-from jobs.replication.failover.model import Direction, FailoverPlan, FailoverRequest, Untranslated
+from jobs.replication.failover.model import (
+    CheckState,
+    Direction,
+    FailoverPlan,
+    FailoverRequest,
+    Untranslated,
+)
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
@@ -38,7 +49,8 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
     "Say where consumer groups go on when they move to the target of a flow (with --back: from there to "
     "the source), with proof, pre-checks and what is read twice. Without --rehearse or --apply only the plan "
-    "is printed. Exit codes: 0 all is well, 1 something blocks, was refused or failed, 2 bad input."
+    "is printed. Share groups that a pattern names are told and left out. Exit codes: 0 all is well, "
+    "1 something blocks, was refused or failed, 2 bad input."
 )
 
 
@@ -148,14 +160,14 @@ class _Task:
         """Plan, and do what was asked with the plan."""
         asking = self._asking()
         plan = ask_plan(asking)
-        done = None
+        groups, done = groups_that_count(plan), None
         if self.arguments.rehearse or self.arguments.apply:
             if self.arguments.apply:
-                refuse_blocked(plan, [one.group for one in plan.groups])
+                refuse_blocked(plan, [one.group for one in groups])
             done = self._carry_out(plan, asking.destination)
         self._print(plan, asking.destination, done)
-        blocked = any(one.verdict == "block" for one in plan.groups) or plan.verdict == "block"
-        return FINDING if blocked or not plan.groups or (done and not done.is_well) else OK
+        blocked = CheckState.BLOCK in {plan.verdict, *(one.verdict for one in groups)}
+        return FINDING if blocked or not groups or (done and not done.is_well) else OK
 
     def undo(self) -> int:
         """Give groups their offsets back."""

@@ -9,6 +9,7 @@ from jobs.replication.failover.model import CheckState, FailoverPlan, GroupPlan,
 
 DEFAULT_LIMIT_S = 300
 MOST_TOLD = 20
+_SHARE = "share"
 
 
 class PlanRefused(Exception):
@@ -61,6 +62,12 @@ def blocking_checks(plan: FailoverPlan, group: GroupPlan) -> list[str]:
     topics = {one.origin.topic for one in group.items}
     checks = [*group.checks, *(c for t in plan.topics if t.topic in topics for c in t.checks)]
     return [c.what for c in checks if c.state is CheckState.BLOCK]
+
+
+def groups_that_count(plan: FailoverPlan) -> list[GroupPlan]:
+    """Return the groups of which a verdict decides: share groups, which are not moved, only by their name."""
+    named = plan.request.groups
+    return [one for one in plan.groups if one.type != _SHARE or one.items or one.group in named]
 
 
 def left_out(plan: FailoverPlan) -> dict[str, str]:

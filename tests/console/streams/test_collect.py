@@ -11,6 +11,7 @@ from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import picture_of
 from jobs import limits
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.cluster.group_members import ClassicGroup
 from tests.console.making import NOW, make_cluster
@@ -195,6 +196,19 @@ def test_a_day_of_snapshots_has_a_limit_of_bytes(cluster):
     assert len(sizes) == 2
     assert sizes[0] < 1_000 <= sum(sizes)
     assert picture_of(shop()).taken_at == NOW + timedelta(minutes=3)
+
+
+def test_ages_over_source_partitions_of_which_one_is_not_known_are_not_known(cluster):
+    told = observation(two_instances())
+    ends = {number: end for number, end in told.topics["orders"].ends.items() if number}
+    topics = {**told.topics, "orders": replace(told.topics["orders"], ends=ends)}
+    committed = {
+        TopicPartition("orders", number): CommittedOffset(100) for number in range(4)
+    }  # all of what is known is read
+    run(cluster, seen(replace(told, topics=topics, committed=committed)))
+    row = shop()
+    assert (row.lag_records, row.lag_unknown_count) == (0, 1)
+    assert row.lag_at_most_ms is row.event_time_lag_ms is None
 
 
 def crowd():

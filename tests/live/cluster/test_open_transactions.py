@@ -1,14 +1,17 @@
 """What holds the last stable offset, beside Kafka's tools (reported/open_transaction_hides_lag)."""
 
 import asyncio
+import shlex
 import uuid
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from confluent_kafka import Producer
 
 from console.clusters.collection import collect
-from console.clusters.models import Cluster, CollectionRound, GroupOffset, Noun
+from console.clusters.models import Cluster, CollectionRound, GroupOffset, Noun, Partition, Topic
+from console.clusters.trouble.stuck import trouble_of
 from console.clusters.trouble.told import troubles_of
 from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.admin.offsets import read_offset_ranges, read_open_transactions
@@ -65,8 +68,8 @@ def rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if line.strip()]
 
 
-def open_transaction(east, topic: str, count: int) -> tuple[Producer, str]:
-    name = f"tx-{uuid.uuid4().hex[:8]}"
+def open_transaction(east, topic: str, count: int, begin: str = "tx") -> tuple[Producer, str]:
+    name = f"{begin}-{uuid.uuid4().hex[:8]}"
     producer = Producer(
         {
             "bootstrap.servers": east.bootstrap_servers,
@@ -117,6 +120,20 @@ def test_lag_to_the_high_watermark_is_that_of_kafkas_tool(east, client, where, r
     assert one.timeout_ms == 600_000
     producer.abort_transaction(60)
     eventually(lambda: read_open_transactions(client, [where])[where] is None, 30)
+
+
+@pytest.mark.parametrize("begin", ["--help", 'it\'s "mine" $(x) größe'])
+def test_a_transaction_of_any_id_is_ended_by_the_command(east, client, where, begin):
+    open_transaction(east, where.topic, 1, begin)
+    eventually(lambda: read_open_transactions(client, [where])[where] is not None, 30)
+    told = asdict(read_open_transactions(client, [where])[where])
+    row = Partition(
+        cluster=Cluster(alias="east", bootstrap_servers=east.bootstrap_servers), partition=0,
+        topic=Topic(name=where.topic), open_transaction={**told, "offset": 0, "seen_ms": 0, "is_cut": False},
+    )  # fmt: skip
+    command = trouble_of(row).next
+    run(east, TRANSACTIONS, *shlex.split(command)[3:])
+    eventually(lambda: ends(client, where)[0] == ends(client, where)[1], 30)
 
 
 @pytest.fixture

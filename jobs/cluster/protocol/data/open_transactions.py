@@ -30,7 +30,8 @@ async def find_open_transactions(
     """Return the oldest open transaction of each partition, None without one, or why that is not known.
 
     Coordinators are asked after the leaders: a transaction that began before is known to them while it lasts.
-    Raises `ClusterFault` when a coordinator does not answer.
+    Where they do not have it, leaders are asked again: it may have ended between the questions. Raises
+    `ClusterFault` when a coordinator does not answer.
     """
     found: Found = dict(await ask_leaders(cluster, partitions, partial(_oldest, cluster), budget_s))
     opened = {where: one for where, one in found.items() if isinstance(one, OpenTransaction)}
@@ -40,7 +41,17 @@ async def find_open_transactions(
         if one.producer_id in names:
             name = names[one.producer_id]
             found[where] = await _with_coordinator(cluster, where, one, name, budget_s)
+    again = [where for where, one in found.items() if _is_hanging(one)]
+    if again:
+        now = await ask_leaders(cluster, again, partial(_oldest, cluster), budget_s)
+        for where in again:
+            if now[where] != opened[where]:
+                found[where] = fault if isinstance(fault := now[where], ClusterFault) else None
     return found
+
+
+def _is_hanging(one: OpenTransaction | ClusterFault | None) -> bool:
+    return isinstance(one, OpenTransaction) and bool(one.transactional_id) and not one.is_known
 
 
 async def _oldest(

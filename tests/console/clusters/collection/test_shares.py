@@ -122,3 +122,29 @@ def test_rest_lists_groups_by_type(cluster, kafka, admin_client):
     ]
     row = admin_client.get("/api/v1/group-offsets/?group=g-share").json()["results"][0]
     assert (row["start_offset"], row["committed_offset"]) == (10, None)
+
+
+@pytest.mark.parametrize(
+    ("type_", "tool"),
+    [
+        ("share", "kafka-share-groups.sh"),
+        ("streams", "kafka-streams-groups.sh"),
+        ("consumer", "kafka-consumer-groups.sh"),
+        ("classic", "kafka-consumer-groups.sh"),
+    ],
+)
+def test_the_page_of_a_group_names_the_tool_that_describes_its_type(
+    cluster, kafka, admin_client, type_, tool
+):
+    kafka.add_group("g", {("barn.share", 0): 3}, type=type_)
+    run_rounds(cluster, kafka)
+    page = admin_client.get(f"/clusters/{cluster.alias}/groups/g/").content.decode()
+    assert f"{tool} --bootstrap-server east.example:9092 --describe --group g" in page
+
+
+def test_groups_that_are_not_ready_can_be_filtered(cluster, kafka, admin_client):
+    kafka.add_group("app", {}, type="streams", protocol="streams", state="NotReady")
+    kafka.add_group("billing", {})
+    run_rounds(cluster, kafka)
+    page = admin_client.get(f"/clusters/{cluster.alias}/groups/?state=NotReady")
+    assert [one.group_id for one in page.context["table"].rows] == ["app"]

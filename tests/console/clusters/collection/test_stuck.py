@@ -1,5 +1,6 @@
 """Last stable offsets that do not move (tests/conformance/reported/open_transaction_hides_lag)."""
 
+import shlex
 from dataclasses import replace
 from datetime import timedelta
 
@@ -94,6 +95,80 @@ def test_a_transaction_that_is_older_than_its_timeout_is_ended_at_its_coordinato
     (one,) = found(cluster)
     assert one.word == "Overdue transaction"
     assert one.next.endswith("forceTerminateTransaction --transactionalId tx-hang")
+
+
+def overdue(cluster, kafka, name, state="Ongoing"):
+    began = int(NOW.timestamp() * 1000)
+    kafka.open_transactions[BARN] = replace(
+        HANGING, transactional_id=name, state=state, is_known=True, started_ms=began, timeout_ms=1
+    )
+    rounds(cluster, kafka, 0, 3)
+    (one,) = found(cluster)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param('it\'s "mine" $(x)', ['it\'s "mine" $(x)'], id="quotes"),
+        pytest.param("a b\tc", ["a b\tc"], id="blanks"),
+        pytest.param("größe-☃", ["größe-☃"], id="letters of any language"),
+    ],
+)
+def test_a_transactional_id_is_one_word_of_the_command(cluster, kafka, name, words):
+    told = shlex.split(overdue(cluster, kafka, name).next)
+    assert told[-2:] == ["--transactionalId", *words]
+
+
+def test_a_transactional_id_that_begins_like_an_option_stays_with_its_own(cluster, kafka):
+    told = shlex.split(overdue(cluster, kafka, "--help me").next)
+    assert told[-1] == "--transactionalId=--help me"
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"], ids=["long", "with NUL"])
+def test_no_command_has_a_transactional_id_that_is_not_whole(cluster, kafka, name):
+    assert overdue(cluster, kafka, name).next == (
+        "kafka-transactions.sh --bootstrap-server east.example:9092 list"
+    )
+
+
+@pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort", "PrepareEpochFence"])
+def test_a_transaction_whose_end_is_decided_is_not_aborted(cluster, kafka, state):
+    one = overdue(cluster, kafka, "tx", state)
+    assert "markers do not arrive" in one.why
+    assert one.next.endswith(" describe --transactional-id tx")
+
+
+def test_the_command_of_a_secured_cluster_has_its_settings(kafka):
+    cluster = make_cluster(security_protocol="SSL")
+    kafka.open_transactions[BARN] = HANGING
+    rounds(cluster, kafka, 0, 2)
+    assert " --command-config client.properties abort " in found(cluster)[0].next
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(None, id="it has ended"),
+        pytest.param(replace(HANGING, start_offset=12), id="a younger one is open"),
+    ],
+)
+def test_what_ended_between_the_questions_is_no_trouble(cluster, kafka, now):
+    kafka.open_transactions[BARN] = HANGING
+    rounds(cluster, kafka, 0, 2)
+    assert found(cluster)
+    kafka.open_transactions[BARN] = now
+    rounds(cluster, kafka, 3)
+    assert found(cluster) == []
+
+
+def test_a_living_transaction_is_no_trouble_however_long_its_timeout_is(cluster, kafka):
+    began = int(NOW.timestamp() * 1000)
+    kafka.open_transactions[BARN] = replace(
+        HANGING, state="Ongoing", is_known=True, started_ms=began, timeout_ms=7_200_000
+    )
+    rounds(cluster, kafka, 0, 2, 30, 119)
+    assert found(cluster, 119) == []
 
 
 def test_a_producer_that_no_coordinator_lists_is_hanging_after_the_longest_timeout(cluster, kafka):

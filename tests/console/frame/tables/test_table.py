@@ -192,3 +192,20 @@ def test_csv_has_exactly_the_filtered_rows_of_all_pages():
         ["b2", "Topic b2"],
         ["b1", "Topic b1"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "header"),
+    [
+        pytest.param([], ["Lag", "Lag: without a number"], id="hidden otherwise"),
+        pytest.param(
+            [Column("content_type_id", "Unknown")], ["Lag", "Unknown"], id="in a column of its own"
+        ),
+    ],
+)
+def test_csv_tells_beside_a_total_how_many_rows_have_no_number(more, header):
+    columns = [Column("pk", "Lag", "pk", unknown="content_type_id"), *more]
+    page = read_table(asked("/topics/"), Permission.objects.all(), columns, default_sort="pk")
+    first, row, *_ = csv.reader(io.StringIO(b"".join(csv_response(page)).decode()))
+    one = Permission.objects.order_by("pk").first()
+    assert (first, row) == (header, [str(one.pk), str(one.content_type_id)])

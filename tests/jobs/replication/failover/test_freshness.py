@@ -5,10 +5,13 @@ import pytest
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.failover.freshness import (
     PlanRefused,
+    groups_that_count,
     refuse_blocked,
     refuse_changed,
     refuse_old,
 )
+from jobs.replication.failover.model import FailoverRequest
+from jobs.replication.failover.planner import make_plan
 from tests.jobs.replication.failover.making import (
     GROUP,
     NOW_MS,
@@ -41,6 +44,23 @@ def test_a_plan_that_blocks_is_refused_with_the_reason():
 def test_a_topic_that_blocks_refuses_the_group_that_reads_it():
     with pytest.raises(PlanRefused, match="is not on west"):
         refuse_blocked(plan_of(failover_evidence(west={"topics": {}})), [GROUP])
+
+
+@pytest.mark.parametrize(
+    ("wish", "counted"),
+    [
+        pytest.param((".*",), [GROUP], id="among others by a pattern"),
+        pytest.param(("g-share", GROUP), [GROUP, "g-share"], id="by its name"),
+    ],
+)
+def test_a_share_group_decides_of_a_plan_only_where_it_is_named(wish, counted):
+    shares = {"g-share": empty("g-share", type="share", member_count=1, state="Stable")}
+    found = failover_evidence()
+    groups, committed = found.origin.groups | shares, found.origin.committed | {"g-share": {}}
+    origin = replace(found.origin, groups=groups, committed=committed)
+    plan = make_plan("to west", FailoverRequest(groups=wish), replace(found, origin=origin))
+    assert [one.group for one in plan.groups] == [GROUP, "g-share"]
+    assert [one.group for one in groups_that_count(plan)] == counted
 
 
 def test_a_group_that_is_not_in_the_plan_is_refused():
