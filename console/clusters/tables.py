@@ -26,8 +26,8 @@ LAG = (
     "No number: nothing committed."
 )
 LAG_TO_HIGH = (
-    "As a reader of read_uncommitted counts: with what comes after the last stable offset, which open "
-    "transactions hold. kafka-consumer-groups.sh counts likewise, and transaction markers with it."
+    "As kafka-consumer-groups.sh counts: with what open transactions hold, aborted records and transaction "
+    "markers."
 )
 LAG_MS = (
     "From the timestamp of the first record that is not committed to that of the newest record. "

@@ -184,8 +184,8 @@ def find_odd_replicas(
         yield QuorumFinding(
             QuorumCode.GHOST_REGISTRATION,
             Severity.WARN,
-            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Kafka refuses upgrades "
-            "of features that its last software did not support (KAFKA-20295).",
+            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Kafka refuses "
+            "upgrades of features that its last software did not support (KAFKA-20295).",
             "Start it once with current software, or unregister it (Kafka 4.4 and later, KAFKA-20395).",
             subject=str(id_),
         )
