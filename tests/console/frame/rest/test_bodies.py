@@ -97,7 +97,10 @@ def test_a_body_that_is_no_json_object_is_refused_with_its_reason(admin, sign_in
     ("path", "body", "field"),
     [
         pytest.param(
-            "placement-designs/", {"sites": [{"name": "a", "broker": [1]}]}, "sites.0.broker", id="design"
+            "placement-designs/",
+            {"sites": [{"name": "a", "broker": [1]}]},
+            "sites.0.broker",
+            id="design",
         ),
         pytest.param(
             "what-if/",
