@@ -31,7 +31,7 @@ class BodySerializer(serializers.Serializer[Any]):
         """Return the fields; what they say of another shape names no type of Python."""
         fields = super().get_fields()
         for one in fields.values():
-            inner = one
+            inner: Any = one
             while inner is not None:
                 inner.error_messages.update(_OTHER_SHAPES)
                 inner = getattr(inner, "child", None)
