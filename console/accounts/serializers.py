@@ -124,6 +124,8 @@ class MadePersonSerializer(PersonSerializer):
 class ChangedPersonSerializer(BodySerializer):
     """What can be changed of an account."""
 
+    shown_by = PersonSerializer
+
     role = serializers.ChoiceField(choices=Role.choices, required=False)
     is_active = serializers.BooleanField(required=False)
 

@@ -24,7 +24,7 @@ _PAPERS = [(one.value, one.value) for one in Paper]
 _PERIODS = [(one.value, one.value) for one in PeriodName]
 
 
-class RecipientSerializer(serializers.Serializer[Any]):
+class RecipientSerializer(BodySerializer):
     """Where a report is delivered: an e-mail address, a folder below REPORT_FOLDER, or an address to call."""
 
     channel = serializers.ChoiceField(choices=Channel.choices)
@@ -128,6 +128,8 @@ class ReportRunDetailSerializer(ReportRunSerializer):
 
 class ChangedReportSerializer(BodySerializer):
     """What can be changed of a report."""
+
+    shown_by = ReportSerializer
 
     name = serializers.CharField(max_length=LONGEST_NAME, required=False)
     subjects = serializers.ListField(

@@ -78,6 +78,8 @@ class ScheduleDetailSerializer(ScheduleSerializer):
 class ChangedScheduleSerializer(BodySerializer):
     """What can be changed of a schedule; what it starts stays."""
 
+    shown_by = ScheduleDetailSerializer
+
     name = serializers.CharField(max_length=200, required=False)
     cron = serializers.CharField(
         max_length=timing.LONGEST_CRON, required=False, help_text=timing.HELP

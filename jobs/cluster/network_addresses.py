@@ -60,6 +60,11 @@ def host_address(host: str) -> Address | None:
         return None
 
 
+def host_text(host: str) -> str:
+    """Return a host as part of host:port; an IPv6 address is put in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
 def is_loopback_host(host: str) -> bool:
     """Say whether a host is to every machine that machine itself."""
     name = host.lower().rstrip(".")

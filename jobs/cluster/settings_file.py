@@ -88,7 +88,9 @@ def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
     seen = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            continue
+            raise yaml.MarkedYAMLError(
+                problem="a list or a mapping is no key", problem_mark=key.start_mark
+            )
         if key.value in seen:
             raise yaml.MarkedYAMLError(
                 problem=f"{key.value} is given twice", problem_mark=key.start_mark

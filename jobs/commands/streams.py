@@ -179,11 +179,10 @@ async def _asked(connection: Connection, application: str | None) -> Sequence[Ob
 
 def _chosen(seen: Sequence[Observation], arguments: argparse.Namespace) -> list[Observation]:
     chosen = [one for one in seen if arguments.application in (None, one.group.group_id)]
-    if arguments.application is not None and not chosen:
+    wanted = arguments.application or ("with a store" if arguments.store else "")
+    if wanted and not chosen:
         there = ", ".join(one.group.group_id for one in seen) or "none"
-        raise _BadRequest(
-            f"There is no Kafka Streams application {arguments.application} (seen: {there})"
-        )
+        raise _BadRequest(f"There is no Kafka Streams application {wanted} (seen: {there})")
     return chosen
 
 

@@ -59,6 +59,10 @@ WRONG_TEXTS = {
     "properties": b"a = b\n",
     "XML": b"<a/>",
     "arrows": b"--> \n<-- \nTopologies:\n",
+    "a list as a key": b"1: 2\n? [a]\n: b\n",
+    "a table that is none": b'topic,partition,offset\norders,x,y\n"orders,1\n',
+    "Parquet cut off": b"PAR1\0\0\0PAR1",
+    "a header of tar": b"a/../x" + bytes(506),
 }
 
 

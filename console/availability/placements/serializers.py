@@ -143,6 +143,8 @@ class NewPlacementSerializer(DraftSerializer):
 class ChangedPlacementSerializer(DraftSerializer):
     """Changed fields of a placement; `confirm` is what the preview with its `id` told."""
 
+    shown_by = PlacementSerializer
+
     pattern = serializers.CharField(max_length=TOPIC_NAME_LENGTH, required=False)
     placement = serializers.JSONField(required=False, help_text=_DOCUMENT)
     confirm = serializers.CharField(max_length=64, help_text="As `POST placements/preview/` told.")

@@ -132,6 +132,8 @@ class _PolicyFields(BodySerializer):
 class ChangedPromotionPolicySerializer(_PolicyFields):
     """What is to be changed of a policy; what is not given stays."""
 
+    shown_by = PromotionPolicySerializer
+
     cluster = serializers.CharField(
         required=False,
         max_length=63,
@@ -340,7 +342,7 @@ class DrillDetailSerializer(DrillSerializer):
         fields = [*DrillSerializer.Meta.fields, "results", "log"]
 
 
-class RecordedResultSerializer(serializers.Serializer[Any]):
+class RecordedResultSerializer(BodySerializer):
     """A prediction beside what was seen."""
 
     subject = serializers.CharField(max_length=300)

@@ -9,6 +9,8 @@ from typing import IO, Any
 from rest_framework import exceptions, status
 from rest_framework.parsers import BaseParser
 
+from jobs.json_text import BadJson, parse_json
+
 LARGEST_BODY_BYTES = 1024 * 1024
 
 
@@ -39,24 +41,24 @@ class JsonParser(BaseParser):
         if len(body) > LARGEST_BODY_BYTES:
             raise BodyTooLarge
         try:
-            value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
-            # A lone half of a pair (\\ud800) is valid JSON and no text, 1e999 valid JSON and no number:
-            # nothing could store them.
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        except (ValueError, RecursionError) as problem:
-            raise exceptions.ParseError(f"The body is not JSON: {_told(problem)}.") from None
+            value = parse_json(body.decode("utf-8"))
+        except UnicodeError:
+            raise exceptions.ParseError("The body is not UTF-8.") from None
+        except BadJson as problem:
+            raise exceptions.ParseError(f"The body is not what is wanted. {problem}") from None
+        if not _can_be_kept(value):
+            raise exceptions.ParseError(
+                "The body holds half of a character, or a number that is too large."
+            )
         if not isinstance(value, dict):
             raise exceptions.ParseError("The body is not a JSON object.")
         return value
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _told(problem: Exception) -> str:
-    if isinstance(problem, RecursionError):
-        return "it is nested too deeply"
-    if isinstance(problem, UnicodeError):
-        return "it is not UTF-8"
-    return str(problem)
+def _can_be_kept(value: Any) -> bool:
+    """Say whether a value can be stored: half of a pair (\\ud800) is no text, 1e999 no number."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except ValueError:
+        return False
+    return True

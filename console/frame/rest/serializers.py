@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -11,9 +11,31 @@ from rest_framework import serializers
 from console.frame.pages.freshness import Freshness
 from jobs.near_names import near_name
 
+_OTHER_SHAPES = {
+    "not_a_list": "A list is wanted.",
+    "not_a_dict": "An object is wanted.",
+}
+
 
 class BodySerializer(serializers.Serializer[Any]):
-    """The body of a request. A field that does not exist is refused by name: it would decide nothing."""
+    """The body of a request, or an object in it. A field that does not exist is refused by name.
+
+    It would decide nothing.
+    """
+
+    default_error_messages: ClassVar = {"invalid": "An object is wanted."}
+    # The answer that shows the thing which a body changes.
+    shown_by: ClassVar[type[serializers.Serializer[Any]] | None] = None
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields; what they say of another shape names no type of Python."""
+        fields = super().get_fields()
+        for one in fields.values():
+            inner: Any = one
+            while inner is not None:
+                inner.error_messages.update(_OTHER_SHAPES)
+                inner = getattr(inner, "child", None)
+        return fields
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the values; raises `ValidationError` with all that is wrong."""
@@ -34,6 +56,8 @@ class BodySerializer(serializers.Serializer[Any]):
 
     def unknown_field(self, name: str) -> str:
         """Return the sentence about a field that does not exist."""
+        if self.shown_by is not None and name in self.shown_by().fields:
+            return "It is shown, and cannot be changed. Send only what is to change."
         near = near_name(name, self.fields)
         return f"There is no such field{f'; {near} is meant, probably' if near else ''}."
 

@@ -95,7 +95,7 @@ def _candidate(row: Mapping[str, Any]) -> VoterNode:
 def _endpoint(text: str) -> Endpoint:
     name, _, address = text.partition("://")
     host, _, port = address.rpartition(":")
-    return Endpoint(name, host, int(port))
+    return Endpoint(name, host.strip("[]"), int(port))
 
 
 def _observed(row: Mapping[str, Any], now: datetime | None) -> Observed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.quorum.log.kinds import Kind
+from jobs.cluster.network_addresses import host_text
 from jobs.quorum.history.changes import (
     AclChange,
     Anomaly,
@@ -218,7 +219,7 @@ def _anomaly(change: Anomaly) -> ChangeRow:
 
 
 def _endpoints(endpoints: tuple[Endpoint, ...]) -> list[str]:
-    return [f"{one.name}://{one.host}:{one.port}" for one in endpoints]
+    return [f"{one.name}://{host_text(one.host)}:{one.port}" for one in endpoints]
 
 
 _TOLD: dict[type[Any], Callable[[Any], ChangeRow]] = {

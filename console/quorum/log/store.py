@@ -230,7 +230,7 @@ def voter_row(voter: VoterNode) -> dict[str, Any]:
     return {
         "id": voter.id,
         "directory_id": voter.directory_id,
-        "endpoints": [f"{one.name}://{one.host}:{one.port}" for one in voter.endpoints],
+        "endpoints": [str(one) for one in voter.endpoints],
         "min_version": voter.min_kraft_version if is_named else None,
         "max_version": voter.max_kraft_version if is_named else None,
     }

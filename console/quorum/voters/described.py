@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.network_addresses import host_text
 
 
 def status_values(
@@ -49,7 +50,7 @@ class _Picture:
         self._words = words
         self._voters = {one["id"]: one for one in voter_set}
         self._endpoints = {
-            node.id: [f"{one.name}://{one.host}:{one.port}" for one in node.endpoints]
+            node.id: [f"{one.name}://{host_text(one.host)}:{one.port}" for one in node.endpoints]
             for node in told.nodes
         }
         self._leader = next((one for one in told.voters if one.id == told.leader_id), None)

@@ -185,6 +185,8 @@ def _one_of(words: type[StrEnum]) -> serializers.ChoiceField:
 class FlowSettingsSerializer(BodySerializer):
     """The settings of a flow; patterns are regular expressions that match a whole name."""
 
+    shown_by = FlowSerializer
+
     name = serializers.CharField(max_length=100)
     confirm = serializers.CharField(
         max_length=100,

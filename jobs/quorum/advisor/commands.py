@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from jobs.cluster.network_addresses import is_any_address
+from jobs.cluster.network_addresses import host_text, is_any_address
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterSet
 
 _QUORUM, _STORAGE = "bin/kafka-metadata-quorum.sh", "bin/kafka-storage.sh"
@@ -64,7 +64,7 @@ class Tools:
         if self.bootstrap_server:
             return ["--bootstrap-server", self.bootstrap_server]
         known = [
-            f"{_host(endpoint.host)}:{endpoint.port}"
+            f"{host_text(endpoint.host)}:{endpoint.port}"
             for voter in voters
             if voter.id in alive and voter.id != without
             for endpoint in voter.endpoints[:1]
@@ -78,11 +78,6 @@ def upgrade_kraft_version(tools: Tools) -> str:
     server = tools.bootstrap_server or _UNKNOWN_SERVER
     upgrade = ["upgrade", "--feature", "kraft.version=1"]
     return _line("bin/kafka-features.sh", "--bootstrap-server", server, *upgrade)
-
-
-def _host(host: str) -> str:
-    """Return a host as part of host:port; an IPv6 address stands in brackets."""
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _line(*words: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +24,9 @@ _DISK = re.compile(rf"{_ID}(:{_DIRECTORY})?")
 _ENDPOINT = re.compile(r"(?P<name>[^:/]+)://(?P<host>\[[^\]]+\]|[^:]*):(?P<port>\d{1,5})")
 _DIGITS = re.compile(r"-?[0-9]{1,19}")
 # `kafka-metadata-quorum.sh describe --status`: "CurrentVoters:          [{...}]".
-_STATUS_LINE = re.compile(r"^(ClusterId|LeaderId|CurrentVoters):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+_STATUS_LINE = re.compile(
+    r"^[ \t]*(ClusterId|LeaderId|CurrentVoters):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE
+)
 _LARGEST_ID, _LARGEST_PORT, _LARGEST_OFFSET = (1 << 31) - 1, 65_535, (1 << 63) - 1
 _NO_LEADER = -1
 _CURRENT_KEYS = ("voters", "committed")
@@ -83,7 +86,7 @@ def state_from_text(content: bytes) -> tuple[QuorumState, str]:
     Taken are the documents of `state_from_document`, and what `kafka-metadata-quorum.sh describe --status`
     prints.
     """
-    status = _STATUS_LINE.findall(content.decode("utf-8", "replace"))
+    status = _STATUS_LINE.findall(content.decode(json.detect_encoding(content), "replace"))
     document = _status_document(dict(status)) if status else parse_json(content)
     cluster_id = document.get("clusterId") if isinstance(document, Mapping) else None
     return state_from_document(document), cluster_id if isinstance(cluster_id, str) else ""

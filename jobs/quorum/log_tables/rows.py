@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from jobs.cluster.network_addresses import host_text
 from jobs.quorum.history.changes import (
     AnyChange,
     BrokerChange,
@@ -95,7 +96,7 @@ def _broker(change: BrokerChange) -> Row:
         "previous_is_fenced",
         "previous_rack",
     )
-    endpoints = [f"{one.name}://{one.host}:{one.port}" for one in change.endpoints]
+    endpoints = [f"{one.name}://{host_text(one.host)}:{one.port}" for one in change.endpoints]
     return {**{name: getattr(change, name) for name in same}, "endpoints": endpoints}
 
 

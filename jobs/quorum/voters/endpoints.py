@@ -48,7 +48,12 @@ def endpoint_faults(voters: VoterSet, other_hosts: Collection[str] = ()) -> list
     for id_, one in listed:
         sharing[_machine(one.host), one.port].append((id_, one))
     places = [(same[0][1], tuple(sorted({id_ for id_, _ in same}))) for same in sharing.values()]
-    is_one_machine = not named and len(machines) <= 1 and all(len(ids) == 1 for _, ids in places)
+    # Who listens at all addresses has the port of its machine for itself.
+    any_ports = {one.port for _, one in listed if is_any_address(one.host)}
+    has_port_twice = any(len(ids) > 1 for _, ids in places) or any(
+        is_loopback_host(one.host) and one.port in any_ports for _, one in listed
+    )
+    is_one_machine = not named and len(machines) <= 1 and not has_port_twice
     return [
         EndpointFault(endpoint, ids, why)
         for endpoint, ids in places

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from jobs.cluster.network_addresses import host_text
 from jobs.json_text import fault_of
 
 # `Uuid.ZERO_UUID` as text: upstream writes it where there is no directory id.
@@ -50,7 +51,7 @@ class Endpoint(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"{self.name}://{self.host}:{self.port}"
+        return f"{self.name}://{host_text(self.host)}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,13 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(tmp_path, capsys, more,
     assert told in found.err
 
 
+def test_a_store_of_a_capture_without_applications_is_refused(tmp_path, capsys):
+    path = tmp_path / "capture.json"
+    path.write_text("[]")
+    assert main(["streams", str(path), "--store", "totals"]) == 2
+    assert "no Kafka Streams application with a store (seen: none)" in capsys.readouterr().err
+
+
 def test_endpoints_that_lead_nowhere_are_noted_with_the_addresses_seen(capsys):
     """tests/conformance/reported/endpoint_nobody_can_reach"""
     path = REPORTED / "endpoint_nobody_can_reach" / "capture.json"

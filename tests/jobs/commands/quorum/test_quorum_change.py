@@ -206,11 +206,14 @@ def test_a_new_machine_under_the_address_of_a_removed_voter_is_no_fault(asked, t
             id="the whole status",
         ),
         pytest.param("LeaderId: 2\r\nCurrentVoters: {}\r\n", id="with ends of lines of Windows"),
+        pytest.param("  LeaderId: 2\n  CurrentVoters: {}\n", id="indented"),
     ],
 )
-def test_what_kafka_metadata_quorum_prints_is_read_as_it_is(asked, tmp_path, text):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_kafka_metadata_quorum_prints_is_read_as_it_is(asked, tmp_path, text, encoding):
     path = tmp_path / "status.txt"
-    path.write_text(text.replace("{}", (REPORTED / "current_voters.json").read_text().strip()))
+    listed = (REPORTED / "current_voters.json").read_text().strip()
+    path.write_text(text.replace("{}", listed), encoding=encoding)
     code, told, _ = asked("--remove", "3", path=path)
     assert code == 0
     assert "--controller-id 3 --controller-directory-id i_2hGK_KT1ipl2q-Dm16Jg" in told

@@ -30,6 +30,13 @@ def voters(*places):
         pytest.param((":9093", "c2:9093"), (), [((1,), ANY)], id="no host"),
         pytest.param(("localhost:9093", "c2:9093"), (), [((1,), LOOPBACK)], id="loopback beside others"),
         pytest.param(
+            ("0.0.0.0:9093", "localhost:9093"), (), [((1,), ANY), ((2,), LOOPBACK)],
+            id="one port at any address and at loopback",
+        ),
+        pytest.param(
+            ("0.0.0.0:1", "localhost:2"), (), [((1,), ANY)], id="two ports at any address and at loopback"
+        ),
+        pytest.param(
             ("localhost:1", "localhost:2"), ("b1", "b2"), [((1,), LOOPBACK), ((2,), LOOPBACK)],
             id="loopback, brokers on two machines",
         ),
@@ -61,3 +68,8 @@ def test_a_fault_names_voters_and_endpoint():
     assert fault.sentence == (
         "Voters 1, 2 have the endpoint CONTROLLER://c1:9093: requests reach one of them only."
     )
+
+
+def test_an_endpoint_with_an_ipv6_address_is_written_in_brackets():
+    (fault,) = endpoint_faults(voters("fd00::1:9093", "fd00:0::1:9093"))
+    assert str(fault.endpoint) == "CONTROLLER://[fd00::1]:9093"
