@@ -20,6 +20,8 @@ SETTING_KEYS = frozenset({
     "placement_constraints", "confluent.placement.constraints", "configs", "config", "acted_on",
     "is_acted_on",
 })  # fmt: skip
+_LEAST = ("mininsyncreplicas", "minisr")
+_UNCLEAN = ("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
 _DEFAULT_BROKER = frozenset({"", "<default>"})
 
 
@@ -119,10 +121,10 @@ class SettingsReader:
         )
 
     def _least(self, told: Fields) -> int | None:
-        return told.number("mininsyncreplicas", "minisr", least=1)
+        return told.agree(*_LEAST).number(*_LEAST, least=1)
 
     def _unclean(self, told: Fields) -> bool | None:
-        return told.flag("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
+        return told.agree(*_UNCLEAN).flag(*_UNCLEAN)
 
     def _policy(self, told: Fields) -> PromotionPolicy | None:
         names = ("policy", "observerpromotionpolicy", "promotionpolicy")

@@ -18,6 +18,13 @@ ISR_OF_ONE = {
     "the REST proxy": {
         "partition": 0, "leader": 1, "replicas": [{"broker": n, "in_sync": n == 1} for n in (1, 2, 3)],
     },
+    "AKHQ": {
+        "id": 0, "leader": {"id": 1},
+        "replicas": [{"id": n, "leader": n == 1, "inSyncReplica": n == 1} for n in (1, 2, 3)],
+    },
+    "marks as texts": {
+        "partition": 0, "leader": 1, "replicas": [{"node_id": n, "InSync": str(n == 1)} for n in (1, 2, 3)],
+    },
     "DescribeTopicPartitions": {
         "partitionIndex": 0, "leaderId": 1, "replicaNodes": [1, 2, 3], "isrNodes": [1], "leaderEpoch": 4,
         "eligibleLeaderReplicas": [2], "lastKnownElr": [], "offlineReplicas": [2],
@@ -99,6 +106,13 @@ def test_a_broker_named_by_replicas_only_is_dead_where_it_cannot_live(partitions
         ({"partitions": [{"topic": "t", "replicas": [1], "insync_replica": [1]}]},
          "partitions[0].insync_replica", "in_sync_replicas"),
         ({"partitions": [{"topic": "t", "replicas": [1], "leaders": 1}]}, "partitions[0].leaders", "leader"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "currentIsr": [1]}]}, "partitions[0].currentIsr", "isr"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "in_sync_nodes": []}]}, "partitions[0].in_sync_nodes", "isr"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "added": [1]}]}, "partitions[0].added", "adding"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "remove": [1]}]}, "partitions[0].remove", "removing"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "leaderNode": 1}]}, "partitions[0].leaderNode", "leader"),
+        ({"partitions": [{"topic": "t", "replicas": [{"id": 1, "inSyncs": False}]}]},
+         "partitions[0].replicas[0].inSyncs", "in_sync"),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value else "",
 )  # fmt: skip
@@ -113,6 +127,69 @@ def test_one_key_with_two_values_is_refused():
         ClusterModel.from_json(
             {"partitions": [{"topic": "t", "replicas": [1], "min_isr": 1, "minIsr": 2}]}
         )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"isr": [1, 2], "isrs": [1]},
+        {"leader": 1, "leaderId": 2},
+        {"min_insync_replicas": 1, "min_isr": 2},
+        {"unclean_allowed": True, "unclean.leader.election.enable": "false"},
+        {"adding": [2], "addingReplicas": []},
+    ],
+    ids=" and ".join,
+)
+def test_two_names_of_one_key_with_two_values_are_refused(told):
+    with pytest.raises(InvalidCluster, match="say the same, with two values"):
+        ClusterModel.from_json({"partitions": [{"topic": "t", "replicas": [1, 2], **told}]})
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"replicas": [1, 2], "isr": None}, "A list is wanted"),
+        ({"replicas": [{"id": 1, "inSync": True}, {"id": 2}]}, "some are not"),
+    ],
+    ids=["null", "a mark at one of two"],
+)
+def test_an_isr_that_is_told_by_half_is_refused(told, sentence):
+    with pytest.raises(InvalidCluster, match=sentence):
+        ClusterModel.from_json({"partitions": [{"topic": "t", **told}]})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"isrs": [1, 3]},
+        {"isr_nodes": [1, 3]},
+        {"in-sync": [1, 3]},
+        {"replicas": [{"id": n, "inSync": n != 2} for n in (1, 2, 3)]},
+    ],
+    ids=["isrs", "isr_nodes", "in-sync", "marks"],
+)
+def test_a_new_replica_that_is_in_sync_stays_in_the_isr_by_any_name(told):
+    told = {"topic": "t", "replicas": [1, 2, 3], "adding": [3], **told}
+    (found,) = ClusterModel.from_json({"partitions": [told]}).partitions
+    assert found.isr == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"min.insync.replicas": 2, "unclean.leader.election.enable": True},
+        {"configs": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}},
+        {"config": [
+            {"name": "min.insync.replicas", "value": "2"},
+            {"name": "unclean.leader.election.enable", "value": "true"},
+        ]},
+    ],
+    ids=["as keys", "as an object", "as a list"],
+)  # fmt: skip
+def test_settings_beside_a_partition_count(told):
+    told = {"topic": "t", "replicas": [1, 2], **told}
+    (found,) = ClusterModel.from_json({"partitions": [told]}).partitions
+    assert (found.min_insync_replicas, found.is_unclean_allowed) == (2, True)
 
 
 def test_a_document_of_very_many_keys_is_read_in_time():
