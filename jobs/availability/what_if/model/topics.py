@@ -75,6 +75,7 @@ class TopicReader:
         self._reader = SettingsReader(document, problems)
         self._standby = {one.broker_id for one in brokers.values() if one.is_standby}
         self.strangers: set[int] = set()
+        self._offline: set[int] = set()
 
     def read(self) -> list[PartitionModel]:
         """Return every partition."""
@@ -96,7 +97,8 @@ class TopicReader:
             name = self._document.text("topic", "name", "id") or "topic"
             found += self._steady(self._document, replace(base, name=name), 1)
         if self._makes_brokers:
-            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in _silent(found)})
+            dead = _silent(found, self._offline)
+            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in dead})
         return found
 
     def _topics(self) -> Iterator[tuple[str, Fields]]:
@@ -212,8 +214,11 @@ class TopicReader:
 
     def _check_brokers(self, told: Fields, replicas: tuple[int, ...]) -> None:
         unknown = [one for one in replicas if one not in self._brokers]
-        # Metadata of clients (`isrs`) lists the brokers that live.
-        if unknown and self._knows_all and not told.has("isrs"):
+        self._offline.update(told.numbers("offlinereplicas") or ())
+        listed = told.get(*_REPLICAS)
+        # Metadata of clients (`isrs`, replicas as objects) lists the brokers that live.
+        is_of_client = told.has("isrs") or isinstance(listed[0], Mapping)
+        if unknown and self._knows_all and not is_of_client:
             known = ", ".join(map(str, sorted(self._brokers)))
             self._problems.add(
                 told.path("replicas"), f"There is no broker {unknown[0]}; brokers are {known}."
@@ -320,13 +325,13 @@ class TopicReader:
         return found or NO_LAG
 
 
-def _silent(partitions: list[PartitionModel]) -> set[int]:
-    """Return the brokers, named by replicas only, that cannot be alive, or are in an ELR and in no ISR.
+def _silent(partitions: list[PartitionModel], offline: set[int]) -> set[int]:
+    """Return the brokers, named by replicas only, that cannot be alive, or are offline or eligible only.
 
     A living one would lead where there is no leader, and join the ISR.
     """
     idle = {id_ for one in partitions if one.leader is None for id_ in one.isr or one.elr}
-    eligible = {id_ for one in partitions for id_ in one.elr}
+    eligible = offline.union(*(one.elr for one in partitions))
     return idle | eligible.difference(*(one.isr for one in partitions))
 
 

@@ -60,8 +60,16 @@ def test_a_leader_of_minus_one_is_none():
     assert found.leader is None
 
 
-def test_brokers_that_metadata_of_a_client_does_not_list_are_dead():
-    told = {"id": 0, "leader": 1, "replicas": [1, 9], "isrs": [1]}
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"replicas": [1, 9], "isrs": [1]},
+        {"replicas": [{"broker": 1, "inSync": True}, {"broker": 9, "inSync": False}]},
+    ],
+    ids=["librdkafka", "Kafka UI"],
+)
+def test_brokers_that_metadata_of_a_client_does_not_list_are_dead(held):
+    told = {"id": 0, "leader": 1, **held}
     model = ClusterModel.from_json(
         {"brokers": [{"id": 1, "host": "k1", "port": 9092}], "topics": [{"topic": "t", "partitions": [told]}]}
     )  # fmt: skip
@@ -79,8 +87,9 @@ def test_brokers_that_metadata_of_a_client_does_not_list_are_dead():
             set(),
         ),
         ([{"replicas": [1, 2], "isr": [1], "leader": 1}], set()),
+        ([{"replicas": [1, 2], "isr": [1], "leader": 1, "offlineReplicas": [2]}], {2}),
     ],
-    ids=["would lead", "eligible and does not lead", "eligible and in no ISR", "in another ISR", "lags"],
+    ids=["would lead", "eligible and does not lead", "eligible and in no ISR", "in another ISR", "lags", "offline"],
 )  # fmt: skip
 def test_a_broker_named_by_replicas_only_is_dead_where_it_cannot_live(partitions, dead):
     model = ClusterModel.from_json({"partitions": [{"topic": "t", **one} for one in partitions]})
@@ -127,6 +136,12 @@ def test_one_key_with_two_values_is_refused():
         ClusterModel.from_json(
             {"partitions": [{"topic": "t", "replicas": [1], "min_isr": 1, "minIsr": 2}]}
         )
+
+
+def test_a_key_that_is_there_twice_in_a_text_is_refused():
+    text = '{"partitions": [{"topic": "t", "replicas": [1, 2], "isr": [1], "isr": [1, 2]}]}'
+    with pytest.raises(InvalidCluster, match="The key 'isr' is there twice"):
+        ClusterModel.from_json(text)
 
 
 @pytest.mark.parametrize(
