@@ -24,7 +24,7 @@ _PAPERS = [(one.value, one.value) for one in Paper]
 _PERIODS = [(one.value, one.value) for one in PeriodName]
 
 
-class RecipientSerializer(serializers.Serializer[Any]):
+class RecipientSerializer(BodySerializer):
     """Where a report is delivered: an e-mail address, a folder below REPORT_FOLDER, or an address to call."""
 
     channel = serializers.ChoiceField(choices=Channel.choices)

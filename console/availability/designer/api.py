@@ -37,7 +37,7 @@ from jobs.cluster.errors import InvalidFields
 _IDS: dict[str, Any] = {"min_value": 0, "max_value": LARGEST_ID}
 
 
-class SiteSerializer(serializers.Serializer[Any]):
+class SiteSerializer(BodySerializer):
     """A site; without brokers it holds controllers only."""
 
     name = serializers.CharField(max_length=255)

@@ -340,7 +340,7 @@ class DrillDetailSerializer(DrillSerializer):
         fields = [*DrillSerializer.Meta.fields, "results", "log"]
 
 
-class RecordedResultSerializer(serializers.Serializer[Any]):
+class RecordedResultSerializer(BodySerializer):
     """A prediction beside what was seen."""
 
     subject = serializers.CharField(max_length=300)

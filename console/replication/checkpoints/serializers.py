@@ -255,7 +255,7 @@ class TranslateQuery(Parameters):
     )
 
 
-class OffsetQuestionSerializer(serializers.Serializer[Any]):
+class OffsetQuestionSerializer(BodySerializer):
     """An offset of a list."""
 
     topic = serializers.CharField(max_length=249)

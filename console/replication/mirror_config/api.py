@@ -24,7 +24,7 @@ from jobs.replication.naming.detection import Sureness, detect_policies
 MOST_FILES = 10
 
 
-class ConfigFileSerializer(serializers.Serializer[Any]):
+class ConfigFileSerializer(BodySerializer):
     """A file of a configuration: its name is only used to say where something stands."""
 
     name = serializers.CharField(max_length=200, required=False, default="file")
