@@ -281,3 +281,19 @@ def test_a_setting_with_two_values_is_refused():
         InvalidCluster, match=r"min\.insync\.replicas is there twice, with two values"
     ):
         least(DEFAULT, config("BROKER", "", "3"))
+
+
+@pytest.mark.parametrize(
+    ("configs", "sentence"),
+    [
+        ([{"name": "min.insync.replicas", "value": "1"}, {"name": "min.insync.replicas", "value": "2"}], "two values"),
+        ([{"key": "min.insync.replicas", "value": "1"}], "The name of a setting is wanted"),
+        ([{"name": "min.insync.replicas", "values": "1"}], "value is wanted"),
+        ([7], "An object is wanted"),
+    ],
+    ids=["twice", "another key", "a near miss", "a number"],
+)  # fmt: skip
+def test_listed_configs_of_a_topic_that_say_nothing_sure_are_refused(configs, sentence):
+    topic = {"name": "t", "configs": configs, "partitions": [{"replicas": [1, 2]}]}
+    with pytest.raises(InvalidCluster, match=sentence):
+        ClusterModel.from_json({"topics": [topic]})
