@@ -33,6 +33,16 @@ def parse_json(content: str | bytes, pairs: Pairs | None = None) -> Any:
         raise BadJson("It holds a number with too many digits.") from None
 
 
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; raises `BadJson` for a key that is there twice, so that no order decides."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadJson(f"The key {twice!r} is there twice in one object.")
+    return found
+
+
 def fault_of(error: Exception, *own: type[Exception]) -> str:
     """Return in words why a document has another form than a reader needs, without the names of Python.
 

@@ -54,12 +54,18 @@ def gaps_of_racks(voters: Iterable[ControllerModel]) -> Iterable[str]:
         )
 
 
-def gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
+def gaps_of_topics(topics: Sequence[TopicFacts]) -> Iterable[str]:
     unknown = [topic.name for topic in topics if topic.min_insync_replicas is None]
     if unknown:
         yield (
             f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
             "where fewer replicas than all are in sync, it is not known whether they take writes."
+        )
+    unclean = [topic.name for topic in topics if topic.is_unclean_allowed is None]
+    if unclean:
+        yield (
+            f"unclean.leader.election.enable of {len(unclean):,} topics is not known, such as {unclean[0]}: "
+            "where no replica in sync is left, there is no leader, as with false."
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.json_text import BadJson, parse_json
+from jobs.json_text import BadJson, each_once, parse_json
 
 LARGEST_TEXT = 64 << 10
 MOST_RACKS = 100
@@ -128,18 +128,9 @@ def _read(text: str) -> Any:
     if len(text) > LARGEST_TEXT:
         raise InvalidPlacement({"": f"The text is longer than {LARGEST_TEXT:,} characters."})
     try:
-        return parse_json(text, _once)
+        return parse_json(text, each_once)
     except BadJson as error:
         raise InvalidPlacement({"": str(error)}) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise BadJson(f"The key {key!r} is there twice in one object.")
-        found[key] = value
-    return found
 
 
 def _kind(value: Any) -> str:

@@ -114,6 +114,11 @@ def _conditions(
         )
         if moment.has_elr or partition.policy is not None:
             yield "ELR and promotions are as with 1."
+    if partition.adding is None and partition.added:
+        yield (
+            f"Whether a reassignment adds broker {_ids(partition.added)} is not known: what is out of the "
+            "ISR counts as added, and not as missing."
+        )
     ready = [one for one in living if one not in moment.fenced]
     is_open = partition.is_unclean_allowed is None and after.leader is None
     if is_open and ready and moment.has_majority:

@@ -30,6 +30,16 @@ def quorum_outlook(
     majority = len(voters) // 2 + 1
     spare = len(living) - majority
     most = spare + len(unsure)
+    words = (
+        _unsure(living, unsure, voters)
+        if unsure
+        else _sentence(len(living), len(voters), majority, spare)
+    )
+    if cluster.is_of_log and living:
+        words += (
+            " A metadata log does not tell which voters live: those without a fenced broker count as "
+            "alive."
+        )
     return QuorumOutcome(
         voters=len(voters),
         majority=majority,
@@ -39,9 +49,7 @@ def quorum_outlook(
         failures_tolerated=max(0, spare),
         deadly_racks=_deadly_racks(cluster, [*living, *unsure], most),
         deadly_nodes=tuple(living) if most == 0 else (),
-        sentence=_unsure(living, unsure, voters)
-        if unsure
-        else _sentence(len(living), len(voters), majority, spare),
+        sentence=words,
         unsure_ids=tuple(unsure),
         is_undecided=spare < 0 <= most,
     )

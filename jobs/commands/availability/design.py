@@ -19,7 +19,7 @@ from jobs.availability.designer.input import parse_requirements
 from jobs.availability.designer.requirements import LossAllowed, ObserverSupport, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.commands.bad_input import refuse
-from jobs.json_text import BadJson, parse_json
+from jobs.json_text import BadJson, each_once, parse_json
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 1 << 20
@@ -137,7 +137,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     if len(content) > LARGEST_DOCUMENT_BYTES:
         raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
     try:
-        document = parse_json(content)
+        document = parse_json(content, each_once)
     except BadJson as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(document, dict):

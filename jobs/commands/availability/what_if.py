@@ -30,6 +30,7 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 512 << 20
 MOST_LINES = 40
 MOST_COLUMNS = 200
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class _Lose(argparse.Action):
@@ -178,12 +179,9 @@ def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
     """Yield an answer for a person: each step with what it changes, the worst first."""
     yield f"quorum now: {answer.quorum_before.sentence}"
     told = [one for one in answer.overall if topic in {None, one.topic}]
-    unknown = [one for one in told if one.min_insync_replicas is None]
-    if unknown:
-        count = f"{len(unknown):,} of {len(told):,} partitions"
-        yield f"min.insync.replicas of {count} is not known: {_NOT_IN_LOG}"
-        stuck = [one for one in unknown if one.condition and not one.is_changed]
-        yield from (f"  {one.topic}-{one.partition}: {one.condition}" for one in stuck[:MOST_LINES])
+    yield from _not_known(MIN_ISR, [one.min_insync_replicas is None for one in told])
+    stuck = [one for one in told if one.condition and not one.is_changed]
+    yield from (f"  {one.topic}-{one.partition}: {one.condition}" for one in stuck[:MOST_LINES])
     for step in answer.steps:
         yield ""
         yield step.name
@@ -196,6 +194,12 @@ def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
         yield from (f"  {line}" for line in _table(changed[:MOST_LINES]))
         if len(changed) > MOST_LINES:
             yield f"  and {len(changed) - MOST_LINES:,} more: --json tells all"
+
+
+def _not_known(setting: str, unknown: Sequence[bool]) -> Iterator[str]:
+    if any(unknown):
+        count = f"{sum(unknown):,} of {len(unknown):,} partitions"
+        yield f"{setting} of {count} is not known: {_NOT_IN_LOG}"
 
 
 def _sums(sums: Counts) -> str:
@@ -254,7 +258,7 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
                 part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
         sys.stdout.write(f"{json.dumps(told)}\n")
     else:
-        print_lines(_matrix_lines(answer, worst))
+        print_lines(_matrix_lines(cluster, answer, worst))
     return FINDING if any(one.does_harm for one in answer.columns) else OK
 
 
@@ -265,7 +269,9 @@ def _worst(worst: WorstFailure | None) -> dict[str, Any] | None:
     return {"sentence": worst.sentence, **{key: told[key] for key in told if key != "topics"}}
 
 
-def _matrix_lines(answer: Matrix, worst: WorstFailure | None) -> Iterator[str]:
+def _matrix_lines(
+    cluster: ClusterModel, answer: Matrix, worst: WorstFailure | None
+) -> Iterator[str]:
     yield f"quorum now: {answer.quorum_before.sentence}"
     rows = [
         (
@@ -294,4 +300,9 @@ def _matrix_lines(answer: Matrix, worst: WorstFailure | None) -> Iterator[str]:
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join([first, *rest])
+    yield from _not_known(MIN_ISR, [one.min_insync_replicas is None for one in cluster.partitions])
+    unclean = [one.is_unclean_allowed is None for one in cluster.partitions]
+    if any(unclean) and any(one.cluster.needs_unclean for one in answer.columns):
+        yield from _not_known(UNCLEAN, unclean)
+        yield f"offline: as with {UNCLEAN}=false."
     yield f"worst single failure: {worst.sentence if worst else 'none does harm.'}"

@@ -282,7 +282,8 @@ def _single_failures(cluster: ClusterModel) -> Iterator[Loss]:
         if one.is_alive:
             yield Loss(brokers=frozenset({id_}), name=f"broker {id_}")
     for voter in sorted(cluster.voters, key=lambda one: one.node_id):
-        if voter.is_alive is not False and voter.node_id not in cluster.brokers:
+        same = cluster.brokers.get(voter.node_id)
+        if voter.is_alive is not False and (same is None or not same.is_alive):
             yield Loss(controllers=frozenset({voter.node_id}), name=f"controller {voter.node_id}")
 
 

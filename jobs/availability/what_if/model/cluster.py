@@ -98,6 +98,7 @@ class ClusterModel:
 
     `has_elr`: eligible.leader.replicas.version 1 (KIP-966). `promotes_itself`: brokers know observers and
     promote them; else observers are only those on standby brokers, and somebody has to promote.
+    `is_of_log`: the voters are those of a metadata log, which does not tell which of them live.
     """
 
     brokers: Mapping[int, BrokerModel]
@@ -105,6 +106,7 @@ class ClusterModel:
     voters: Sequence[ControllerModel] = ()
     has_elr: bool = False
     promotes_itself: bool = False
+    is_of_log: bool = False
 
     @property
     def racks(self) -> dict[int, str | None]:

@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 from jobs.availability.what_if.model.cluster import InvalidCluster
-from jobs.json_text import BadJson, parse_json
+from jobs.json_text import BadJson, each_once, parse_json
 
 _LISTS = {
     "Replicas": "replicas", "Isr": "isr", "Elr": "elr", "LastKnownElr": "last_known_elr",
     "Observers": "observers", "Adding Replicas": "adding", "Removing Replicas": "removing",
+    "Offline": "offline_replicas",
 }  # fmt: skip
 _NAME = re.compile(
     r"(?:^|\s)(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Elr"
@@ -28,7 +29,7 @@ _WANTED = (
 def document_of_text(text: str) -> Any:
     """Return the document of a text; raises `InvalidCluster`."""
     try:
-        return parse_json(text)
+        return parse_json(text, each_once)
     except BadJson as error:
         found = _described(text)
         if found["topics"]:

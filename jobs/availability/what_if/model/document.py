@@ -144,7 +144,8 @@ class _Reader:
         if document.has("votersoffset"):
             voters = _writing(voters)
         elr = self._elr(document, partitions)
-        return ClusterModel(brokers, tuple(partitions), voters, elr, promotes)
+        is_of_log = document.has("votersoffset")
+        return ClusterModel(brokers, tuple(partitions), voters, elr, promotes, is_of_log)
 
     def _elr(self, document: Fields, partitions: list[PartitionModel]) -> bool:
         told = document.flag("haselr", "elrenabled")

@@ -76,6 +76,23 @@ class Fields:
             self._problems.add(self.at(key), f"{key} is no key here; {meant} is wanted.")
         return self
 
+    def agree(self, *names: str) -> Fields:
+        """Refuse names of one thing that have two values; returns itself."""
+        told = [self._told[name] for name in names if name in self._told]
+        told = [(key, value) for key, value in told if value is not None]
+        for key, value in told[1:]:
+            if _comparable(value) != _comparable(told[0][1]):
+                first = told[0][0]
+                self._problems.add(
+                    self.at(key), f"{key} and {first} say the same, with two values."
+                )
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all fields, plain."""
+        return tuple(self._told)
+
     def has(self, *names: str) -> bool:
         """Return whether one of the fields is there, null or not."""
         return any(name in self._told for name in names)
@@ -162,7 +179,7 @@ class Fields:
     def numbers(self, *names: str) -> tuple[int, ...] | None:
         """Return node ids, each once; None when they are not there."""
         name = self._first(names)
-        told = self.list_of(*names)
+        told = self.agree(*names).list_of(*names)
         if name is None or told is None:
             return None
         if len(told) > MOST_REPLICAS:
@@ -198,9 +215,16 @@ def id_of(value: Any) -> Any:
     """Return the id of a node that is written as an object, as `kcat -J` and Kafka UI do."""
     if not isinstance(value, Mapping):
         return value
+    plain = {plain_name(str(key)): one for key, one in value.items()}
     return next(
-        (value[key] for key in ("id", "broker", "brokerId", "nodeId") if key in value), value
+        (plain[key] for key in ("id", "broker", "brokerid", "nodeid") if key in plain), value
     )
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, list):
+        return sorted(str(id_of(one)) for one in value)
+    return str(id_of(value)).lower()
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,11 @@ from jobs.availability.what_if.model.cluster import InvalidCluster
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
 from jobs.availability.what_if.steps import Loss, PreferredElection, Return, Step, UncleanElection
 
+_KEYS = frozenset({
+    "name", "event", "unclean_election", "preferred_election", "fail_brokers", "fail_rack", "fail_racks",
+    "fail_controllers", "return_brokers", "return_rack", "return_racks", "return_controllers",
+})  # fmt: skip
+
 
 def steps_of(document: Any) -> tuple[Step, ...]:
     """Return the `steps` of a document, none without; raises `InvalidCluster`.
@@ -34,7 +39,7 @@ def _step(event: Any, path: str, problems: Problems) -> Step | None:
     told = fields_of(event, path, problems)
     if told is None:
         return None
-    name = told.text("name") or ""
+    name = told.refuse_near(_KEYS).text("name") or ""
     for key, kind in (
         ("uncleanelection", UncleanElection),
         ("preferredelection", PreferredElection),

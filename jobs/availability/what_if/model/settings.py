@@ -20,6 +20,9 @@ SETTING_KEYS = frozenset({
     "placement_constraints", "confluent.placement.constraints", "configs", "config", "acted_on",
     "is_acted_on",
 })  # fmt: skip
+_CONFIG_KEYS = frozenset({"resource_type", "resource_name", "name", "value"})
+_LEAST = ("mininsyncreplicas", "minisr")
+_UNCLEAN = ("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
 _DEFAULT_BROKER = frozenset({"", "<default>"})
 
 
@@ -56,6 +59,7 @@ class SettingsReader:
             one = fields_of(entry, f"{path}[{index}]", self._problems)
             if one is None:
                 continue
+            one.refuse_near(_CONFIG_KEYS)
             kind, resource = (
                 str(one.get("resourcetype")).upper(),
                 str(one.get("resourcename") or ""),
@@ -110,19 +114,31 @@ class SettingsReader:
         """Return the configs of a topic: an object, or a list of objects with `name` and `value`."""
         configs = told.get("configs", "config")
         if isinstance(configs, list) and told is not self._document:
-            pairs = [one for one in configs if isinstance(one, Mapping) and "name" in one]
-            configs = {str(one["name"]): one.get("value") for one in pairs}
+            configs = self._listed(
+                configs, told.path("configs" if told.has("configs") else "config")
+            )
         if not isinstance(configs, Mapping):
             return None
         return Fields(
             configs, told.path("configs" if told.has("configs") else "config"), self._problems
         )
 
+    def _listed(self, configs: list[Any], path: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for index, value in enumerate(configs):
+            one = fields_of(value, f"{path}[{index}]", self._problems)
+            name = one.refuse_near(_CONFIG_KEYS).text("name") if one is not None else None
+            if one is None or name is None:
+                self._problems.add(f"{path}[{index}]", "The name of a setting is wanted.")
+            elif found.setdefault(name, one.get("value")) != one.get("value"):
+                self._problems.add(one.path("value"), f"{name} is there twice, with two values.")
+        return found
+
     def _least(self, told: Fields) -> int | None:
-        return told.number("mininsyncreplicas", "minisr", least=1)
+        return told.agree(*_LEAST).number(*_LEAST, least=1)
 
     def _unclean(self, told: Fields) -> bool | None:
-        return told.flag("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
+        return told.agree(*_UNCLEAN).flag(*_UNCLEAN)
 
     def _policy(self, told: Fields) -> PromotionPolicy | None:
         names = ("policy", "observerpromotionpolicy", "promotionpolicy")

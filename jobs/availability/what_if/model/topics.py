@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from jobs.availability.placements.check import check_placement
 from jobs.availability.placements.placement import Placement
@@ -17,6 +20,7 @@ from jobs.availability.what_if.model.fields import (
     id_of,
 )
 from jobs.availability.what_if.model.settings import SETTING_KEYS, SettingsReader, TopicSettings
+from jobs.near_names import plain_name
 
 MOST_PARTITIONS_OF_A_TOPIC = 100_000
 PARTITION_KEYS = frozenset({
@@ -26,9 +30,24 @@ PARTITION_KEYS = frozenset({
     "lag", "adding", "adding_replicas", "removing", "removing_replicas", "offline_replicas",
 })  # fmt: skip
 PARTITION_KEYS |= SETTING_KEYS
+_PLAIN_KEYS = frozenset(map(plain_name, PARTITION_KEYS))
 _TOPIC_KEYS = PARTITION_KEYS | {"partitions", "partition_count", "replication_factor"}
 _REPLICAS = ("replicas", "assignment", "replicanodes")
 _ISR = ("isr", "isrs", "insyncreplicas", "insync", "isrnodes")
+_LEADER = ("leader", "leaderid")
+_ADDING = ("adding", "addingreplicas")
+_REMOVING = ("removing", "removingreplicas")
+_OWN = tuple(plain_name(one) for one in SETTING_KEYS)
+_REPLICA_KEYS = frozenset({"id", "broker", "broker_id", "node_id", "in_sync", "leader"})
+# Whether a replica is in the ISR: Kafka UI, the REST proxy and Kafdrop; AKHQ.
+_MARKS = ("insync", "isinsync", "insyncreplica", "isr")
+# Keys that say by another name what decides; they are looked at where none of its own names is there.
+_STAND_INS = (
+    (_ISR, re.compile("isr|insync"), list),
+    (_ADDING, re.compile("(to)?add(ed)?"), list),
+    (_REMOVING, re.compile("(to)?removed?"), list),
+    (_LEADER, re.compile("leader(broker|node)(id)?|leading"), int | Mapping),
+)
 
 
 class TopicReader:
@@ -56,6 +75,7 @@ class TopicReader:
         self._reader = SettingsReader(document, problems)
         self._standby = {one.broker_id for one in brokers.values() if one.is_standby}
         self.strangers: set[int] = set()
+        self._offline: set[int] = set()
 
     def read(self) -> list[PartitionModel]:
         """Return every partition."""
@@ -77,7 +97,8 @@ class TopicReader:
             name = self._document.text("topic", "name", "id") or "topic"
             found += self._steady(self._document, replace(base, name=name), 1)
         if self._makes_brokers:
-            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in _silent(found)})
+            dead = _silent(found, self._offline)
+            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in dead})
         return found
 
     def _topics(self) -> Iterator[tuple[str, Fields]]:
@@ -180,20 +201,24 @@ class TopicReader:
 
     def _partition(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
         told.refuse_near(PARTITION_KEYS)
+        self._refuse_stand_ins(told)
         number = told.number("partition", "partitionid", "partitionindex", "index", "id") or 0
         replicas = told.numbers(*_REPLICAS)
         if not replicas:
             self._problems.add(told.path("replicas"), "The brokers of the replicas are wanted.")
             return
         self._check_brokers(told, replicas)
-        settings = self._reader.settings_in(told, settings) if _is_own(told) else settings
+        settings = self._reader.settings_in(told, settings) if told.has(*_OWN) else settings
         model = self._model(settings, number, replicas)
         yield self._with_state(told, replicas, model)
 
     def _check_brokers(self, told: Fields, replicas: tuple[int, ...]) -> None:
         unknown = [one for one in replicas if one not in self._brokers]
-        # Metadata of clients (`isrs`) lists the brokers that live.
-        if unknown and self._knows_all and not told.has("isrs"):
+        self._offline.update(told.numbers("offlinereplicas") or ())
+        listed = told.get(*_REPLICAS)
+        # Metadata of clients (`isrs`, replicas as objects) lists the brokers that live.
+        is_of_client = told.has("isrs") or isinstance(listed[0], Mapping)
+        if unknown and self._knows_all and not is_of_client:
             known = ", ".join(map(str, sorted(self._brokers)))
             self._problems.add(
                 told.path("replicas"), f"There is no broker {unknown[0]}; brokers are {known}."
@@ -206,15 +231,17 @@ class TopicReader:
     def _with_state(
         self, told: Fields, replicas: tuple[int, ...], model: PartitionModel
     ) -> PartitionModel:
-        isr = self._members(told, replicas, _marked_isr(told, replicas, model.isr), *_ISR)
+        marked = self._marked_isr(told, replicas)
+        isr = self._members(told, replicas, model.isr if marked is None else marked, *_ISR)
         observers = self._members(told, replicas, model.observers, "observers")
-        if told.get(*_ISR) is None and told.get("observers") is not None:
-            isr = tuple(one for one in isr if one not in observers)
-        names = ("adding", "addingreplicas")
-        adding = self._members(told, replicas, (), *names)
-        if told.get("isr", "insyncreplicas") is None:
-            isr = tuple(one for one in isr if one not in adding)
-        is_unknown = told.has(*names) and told.get(*names) is None
+        adding = self._members(told, replicas, (), *_ADDING)
+        if told.get(*_ISR) is None and marked is None:
+            if told.has(*_ISR):
+                where = told.path(next(one for one in _ISR if told.has(one)))
+                self._problems.add(where, "A list is wanted, [] where nothing is in sync.")
+            out = (*adding, *(observers if told.get("observers") is not None else ()))
+            isr = tuple(one for one in isr if one not in out)
+        is_unknown = told.has(*_ADDING) and told.get(*_ADDING) is None
         synced = told.number("synccount")
         acted_on = told.flag("actedon", "isactedon")
         return replace(
@@ -229,7 +256,7 @@ class TopicReader:
             lag_records=self._lags(told, replicas),
             is_acted_on=model.is_acted_on if acted_on is None else acted_on,
             adding=None if is_unknown else adding,
-            removing=self._members(told, replicas, (), "removing", "removingreplicas"),
+            removing=self._members(told, replicas, (), *_REMOVING),
         )
 
     def _members(
@@ -245,16 +272,42 @@ class TopicReader:
         return tuple(one for one in replicas if one in found)
 
     def _leader(self, told: Fields, isr: tuple[int, ...]) -> int | None:
-        if not told.has("leader", "leaderid"):
+        if not told.has(*_LEADER):
             return isr[0] if isr else None
-        value = id_of(told.get("leader", "leaderid"))
+        value = id_of(told.agree(*_LEADER).get(*_LEADER))
         if value is None or value == -1:
             return None
-        leader = told.node_id("leader", "leaderid")
+        leader = told.node_id(*_LEADER)
         if leader is not None and leader not in isr:
             where = told.path("leader" if told.get("leader") is not None else "leaderid")
             self._problems.add(where, f"Leader {leader} is not in the ISR.")
         return leader
+
+    def _refuse_stand_ins(self, told: Fields) -> None:
+        for key, meant, kind in _stand_ins(told.names):
+            if isinstance(told.get(key), kind):
+                where = told.path(key)
+                name = where.rpartition(".")[2]
+                self._problems.add(where, f"{name} is no key here; {meant} is wanted.")
+
+    def _marked_isr(self, told: Fields, replicas: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the replicas that are marked as in sync; None where none has a mark."""
+        listed = told.get(*_REPLICAS)
+        marks: dict[str, bool | None] = {}
+        for index, one in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(
+                one, Mapping
+            ):  # an id that is none is refused where the replicas are read
+                where = f"{told.path('replicas')}[{index}]"
+                replica = Fields(one, where, self._problems).refuse_near(_REPLICA_KEYS)
+                marks[str(id_of(one))] = replica.flag(*_MARKS)
+        if all(mark is None for mark in marks.values()):
+            return None
+        if None in marks.values():
+            self._problems.add(
+                told.path("replicas"), "Some are marked as in sync or not, some are not."
+            )
+        return tuple(one for one in replicas if marks.get(str(one)))
 
     def _lags(self, told: Fields, replicas: tuple[int, ...]) -> Mapping[int, int]:
         inner = told.inner("lagrecords", "lag")
@@ -272,37 +325,27 @@ class TopicReader:
         return found or NO_LAG
 
 
-def _silent(partitions: list[PartitionModel]) -> set[int]:
-    """Return the brokers, named by replicas only, that cannot be alive, or are in an ELR and in no ISR.
+def _silent(partitions: list[PartitionModel], offline: set[int]) -> set[int]:
+    """Return the brokers, named by replicas only, that cannot be alive, or are offline or eligible only.
 
     A living one would lead where there is no leader, and join the ISR.
     """
     idle = {id_ for one in partitions if one.leader is None for id_ in one.isr or one.elr}
-    eligible = {id_ for one in partitions for id_ in one.elr}
+    eligible = offline.union(*(one.elr for one in partitions))
     return idle | eligible.difference(*(one.isr for one in partitions))
 
 
-def _marked_isr(
-    told: Fields, replicas: tuple[int, ...], default: tuple[int, ...]
-) -> tuple[int, ...]:
-    """Return the replicas marked as in sync, as Kafka UI and the REST proxy write them; else the default."""
-    listed = told.get(*_REPLICAS)
-    objects = (
-        [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    )
-    # An id that is none is refused where the replicas are read.
-    marks = {str(id_of(one)): one.get("inSync", one.get("in_sync")) for one in objects}
-    if all(mark is None for mark in marks.values()):
-        return default
-    return tuple(one for one in replicas if marks.get(str(one)) is True)
-
-
-def _is_own(told: Fields) -> bool:
-    """Return whether a partition says things that usually its topic says."""
-    return told.has(
-        "mininsyncreplicas", "minisr", "policy", "observerpromotionpolicy", "promotionpolicy",
-        "uncleanallowed", "isuncleanallowed", "placement",
-    )  # fmt: skip
+@lru_cache(maxsize=4096)
+def _stand_ins(keys: tuple[str, ...]) -> list[tuple[str, str, Any]]:
+    """Return keys that may say what decides: key, the name that is wanted, the kind of its value."""
+    return [
+        (key, names[0], kind)
+        for names, pattern, kind in _STAND_INS
+        if not set(names) & set(keys)
+        for key in keys
+        if key not in _PLAIN_KEYS
+        and (pattern.search(key) if names is _ISR else pattern.fullmatch(key))
+    ]
 
 
 def placed_replicas(

@@ -98,7 +98,8 @@ def test_what_is_not_known_is_said():
     make_placed(cluster, "orders", [1, 2], min_insync_replicas=None)
     told = " ".join(seen_cluster(cluster).gaps)
     for words in ("metadata log is not followed", "The quorum was not described",
-                  "min.insync.replicas of 1 topics is not known", "No rack is known of broker 1"):  # fmt: skip
+                  "min.insync.replicas of 1 topics is not known",
+                  "unclean.leader.election.enable of 1 topics is not known, such as orders", "No rack is known of broker 1"):  # fmt: skip
         assert words in told
     assert cluster_model(cluster).partitions[0].min_insync_replicas is None
 

@@ -265,6 +265,8 @@ def test_a_cluster_that_is_described_can_be_asked(visitor):
         ({"cluster": "east", "surprise": 1}, "surprise"),
         ({"cluster": "east", "steps": [{"action": "lose"}]}, "steps[0]"),
         ({"cluster": "east", "steps": [{"action": "burn"}]}, "steps.0.action"),
+        ({"cluster": "east", "steps": [{"action": "lose", "racks": ["east"], "broker": [1]}]}, "steps.0.broker"),
+        ({"cluster": "east", "proposed": [{"pattern": "a", "placement": {}, "min_isr": 2}]}, "proposed.0.min_isr"),
         ({"cluster": "east", "steps": [{"action": "lose", "brokers": [99]}]}, "steps[0].brokers"),
         ({"cluster": "east", "steps": [{"action": "unclean_election", "topic": "x"}]}, "steps[0].topic"),
         ({"cluster": "east", "at": "2020-01-01T00:00:00Z"}, "at"),

@@ -63,6 +63,14 @@ def test_a_broker_of_a_document_that_is_said_to_be_dead_is_a_dead_voter():
     assert [one.is_alive for one in model.voters] == [False]
 
 
+def test_that_voters_of_a_log_live_is_said_to_be_taken():
+    answer = simulate(of_log(voters=(101, 102, 103)), [lose(1)])
+    assert answer.quorum.sentence == (
+        "3 of 3 voters alive, 2 needed: 1 more may fail. A metadata log does not tell which voters live: "
+        "those without a fenced broker count as alive."
+    )
+
+
 def test_all_voters_live_whom_a_majority_needs():
     assert [one.is_alive for one in of_log(1, 2, voters=(1, 2)).voters] == [True, True]
 

@@ -44,3 +44,12 @@ def test_where_reassignments_are_not_known_replicas_out_of_the_isr_are_not_missi
     model = cluster(replace(MOVED, adding=None, removing=()), racks=dict.fromkeys((1, 2, 3, 4)))
     one = simulate(model, [lose(2)]).overall[0]
     assert (one.before.severity, one.after.severity) == (Severity.OK, Severity.AT_MIN_ISR)
+
+
+def test_that_reassignments_are_not_known_is_told_where_replicas_are_out_of_the_isr():
+    one = replace(MOVED, adding=None, removing=())
+    (step,) = simulate(cluster(one, racks=dict.fromkeys((1, 2, 3, 4))), [lose()]).steps
+    assert step.partitions[0].condition == (
+        "Whether a reassignment adds broker 4 is not known: what is out of the ISR counts as added, and "
+        "not as missing."
+    )

@@ -132,7 +132,7 @@ def test_the_matrix_tells_every_single_failure_and_the_worst(asked):
     lines = told.splitlines()
     assert code == 1
     assert lines[1].split() == ["loss", "no", "writes", "not", "known", "offline", "lost", "waiting", "one", "copy", "new", "leader", "quorum"]  # fmt: skip
-    assert [line.split("  ")[0] for line in lines[2:-1]] == [
+    assert [line.split("  ")[0] for line in lines[2:-2]] == [
         "rack east", "rack west", "broker 1", "broker 2", "broker 3", "broker 4"
     ]  # fmt: skip
     assert lines[-1].startswith("worst single failure: rack east: 2 of 3 partitions take no writes")
@@ -212,3 +212,27 @@ def test_an_id_that_is_no_number_is_bad_input(asked):
     with pytest.raises(SystemExit) as ended:
         asked("--lose-broker", "one")
     assert ended.value.code == 2
+
+
+OPEN = {
+    "brokers": [{"id": 1, "alive": False}, 2, 3],
+    "topics": [
+        {
+            "name": "t",
+            "min_isr": 1,
+            "partitions": [{"replicas": [1, 2], "isr": [1], "leader": None}],
+        }
+    ],
+}
+
+
+def test_a_partition_that_stays_without_a_leader_says_that_unclean_is_not_known(asked):
+    told = asked("--lose-broker", "3", document=OPEN)[1]
+    assert "  t-0: unclean.leader.election.enable is not known: no leader if it is false;" in told
+
+
+def test_the_matrix_says_which_settings_are_not_known(asked):
+    document = {"topics": [{"name": "t", "partitions": [{"replicas": [1, 2], "isr": [1]}]}]}
+    told = asked("--matrix", document=document)[1]
+    assert "min.insync.replicas of 1 of 1 partitions is not known" in told
+    assert "unclean.leader.election.enable of 1 of 1 partitions is not known" in told

@@ -1,8 +1,11 @@
 """The matrix says of every loss exactly what the simulation says."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.availability.what_if.model.cluster import ControllerModel
 from jobs.availability.what_if.simulation import (
     Loss,
     matrix,
@@ -51,6 +54,14 @@ def test_single_failures_are_racks_brokers_and_controllers_of_their_own():
         "broker 2",
         "controller 101",
     ]
+
+
+def test_the_controller_on_a_node_whose_broker_is_dead_may_fail_by_itself():
+    model = cluster(partition(1, 3), racks={1: None, 2: None, 3: None})
+    fenced = replace(model.brokers[2], is_alive=False)
+    voters = (ControllerModel(1), ControllerModel(2, is_alive=None), ControllerModel(3))
+    model = replace(model, brokers=model.brokers | {2: fenced}, voters=voters)
+    assert [one.name for one in single_failures(model)] == ["broker 1", "broker 3", "controller 2"]
 
 
 def test_the_worst_single_failure_is_the_one_that_stops_most():

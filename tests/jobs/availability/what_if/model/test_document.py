@@ -323,7 +323,11 @@ def test_steps_are_read_as_a_case_writes_them(event, step):
     assert steps_of({"steps": [event]}) == (step,)
 
 
-@pytest.mark.parametrize("event", [{}, 7, {"fail_rack": 7}, {"fail_brokers": ["x"]}], ids=str)
+@pytest.mark.parametrize(
+    "event",
+    [{}, 7, {"fail_rack": 7}, {"fail_brokers": ["x"]}, {"fail_rack": "a", "fail_broker": [1]}],
+    ids=str,
+)
 def test_a_step_that_says_nothing_is_refused(event):
     with pytest.raises(InvalidCluster):
         steps_of({"steps": [event]})

@@ -18,6 +18,13 @@ ISR_OF_ONE = {
     "the REST proxy": {
         "partition": 0, "leader": 1, "replicas": [{"broker": n, "in_sync": n == 1} for n in (1, 2, 3)],
     },
+    "AKHQ": {
+        "id": 0, "leader": {"id": 1},
+        "replicas": [{"id": n, "leader": n == 1, "inSyncReplica": n == 1} for n in (1, 2, 3)],
+    },
+    "marks as texts": {
+        "partition": 0, "leader": 1, "replicas": [{"node_id": n, "InSync": str(n == 1)} for n in (1, 2, 3)],
+    },
     "DescribeTopicPartitions": {
         "partitionIndex": 0, "leaderId": 1, "replicaNodes": [1, 2, 3], "isrNodes": [1], "leaderEpoch": 4,
         "eligibleLeaderReplicas": [2], "lastKnownElr": [], "offlineReplicas": [2],
@@ -53,8 +60,16 @@ def test_a_leader_of_minus_one_is_none():
     assert found.leader is None
 
 
-def test_brokers_that_metadata_of_a_client_does_not_list_are_dead():
-    told = {"id": 0, "leader": 1, "replicas": [1, 9], "isrs": [1]}
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"replicas": [1, 9], "isrs": [1]},
+        {"replicas": [{"broker": 1, "inSync": True}, {"broker": 9, "inSync": False}]},
+    ],
+    ids=["librdkafka", "Kafka UI"],
+)
+def test_brokers_that_metadata_of_a_client_does_not_list_are_dead(held):
+    told = {"id": 0, "leader": 1, **held}
     model = ClusterModel.from_json(
         {"brokers": [{"id": 1, "host": "k1", "port": 9092}], "topics": [{"topic": "t", "partitions": [told]}]}
     )  # fmt: skip
@@ -72,8 +87,9 @@ def test_brokers_that_metadata_of_a_client_does_not_list_are_dead():
             set(),
         ),
         ([{"replicas": [1, 2], "isr": [1], "leader": 1}], set()),
+        ([{"replicas": [1, 2], "isr": [1], "leader": 1, "offlineReplicas": [2]}], {2}),
     ],
-    ids=["would lead", "eligible and does not lead", "eligible and in no ISR", "in another ISR", "lags"],
+    ids=["would lead", "eligible and does not lead", "eligible and in no ISR", "in another ISR", "lags", "offline"],
 )  # fmt: skip
 def test_a_broker_named_by_replicas_only_is_dead_where_it_cannot_live(partitions, dead):
     model = ClusterModel.from_json({"partitions": [{"topic": "t", **one} for one in partitions]})
@@ -99,6 +115,13 @@ def test_a_broker_named_by_replicas_only_is_dead_where_it_cannot_live(partitions
         ({"partitions": [{"topic": "t", "replicas": [1], "insync_replica": [1]}]},
          "partitions[0].insync_replica", "in_sync_replicas"),
         ({"partitions": [{"topic": "t", "replicas": [1], "leaders": 1}]}, "partitions[0].leaders", "leader"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "currentIsr": [1]}]}, "partitions[0].currentIsr", "isr"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "in_sync_nodes": []}]}, "partitions[0].in_sync_nodes", "isr"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "added": [1]}]}, "partitions[0].added", "adding"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "remove": [1]}]}, "partitions[0].remove", "removing"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "leaderNode": 1}]}, "partitions[0].leaderNode", "leader"),
+        ({"partitions": [{"topic": "t", "replicas": [{"id": 1, "inSyncs": False}]}]},
+         "partitions[0].replicas[0].inSyncs", "in_sync"),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value else "",
 )  # fmt: skip
@@ -113,6 +136,75 @@ def test_one_key_with_two_values_is_refused():
         ClusterModel.from_json(
             {"partitions": [{"topic": "t", "replicas": [1], "min_isr": 1, "minIsr": 2}]}
         )
+
+
+def test_a_key_that_is_there_twice_in_a_text_is_refused():
+    text = '{"partitions": [{"topic": "t", "replicas": [1, 2], "isr": [1], "isr": [1, 2]}]}'
+    with pytest.raises(InvalidCluster, match="The key 'isr' is there twice"):
+        ClusterModel.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"isr": [1, 2], "isrs": [1]},
+        {"leader": 1, "leaderId": 2},
+        {"min_insync_replicas": 1, "min_isr": 2},
+        {"unclean_allowed": True, "unclean.leader.election.enable": "false"},
+        {"adding": [2], "addingReplicas": []},
+    ],
+    ids=" and ".join,
+)
+def test_two_names_of_one_key_with_two_values_are_refused(told):
+    with pytest.raises(InvalidCluster, match="say the same, with two values"):
+        ClusterModel.from_json({"partitions": [{"topic": "t", "replicas": [1, 2], **told}]})
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"replicas": [1, 2], "isr": None}, "A list is wanted"),
+        ({"replicas": [{"id": 1, "inSync": True}, {"id": 2}]}, "some are not"),
+    ],
+    ids=["null", "a mark at one of two"],
+)
+def test_an_isr_that_is_told_by_half_is_refused(told, sentence):
+    with pytest.raises(InvalidCluster, match=sentence):
+        ClusterModel.from_json({"partitions": [{"topic": "t", **told}]})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"isrs": [1, 3]},
+        {"isr_nodes": [1, 3]},
+        {"in-sync": [1, 3]},
+        {"replicas": [{"id": n, "inSync": n != 2} for n in (1, 2, 3)]},
+    ],
+    ids=["isrs", "isr_nodes", "in-sync", "marks"],
+)
+def test_a_new_replica_that_is_in_sync_stays_in_the_isr_by_any_name(told):
+    told = {"topic": "t", "replicas": [1, 2, 3], "adding": [3], **told}
+    (found,) = ClusterModel.from_json({"partitions": [told]}).partitions
+    assert found.isr == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"min.insync.replicas": 2, "unclean.leader.election.enable": True},
+        {"configs": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}},
+        {"config": [
+            {"name": "min.insync.replicas", "value": "2"},
+            {"name": "unclean.leader.election.enable", "value": "true"},
+        ]},
+    ],
+    ids=["as keys", "as an object", "as a list"],
+)  # fmt: skip
+def test_settings_beside_a_partition_count(told):
+    told = {"topic": "t", "replicas": [1, 2], **told}
+    (found,) = ClusterModel.from_json({"partitions": [told]}).partitions
+    assert (found.min_insync_replicas, found.is_unclean_allowed) == (2, True)
 
 
 def test_a_document_of_very_many_keys_is_read_in_time():
@@ -189,3 +281,19 @@ def test_a_setting_with_two_values_is_refused():
         InvalidCluster, match=r"min\.insync\.replicas is there twice, with two values"
     ):
         least(DEFAULT, config("BROKER", "", "3"))
+
+
+@pytest.mark.parametrize(
+    ("configs", "sentence"),
+    [
+        ([{"name": "min.insync.replicas", "value": "1"}, {"name": "min.insync.replicas", "value": "2"}], "two values"),
+        ([{"key": "min.insync.replicas", "value": "1"}], "The name of a setting is wanted"),
+        ([{"name": "min.insync.replicas", "values": "1"}], "value is wanted"),
+        ([7], "An object is wanted"),
+    ],
+    ids=["twice", "another key", "a near miss", "a number"],
+)  # fmt: skip
+def test_listed_configs_of_a_topic_that_say_nothing_sure_are_refused(configs, sentence):
+    topic = {"name": "t", "configs": configs, "partitions": [{"replicas": [1, 2]}]}
+    with pytest.raises(InvalidCluster, match=sentence):
+        ClusterModel.from_json({"topics": [topic]})
