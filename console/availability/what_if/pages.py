@@ -36,7 +36,7 @@ from jobs.cluster.errors import InvalidFields
 KIND_WORDS = (
     ("changed", "changed"),
     ("unwritable", "not writable"),
-    ("unknown", "of which it is not known whether they take writes"),
+    ("unknown", "with writes not known"),
     ("offline", "without a leader"),
     ("at_risk", "with data at risk"),
     ("unclean", "that need an unclean election"),

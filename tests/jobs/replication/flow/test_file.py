@@ -59,7 +59,7 @@ def test_a_flow_file_is_a_flow(tmp_path):
             "a: !!python/object:os.system x", "tags are not allowed", id="a Python object"
         ),
         pytest.param("a: !!timestamp x", "Line 1, column 4: tags", id="a tag that does not fit"),
-        pytest.param("? [a]\n: b", "unhashable key", id="a list for a name"),
+        pytest.param("? [a]\n: b", "a list or a mapping is no key", id="a list for a name"),
         pytest.param(
             "a: 1" + ":0" * 200 + ".0", "does not exist", id="a number beyond all numbers"
         ),
