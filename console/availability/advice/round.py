@@ -112,7 +112,7 @@ def take_round(
     except Exception:
         logger.exception("promotion round broke cluster=%s", cluster.alias)
         text = own_fault("judging observers")
-        _fail(cluster, text, "The worker's log has the details.", clock(), begun)
+        _fail(cluster, text, "", clock(), begun)
     return None
 
 

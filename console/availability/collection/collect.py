@@ -40,7 +40,6 @@ Clock = Callable[[], datetime]
 # Longer than a run can take, so that a claim is only ever taken over from a process that died.
 CLAIM = timedelta(seconds=150)
 _KINDS = ("partition", "topic", "broker", "config")
-_LOG_HINT = "The log of the worker has the details."
 
 
 def due_clusters(now: datetime) -> list[int]:
@@ -94,7 +93,7 @@ def take_in(cluster_id: int, clock: Clock = timezone.now) -> bool:
     except Exception:
         logger.exception("availability broke cluster=%s", cluster.alias)
         text = own_fault("judging partitions")
-        fail(row, clock(), begun, "broken", text, _LOG_HINT)
+        fail(row, clock(), begun, "broken", text, "")
     return True
 
 

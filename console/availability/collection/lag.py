@@ -85,7 +85,7 @@ def ask_lags(
     except Exception:
         logger.exception("asking for lag broke cluster=%s", cluster.alias)
         text = own_fault("asking for lag")
-        fail(row, clock(), begun, "broken", text, "The log of the worker has the details.")
+        fail(row, clock(), begun, "broken", text, "")
     return True
 
 

@@ -1,4 +1,4 @@
-"""Min ISR is counted as Kafka's tool does, by the value as it is set; the brokers' own counts stand beside.
+"""Min ISR is counted as Kafka's tool does, by the value as it is set; the brokers' own counts are beside it.
 
 Samples of the past keep what they held, the partitions that could not be written.
 """

@@ -49,7 +49,7 @@ def gaps_of_racks(voters: Iterable[ControllerModel]) -> Iterable[str]:
     bare = [str(one.node_id) for one in voters if one.rack is None]
     if bare:
         yield (
-            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} stand is not known: they are "
+            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} are is not known: they are "
             "lost only when they are named. Say it on the page of the controllers' sites."
         )
 

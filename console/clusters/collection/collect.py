@@ -231,7 +231,7 @@ def _fault_of_settings(cluster: Cluster, problem: InvalidFields) -> ClusterFault
 
 def _broken(cluster: Cluster) -> ClusterFault:
     text = own_fault("collecting")
-    return ClusterFault(text, cluster=cluster.alias, hint="The worker's log has the details.")
+    return ClusterFault(text, cluster=cluster.alias)
 
 
 def _ms_since(begun: float) -> int:

@@ -26,7 +26,7 @@ def trouble_of(row: Partition) -> Trouble:
     what = (
         f"Cluster {alias}: the last stable offset of {row} has been {told['offset']} since "
         f"{since:%Y-%m-%d %H:%M:%S} UTC, {behind} offsets below the high watermark. Groups of read_committed "
-        "do not go on there."
+        "read no further there."
     )
     href = reverse("clusters:topic", args=[alias, row.topic.name])
     if told.get("error"):

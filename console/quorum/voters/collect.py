@@ -83,12 +83,11 @@ def collect_quorum(
     except Exception:
         logger.exception("describing the quorum broke cluster=%s", cluster.alias)
         text = own_fault("describing the quorum")
-        _fail(log, ClusterFault(text, cluster=cluster.alias, hint=_LOG), clock(), begun)
+        _fail(log, ClusterFault(text, cluster=cluster.alias), clock(), begun)
     return True
 
 
 _CORRECT = "Correct the cluster's settings."
-_LOG = "The worker's log has the details."
 
 
 def _claim(log: MetadataLog, now: datetime) -> bool:

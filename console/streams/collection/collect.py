@@ -44,7 +44,6 @@ _NO_ROW = (
     f"The application id has NUL, or is longer than {GROUP_ID:,} characters or what an index takes."
 )
 _CORRECT = "Correct the cluster's settings."
-_LOG = "The worker's log has the details."
 
 
 def due_clusters(now: datetime) -> list[int]:
@@ -179,4 +178,4 @@ def _finish(cluster: Cluster, now: datetime, begun: float, **values: Any) -> Non
 
 def _broken(cluster: Cluster) -> ClusterFault:
     text = own_fault("collecting")
-    return ClusterFault(text, cluster=cluster.alias, hint=_LOG)
+    return ClusterFault(text, cluster=cluster.alias)

@@ -49,7 +49,7 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
     "Say where consumer groups go on when they move to the target of a flow (with --back: from there to "
     "the source), with proof, pre-checks and what is read twice. Without --rehearse or --apply only the plan "
-    "is printed. Share groups that a pattern names are told and left out. Exit codes: 0 all is well, "
+    "is printed. Share groups that a pattern names are reported and left out. Exit codes: 0 all is well, "
     "1 something blocks, was refused or failed, 2 bad input."
 )
 

@@ -93,7 +93,7 @@ def collect_readiness(
     except Exception:
         logger.exception("round of checkpoints failed flow=%s", flow.name)
         told = own_fault("judging")
-        round_.note(told, "The worker's log has the details.")
+        round_.note(told, "")
     _finish(answer, round_, now, int((time.monotonic() - begun) * 1000))
     return True
 
