@@ -231,7 +231,7 @@ def _fault_of_settings(cluster: Cluster, problem: InvalidFields) -> ClusterFault
 
 def _broken(cluster: Cluster) -> ClusterFault:
     text = own_fault("collecting")
-    return ClusterFault(text, cluster=cluster.alias)
+    return ClusterFault(text, cluster=cluster.alias, hint="")
 
 
 def _ms_since(begun: float) -> int:

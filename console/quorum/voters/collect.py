@@ -83,7 +83,7 @@ def collect_quorum(
     except Exception:
         logger.exception("describing the quorum broke cluster=%s", cluster.alias)
         text = own_fault("describing the quorum")
-        _fail(log, ClusterFault(text, cluster=cluster.alias), clock(), begun)
+        _fail(log, ClusterFault(text, cluster=cluster.alias, hint=""), clock(), begun)
     return True
 
 

@@ -63,7 +63,11 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
         logger.exception("round failed flow=%s", flow.name)
         problem = own_fault("measuring")
         save.save_round(
-            flow, FlowRound.Noun.SOURCE, now, None, ClusterFault(problem, cluster=flow.name)
+            flow,
+            FlowRound.Noun.SOURCE,
+            now,
+            None,
+            ClusterFault(problem, cluster=flow.name, hint=""),
         )
     rest_s = settings.FLOW_INTERVAL_S if flow.is_wanted or _is_copying(flow.run) else RESTS_S
     # A little less than the interval, so that the next tick of the clock finds the flow due.

@@ -178,4 +178,4 @@ def _finish(cluster: Cluster, now: datetime, begun: float, **values: Any) -> Non
 
 def _broken(cluster: Cluster) -> ClusterFault:
     text = own_fault("collecting")
-    return ClusterFault(text, cluster=cluster.alias)
+    return ClusterFault(text, cluster=cluster.alias, hint="")
