@@ -46,12 +46,22 @@ class Node:
     @property
     def logging(self) -> Path:
         """The Log4j 2 configuration of the node."""
-        return self.plan.folder / "log4j2.yaml"
+        return self.plan.folder / "log4j2.properties"
 
     @property
     def is_formatted(self) -> bool:
         """Whether the log directory belongs to a cluster."""
         return (self.plan.data / "meta.properties").exists()
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster that the log directory belongs to; None before the first start with ZooKeeper."""
+        if not self.is_formatted:
+            return None
+        meta = (self.plan.data / "meta.properties").read_text(encoding="utf-8")
+        return next(
+            (line[11:] for line in meta.splitlines() if line.startswith("cluster.id=")), None
+        )
 
     @property
     def is_running(self) -> bool:
@@ -144,13 +154,9 @@ class Node:
     def _answers(self, brokers: frozenset[int]) -> bool:
         if not self.plan.is_broker:
             return accepts(self.plan.address)
-        known = live_brokers(self.plan.address, self._cluster_id())
+        cluster_id = self.cluster_id
+        known = live_brokers(self.plan.address, cluster_id) if cluster_id else None
         return known is not None and known >= brokers
-
-    def _cluster_id(self) -> str:
-        """Return the id that the log directory was formatted with."""
-        meta = (self.plan.data / "meta.properties").read_text(encoding="utf-8")
-        return next(line[11:] for line in meta.splitlines() if line.startswith("cluster.id="))
 
     def _signal(self, number: signal.Signals) -> bool:
         if self._process is None or self._process.poll() is not None:
