@@ -280,7 +280,9 @@ def as_text(answer: dict[str, Any]) -> str:
         for node in cluster["nodes"]:
             rack = node["rack"] or "-"
             name, state = f"{node['name']:10}", f"{node['state']:9}"
-            lines.append(f"  {name} {state} {node['address']:16} {rack:8} pid {node['pid'] or '-'}")
+            own = node["kafka"] if node["kafka"] != cluster["kafka"] else ""
+            pid = f"pid {node['pid'] or '-'} {own and f'Kafka {own}'}".rstrip()
+            lines.append(f"  {name} {state} {node['address']:16} {rack:8} {pid}")
     if answer["is_running"]:
         lines.append(f"traffic: {'running' if answer['traffic'] else 'none'}")
         if answer.get("mirror_maker"):

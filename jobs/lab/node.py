@@ -6,13 +6,20 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from jobs.lab.child import start_child
 from jobs.lab.errors import NotServing
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.probe import accepts, live_brokers
-from jobs.lab.properties import NodePlan, logging_configuration, render, server_properties
+from jobs.lab.properties import (
+    SESSION_OVER_S,
+    NodePlan,
+    logging_configuration,
+    render,
+    server_properties,
+)
 
 _LAST_LINES = 5
 # Where much else runs and a process has much memory to give back, its end takes its time.
@@ -27,6 +34,7 @@ class Node:
         self.jvm = jvm
         self.is_paused = False
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed_at: float | None = None
 
     @property
     def name(self) -> str:
@@ -83,6 +91,9 @@ class Node:
         """Start the JVM; does not wait until it serves (`Cluster.wait_until_serving` does)."""
         if self.is_running:
             return
+        if self.plan.cluster.has_zookeeper and self._killed_at is not None:
+            # ZooKeeper has the broker as live until its session is over, and refuses a second one.
+            time.sleep(max(0.0, self._killed_at + SESSION_OVER_S - time.monotonic()))
         self.write_files()
         command = self.jvm.command("kafka.Kafka", [str(self.properties)], logging=self.logging)
         self._process = start_child(command, self.log)
@@ -114,6 +125,7 @@ class Node:
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait(_KILLED_S)
+            self._killed_at = time.monotonic()
         self.is_paused = False
 
     def pause(self) -> None:

@@ -28,6 +28,9 @@ _SMALL = {
 }
 
 _SESSION_MS = 9_000
+# ZooKeeper ends a session at the next tick after its timeout, which is at least two ticks.
+_ZOOKEEPER_SESSION_MS, TICK_MS = 4_000, 500
+SESSION_OVER_S = (_ZOOKEEPER_SESSION_MS + 2 * TICK_MS) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,7 @@ def _zookeeper(node: NodePlan) -> dict[str, str]:
     return {
         "broker.id": str(node.node_id),
         "zookeeper.connect": node.cluster.zookeeper_address,
-        # A broker that was killed can come back when its session is over.
-        "zookeeper.session.timeout.ms": "6000",
+        "zookeeper.session.timeout.ms": str(_ZOOKEEPER_SESSION_MS),
     }
 
 

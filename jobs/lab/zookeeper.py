@@ -11,7 +11,7 @@ from jobs.lab.child import end_child, running_pid, start_child
 from jobs.lab.errors import NotServing
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.probe import accepts
-from jobs.lab.properties import logging_configuration, render
+from jobs.lab.properties import TICK_MS, logging_configuration, render
 
 _MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 _LOOK_S = 0.05
@@ -48,6 +48,7 @@ class ZooKeeper:
             "clientPort": port,
             "clientPortAddress": host,
             "maxClientCnxns": "0",
+            "tickTime": str(TICK_MS),
             "admin.enableServer": "false",
         }
         file, logging = self.folder / "zoo.cfg", self.folder / "log4j2.properties"
