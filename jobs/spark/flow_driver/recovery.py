@@ -31,8 +31,9 @@ class RunPatience:
     `task_faults` are what tasks said last, `refused` is the fault that ends the run.
     """
 
-    def __init__(self, state: FlowState) -> None:
+    def __init__(self, state: FlowState, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = state
+        self._clock = clock
         self._patience: dict[str, Patience] = {}
         self.task_faults: dict[int, ClusterFault] = {}
         self.refused: ClusterFault | None = None
@@ -64,7 +65,7 @@ class RunPatience:
     def _with(self, name: str, *, has_worked: bool) -> Patience:
         # Where a task lacks a right, `ProgressTable` says which partitions wait for it.
         waits = self._state.ends is None or not name.startswith(RECOVERY)
-        fresh = Patience(waits_for_people=waits, has_worked=has_worked)
+        fresh = Patience(waits_for_people=waits, has_worked=has_worked, clock=self._clock)
         return self._patience.setdefault(name, fresh)
 
 

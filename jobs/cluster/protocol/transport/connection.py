@@ -86,6 +86,7 @@ class BrokerConnection:
         self._last_id = 0
         self._is_ready = False
         self._has_answered = False
+        self._first_request = ""
         self._is_retired = False
         self._ended: OSError | None = None
         self._is_closed = False
@@ -159,6 +160,8 @@ class BrokerConnection:
         self._last_id = self._last_id % _HIGHEST_ID + 1
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         timer = self._loop.call_later(timeout_s, self._give_up, call.name, timeout_s)
+        if self._is_ready and not self._first_request:
+            self._first_request = f"{call.name} in version {call.version}"
         self._pending.append(_Pending(self._last_id, call, answer, timer))
         self._stream.write(frame(call, self._last_id, self._client_id))
         return await answer
@@ -247,9 +250,7 @@ class BrokerConnection:
         if self._has_answered:
             return connection_lost(error, self.server, self.cluster, may_have_arrived=True)
         if self._is_ready:
-            asked = self._pending[0].call if self._pending else None
-            what = f"{asked.name} in version {asked.version}" if asked else ""
-            return lost_before_any_answer(error, self.server, self.cluster, what)
+            return lost_before_any_answer(error, self.server, self.cluster, self._first_request)
         if isinstance(error, ssl.SSLError):
             return tls_fault(error, self.server, self.cluster)
         return closed_in_handshake(self.server, self.cluster)
