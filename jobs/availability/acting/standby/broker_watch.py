@@ -62,7 +62,9 @@ class BrokerWatch:
         self.interest: frozenset[int] = frozenset()
         self.problem = ""
         # The problem is shown before the loop ends with it.
-        self._patience = Patience(waits_for_people=True, has_worked=True)
+        self._patience = Patience(
+            waits_for_people=True, has_worked=True, clock=cluster.timing.clock
+        )
 
     @classmethod
     @asynccontextmanager

@@ -15,7 +15,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract
 from jobs.spark.contract import JobSpec, Outcome
 from jobs.spark.flow_driver.replicate import ASKED_AGAIN, FlowDriver
-from tests.jobs.cluster.protocol.fake_broker import API_VERSIONS, Close, FakeBroker
+from tests.jobs.cluster.protocol.fake_broker import API_VERSIONS, METADATA, Close, FakeBroker
 from tests.support import Clock
 from tests.waiting import eventually_async
 
@@ -111,9 +111,18 @@ async def test_a_run_waits_for_a_cluster_that_is_down(tmp_path):
     assert result.outcome is Outcome.CANCELLED
 
 
-async def test_a_listener_that_only_closes_connections_ends_the_run_when_it_lasts(tmp_path):
+@pytest.mark.parametrize(
+    ("closes_at", "says"),
+    [
+        pytest.param(API_VERSIONS, "closes the connection before it answers", id="at once"),
+        pytest.param(METADATA, "offers Metadata in version 12 without serving it", id="it lies"),
+    ],
+)
+async def test_a_listener_that_only_closes_connections_ends_the_run_when_it_lasts(
+    tmp_path, closes_at, says
+):
     async with FakeBroker() as broker:
-        broker.answers[API_VERSIONS] = Close
+        broker.answers[closes_at] = Close
         driver, clock = driver_of(tmp_path, broker.connection), Clock()
         driver.patience = Patience(waits_for_people=True, clock=clock)
         driving = asyncio.create_task(asyncio.to_thread(driver.drive))
@@ -121,4 +130,4 @@ async def test_a_listener_that_only_closes_connections_ends_the_run_when_it_last
         clock.now = LASTING_S
         result = await driving
     assert (result.outcome, result.summary["is_final"]) == (Outcome.FAILED, True)
-    assert "closes the connection before it answers" in result.error
+    assert says in result.error
