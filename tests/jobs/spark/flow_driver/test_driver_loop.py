@@ -14,8 +14,7 @@ from jobs.cluster.descriptions import (
     TopicDescription,
     TopicPartition,
 )
-from jobs.cluster.errors import NotAuthorized, Unreachable
-from jobs.cluster.protocol.errors import VersionNotOffered
+from jobs.cluster.errors import Unreachable
 from jobs.replication.copy.assignment import RevokedPartition
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.plan import FlowPlan
@@ -269,37 +268,6 @@ def test_a_partition_that_failed_does_not_fail_again_in_the_next_task(tmp_path, 
         eventually(lambda: all(world.owner(p) not in (None, lost) for p in others))
         assert world.owner(where(0)) is None
         assert world.row(where(0))["reason"] == "too large"
-
-
-def test_a_task_that_can_never_copy_ends_the_run_with_its_reason(tmp_path, clusters):
-    with World(tmp_path, clusters) as world:
-        world.wait_for_owners(*FOUR)
-        task = world.owner(where(0))
-        task.channel.report_fault(VersionNotOffered("too old", cluster="west", hint="Update it."))
-        task.die()
-        eventually(lambda: not world._thread.is_alive())
-    refused = world.loop.patience.refused
-    assert (refused.code, str(refused), refused.hint, refused.is_final) == (
-        "version_not_offered",
-        "west: too old",
-        "Update it.",
-        True,
-    )
-    assert len(world.tasks) == 2
-    assert (world.row(where(0))["state"], world.row(where(0))["reason"]) == (
-        "failed",
-        "west: too old Update it.",
-    )
-
-
-def test_a_task_that_waits_for_a_person_begins_again(tmp_path, clusters):
-    with World(tmp_path, clusters) as world:
-        world.wait_for_owners(*FOUR)
-        task = world.owner(where(0))
-        task.channel.report_fault(NotAuthorized("no right", cluster="west"))
-        task.die()
-        eventually(lambda: world.owner(where(0)) not in (None, task))
-        assert world.loop.patience.refused is None
 
 
 def test_new_topics_are_taken_on_and_gone_ones_let_go_of_while_the_others_go_on(tmp_path, clusters):
