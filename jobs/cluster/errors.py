@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from jobs.cluster.untrusted_text import redact_secrets
+
+
+class Remedy(StrEnum):
+    """What ends a fault; every class of faults states its own.
+
+    RETRY: the same request may succeed later. DOUBTFUL: it may, as at a broker that is stopping, but wrong
+    settings look the same: where nothing ever succeeded and it lasts, it is final. START_OVER: not the same
+    request, but the work begun again from what is committed. OPERATOR: a person changes a right, a secret or
+    a cluster, and the next try succeeds. FINAL: no try with the same settings succeeds.
+    """
+
+    RETRY = "retry"
+    DOUBTFUL = "doubtful"
+    START_OVER = "start_over"
+    OPERATOR = "operator"
+    FINAL = "final"
 
 
 class ClusterFault(Exception):
     """A request to a cluster failed.
 
-    `code` is stable and machine-readable, `retriable` says whether the same request may succeed
-    later without anybody changing anything, `hint` tells a person what to do next, `field` is the
-    setting of the connection to which the message belongs. Secrets are cut out of the message.
+    `code` is stable and machine-readable, `remedy` says what ends the fault (`patience.Patience` how long a
+    loop waits for that), `hint` tells a person what to do next, `field` is the setting of the connection to
+    which the message belongs. Secrets are cut out of the message.
     """
 
     code = "cluster_fault"
-    retriable = False
+    remedy = Remedy.OPERATOR
     hint = "Look at the broker's log for the same moment."
     field = "bootstrap_servers"
 
@@ -33,12 +51,22 @@ class ClusterFault(Exception):
     def __str__(self) -> str:
         return f"{self.cluster}: {self.message}"
 
+    @property
+    def retriable(self) -> bool:
+        """Whether the same request may succeed later although no person changes anything."""
+        return self.remedy in {Remedy.RETRY, Remedy.DOUBTFUL}
+
+    @property
+    def is_final(self) -> bool:
+        """Whether no try with the same settings can succeed."""
+        return self.remedy is Remedy.FINAL
+
 
 class Unreachable(ClusterFault):
     """No broker of the bootstrap list answered in time."""
 
     code = "unreachable"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "Start the broker if it is down; else check host, port and the firewalls between."
 
 
@@ -46,7 +74,7 @@ class NameNotResolved(ClusterFault):
     """A bootstrap host name is not known to DNS."""
 
     code = "name_not_resolved"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "Check the spelling of the host name and the DNS of this machine."
 
 
@@ -54,6 +82,7 @@ class TlsFailed(ClusterFault):
     """The TLS handshake failed, for example because the port speaks plaintext."""
 
     code = "tls_failed"
+    remedy = Remedy.FINAL
     hint = "Check that the port is a TLS listener and that the CA signed the broker's certificate."
     field = "security_protocol"
 
@@ -62,6 +91,7 @@ class ProtocolMismatch(ClusterFault):
     """The port answers, but not in the way that the security protocol says."""
 
     code = "protocol_mismatch"
+    remedy = Remedy.FINAL
     hint = (
         "The listener probably expects another security protocol (TLS or SASL): "
         "compare with the broker's listeners."
@@ -73,6 +103,7 @@ class AuthenticationFailed(ClusterFault):
     """The broker refused this user, password or mechanism."""
 
     code = "authentication_failed"
+    remedy = Remedy.OPERATOR
     hint = (
         "Check the user name, the secret behind the reference, and which SASL mechanisms "
         "the listener allows."
@@ -84,6 +115,7 @@ class NotAuthorized(ClusterFault):
     """The principal is known but may not do this."""
 
     code = "not_authorized"
+    remedy = Remedy.OPERATOR
     hint = "Give the principal the missing ACL."
 
 
@@ -91,7 +123,7 @@ class TimedOut(ClusterFault):
     """The cluster answered too slowly."""
 
     code = "timed_out"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "The cluster may be overloaded or electing leaders: it is asked again on the next round."
 
 
@@ -99,6 +131,7 @@ class UnknownTopicOrPartition(ClusterFault):
     """The topic or partition does not exist (any more)."""
 
     code = "unknown_topic_or_partition"
+    remedy = Remedy.OPERATOR
     hint = "It may have been deleted: check the topic's name."
 
 
@@ -106,6 +139,7 @@ class RecordTooLarge(ClusterFault):
     """The target does not take a record of this size."""
 
     code = "record_too_large"
+    remedy = Remedy.OPERATOR
     hint = "Raise max.message.bytes of the target topic above the size of the record, then restart the flow."
 
 
@@ -116,6 +150,7 @@ class ClusterIdChanged(ClusterFault):
     """
 
     code = "cluster_id_changed"
+    remedy = Remedy.FINAL
     hint = "If the cluster was really replaced, confirm the new cluster id on the cluster's settings page."
     found = ""
 
@@ -124,6 +159,7 @@ class SeveralClusters(ClusterFault):
     """The bootstrap servers of one connection belong to more than one cluster."""
 
     code = "several_clusters"
+    remedy = Remedy.FINAL
     hint = "Keep the bootstrap servers of one cluster, and register the other cluster under its own alias."
 
 
@@ -131,6 +167,7 @@ class RegisteredTwice(ClusterFault):
     """The cluster behind the bootstrap servers is registered under another alias already."""
 
     code = "registered_twice"
+    remedy = Remedy.FINAL
     hint = "Correct the bootstrap servers, or remove this cluster."
 
 
@@ -138,6 +175,7 @@ class SameCluster(ClusterFault):
     """Source and target of a flow are one cluster."""
 
     code = "same_cluster"
+    remedy = Remedy.FINAL
     hint = "Correct the bootstrap servers of one of the two."
 
 
@@ -145,6 +183,7 @@ class SecretMissing(ClusterFault):
     """A secret reference points to nothing."""
 
     code = "secret_missing"
+    remedy = Remedy.OPERATOR
     hint = "Set the environment variable or put the file where the reference says."
 
 
@@ -152,6 +191,7 @@ class Refused(ClusterFault):
     """The cluster understood the request and said no."""
 
     code = "refused"
+    remedy = Remedy.OPERATOR
 
 
 class InvalidFields(ValueError):

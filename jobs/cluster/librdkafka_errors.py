@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException
 
-from jobs.cluster.errors import ClusterFault, Refused, TimedOut, UnknownTopicOrPartition
+from jobs.cluster.errors import ClusterFault, Refused, Remedy, TimedOut, UnknownTopicOrPartition
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.untrusted_text import shortened
 
@@ -48,7 +48,8 @@ def fault_of(
             sentence, cluster=cluster
         )
     fault = Refused(sentence, cluster=cluster)
-    fault.retriable = error.retriable()
+    if error.retriable():
+        fault.remedy = Remedy.RETRY
     return fault
 
 

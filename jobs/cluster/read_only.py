@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 
 VARIABLE = "CROSSLOG_READ_ONLY"
 _OFF = frozenset({"", "0", "false", "no", "off"})
@@ -14,6 +14,7 @@ class ReadOnly(ClusterFault):
     """Nothing is written to any cluster while the switch is on."""
 
     code = "read_only"
+    remedy = Remedy.FINAL
     hint = f"Whoever runs crosslog has set {VARIABLE}; without it, the same request is done."
 
 

@@ -49,7 +49,9 @@ def _run(spec: JobSpec, run_dir: Path) -> JobResult:
         if spec.kind in ANALYSES:
             return job.run(ANALYSES[spec.kind], spec, run_dir)
         return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
-    except (ClusterFault, InvalidFields) as refusal:
+    except ClusterFault as fault:
+        return JobResult.refused(fault)
+    except InvalidFields as refusal:
         return JobResult(Outcome.FAILED, str(refusal))
     except Exception as error:  # a job ends here and must leave its result
         logger.exception("job broke run_id=%s kind=%s", spec.run_id, spec.kind)

@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.files import for_this_user_only
 
 logger = logging.getLogger(__name__)
@@ -63,6 +64,13 @@ class JobResult:
     outcome: Outcome
     error: str | None = None
     summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def refused(cls, fault: ClusterFault, summary: Mapping[str, Any] | None = None) -> JobResult:
+        """Return the end by a fault; `is_final` in the summary: the same arguments end in the same way."""
+        is_final = fault.remedy in {Remedy.FINAL, Remedy.DOUBTFUL}
+        told = {**(summary or {}), "code": fault.code, "is_final": is_final}
+        return cls(Outcome.FAILED, f"{fault} {fault.hint}".strip(), told)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

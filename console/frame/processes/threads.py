@@ -13,12 +13,15 @@ from typing import Generic, Protocol, TypeVar
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from console.frame.processes import liveness
+from jobs.cluster.errors import ClusterFault
 
 logger = logging.getLogger(__name__)
 
 _Wanted = TypeVar("_Wanted")
 # How often it is looked what is wanted, and how long what broke rests.
 LOOK_S, REST_S = 5.0, 5.0
+# A cluster may be another one by then, such as one that migrated from ZooKeeper.
+FINAL_REST_S = 600.0
 STOP_WITHIN_S = 10.0
 
 
@@ -131,3 +134,9 @@ class SupervisedThreads(Generic[_Wanted]):
         finally:
             self._ways.renew()
             one.ended_at = self._ways.clock()
+
+
+def rest_after(error: Exception, stop: threading.Event) -> None:
+    """Rest long after a fault that only other settings end; with these, everything begins at once."""
+    if isinstance(error, ClusterFault) and error.is_final:
+        stop.wait(FINAL_REST_S)

@@ -16,7 +16,7 @@ from typing import Protocol
 from django.utils import timezone
 
 from console.clusters.models import Cluster
-from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
+from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
 from console.frame.signals import metadata_stored
 from console.quorum.log.archives import Tail, archive_of
 from console.quorum.log.log_fold import LogFold
@@ -126,6 +126,7 @@ class ClusterFollower:
                 )
         except (ArchiveBusy, BadArchive, BadFolder, OSError, ClusterFault) as error:
             self._fail(log, error)
+            rest_after(error, self._stop)
         except Exception as error:  # a thread ends here and must say so
             logger.exception("following broke cluster=%s", self.wanted.cluster.alias)
             self._fail(log, error)

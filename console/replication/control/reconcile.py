@@ -130,7 +130,7 @@ def _judge(flow: ReplicationFlow, run: Run, now: datetime) -> None:
         failures=verdict.failures,
         failure=verdict.failure,
         failing_since=verdict.failing_since,
-        next_try_at=verdict.next_try_at,
+        next_try_at=None if (run.summary or {}).get("is_final") else verdict.next_try_at,
     )
     if changed:
         flow.refresh_from_db()
@@ -141,6 +141,8 @@ def _start(flow: ReplicationFlow, now: datetime, launcher: Launcher) -> None:
         arguments = run_arguments(flow)
     except InvalidFields as problem:
         _cannot_start(flow, str(problem), now)
+        return
+    if flow.is_refused and flow.run and arguments["flow"] == flow.run.arguments.get("flow"):
         return
     request = runs.RunRequest("replicate", _title(flow), flow.subject, arguments, flow.created_by)
     run = runs.queue_run(request, now)

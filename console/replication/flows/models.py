@@ -220,6 +220,14 @@ class ReplicationFlow(models.Model):
         return self.copied_by == CopiedBy.MIRROR_MAKER
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the last run ended with what the next one with the same settings would end with, too."""
+        run = self.run
+        return bool(
+            self.failures and run and not run.is_live and (run.summary or {}).get("is_final")
+        )
+
+    @property
     def subject(self) -> str:
         """What the runs of this flow are about."""
         return f"flow:{self.pk}"

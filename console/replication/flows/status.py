@@ -333,6 +333,8 @@ def in_short(failure: str) -> str:
 
 
 def _next_try(flow: ReplicationFlow, now: datetime) -> str:
+    if flow.is_refused:
+        return "It is not tried again by itself: change the settings, or start the flow again."
     if flow.next_try_at is None or flow.next_try_at <= now:
         return "The next try is due now."
     return f"The next try is {format_age(flow.next_try_at, now)}."

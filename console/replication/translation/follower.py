@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
+from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.store import save_round
 from console.replication.translation.sources import subject_of
@@ -109,6 +109,9 @@ class FlowFollower:
                 self._door(
                     self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
                 )
+        except ClusterFault as fault:
+            self._write(fault)
+            rest_after(fault, self._stop)
         except (ArchiveBusy, BadArchive, OSError) as error:
             self._write(_archive_fault(self.wanted.flow, error))
         except Exception as error:  # a thread ends here and must say so

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
 
 from jobs.cluster.admin.controllers import Controllers
+from jobs.cluster.errors import Remedy
 from jobs.cluster.protocol.data.metadata_log import NotAController, NotLeading
 from jobs.cluster.protocol.errors import AnswerFault, Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import BROKER_HEARTBEAT
@@ -32,7 +33,7 @@ class StaleBrokerEpoch(AnswerFault):
     """The broker has registered again since its epoch was read, or is not registered any more."""
 
     code = "stale_broker_epoch"
-    retriable = True
+    remedy = Remedy.RETRY
     meaning = "the broker has another epoch by now"
     hint = "It was restarted: its epoch is read again from the metadata log."
 
@@ -41,6 +42,7 @@ class BrokerNotRegistered(AnswerFault):
     """The controller knows no broker with this id."""
 
     code = "broker_not_registered"
+    remedy = Remedy.OPERATOR
     meaning = "no broker with this id is registered"
     hint = "Start the broker; it registers by itself."
 

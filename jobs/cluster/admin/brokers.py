@@ -12,7 +12,7 @@ from kio.schema.describe_cluster.v2.response import DescribeClusterResponse
 from jobs.cluster.admin.acls import OPERATIONS
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
-from jobs.cluster.errors import ClusterIdChanged, ProtocolMismatch, TimedOut
+from jobs.cluster.errors import ClusterIdChanged, ProtocolMismatch, Remedy, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import ConnectionLost, VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import DESCRIBE_CLUSTER, DESCRIBE_LIVE_CLUSTER, Api
@@ -73,7 +73,7 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
         except ConnectionLost as lost:
             # It ends with the first request, as at a listener that expects SASL.
             mismatch = ProtocolMismatch(lost.message, cluster=lost.cluster, hint=lost.hint)
-            mismatch.retriable = True
+            mismatch.remedy = Remedy.DOUBTFUL
             raise mismatch from None
         if found.brokers:
             return found
@@ -86,7 +86,7 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
 async def list_brokers(cluster: RawCluster) -> dict[int, RegisteredBroker]:
     """Return every registered broker by its id, fenced ones too; raises `ClusterFault`.
 
-    Raises `VersionNotOffered` before Kafka 4.1, which does not tell of fenced brokers. A broker that is
+    Raises `VersionNotOffered` before Kafka 4.0, which does not tell of fenced brokers. A broker that is
     down is fenced too: who is alive is known only by asking it (`is_alive`).
     """
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 from kio.schema.elect_leaders.v2.request import ElectLeadersRequest, TopicPartitions
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import AnswerFault, Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import ELECT_LEADERS
@@ -35,6 +35,7 @@ class NoEligibleLeader(AnswerFault):
     """No live replica may lead: UNCLEAN needs an unfenced one, PREFERRED the first one in the ISR."""
 
     code = "no_eligible_leader"
+    remedy = Remedy.OPERATOR
     meaning = "no live replica may lead this partition"
     hint = (
         "Promote a standby broker that has a replica, or bring a broker of the partition back; with the "

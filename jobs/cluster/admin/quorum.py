@@ -15,9 +15,15 @@ from kio.schema.describe_quorum.v2.request import DescribeQuorumRequest, Partiti
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.errors import Denied, LeaderMoved, Where, answer_fault
+from jobs.cluster.protocol.errors import (
+    UNSUPPORTED_VERSION,
+    Denied,
+    LeaderMoved,
+    Where,
+    answer_fault,
+)
 from jobs.cluster.protocol.transport.apis import DESCRIBE_QUORUM
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import BrokerConnection
@@ -28,7 +34,6 @@ from jobs.wire.uuids import id_text
 METADATA_TOPIC = "__cluster_metadata"
 CLIENT_ID = "quorum"
 _DOING = "Describing the quorum"
-_UNSUPPORTED_VERSION = 35
 _MISSING_RIGHT = (
     "It needs the operation DESCRIBE on the cluster; some managed services refuse it to everybody."
 )
@@ -40,6 +45,7 @@ class NoQuorum(ClusterFault):
     """The cluster has no quorum of controllers: it runs with ZooKeeper, or is older than KRaft."""
 
     code = "no_quorum"
+    remedy = Remedy.FINAL
     hint = "Voters and the metadata log exist in KRaft mode only (Kafka 3.0 and later, without ZooKeeper)."
 
 
@@ -140,7 +146,7 @@ async def quorum_at(
     answer = await connection.request(DESCRIBE_QUORUM, _request())
     partition = _only_partition(answer)
     error, said = _worst(answer, partition)
-    if error == _UNSUPPORTED_VERSION:
+    if error == UNSUPPORTED_VERSION:
         raise _no_quorum(alias, connection, "refuses the request DescribeQuorum")
     fault = answer_fault(error, Where(alias, connection.server.broker_id, _DOING), said)
     if isinstance(fault, Denied):

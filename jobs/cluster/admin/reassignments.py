@@ -16,7 +16,7 @@ from kio.schema.list_partition_reassignments.v0.request import (
 )
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import AnswerFault, Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS
@@ -36,6 +36,7 @@ class NoReassignment(AnswerFault):
     """There is no reassignment of this partition to cancel: it is done, or never began."""
 
     code = "no_reassignment"
+    remedy = Remedy.FINAL
     meaning = "no reassignment is in progress"
     hint = "It is complete already: move the replicas back by another one."
 

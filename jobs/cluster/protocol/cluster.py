@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TypeVar
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged, TimedOut, Unreachable
-from jobs.cluster.protocol.errors import BrokerNotKnown
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy, TimedOut, Unreachable
+from jobs.cluster.protocol.errors import BrokerNotKnown, VersionNotOffered
 from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_request, newest, read_metadata
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
+from jobs.cluster.protocol.transport.apis import SupportedApi
 from jobs.cluster.protocol.transport.connection import (
     BrokerConnection,
     Options,
@@ -156,6 +157,35 @@ class RawCluster:
             self._connection_pool.failed_at[server[:2]] = self.timing.clock()
         raise most_telling(faults, self.alias)
 
+    async def offers(self, speaks: SupportedApi) -> dict[int, bool | None]:
+        """Return by live broker whether it has a version of a request that crosslog speaks.
+
+        None: it did not answer. Raises `ClusterFault` without metadata.
+        """
+
+        async def ask(broker_id: int) -> bool | None:
+            try:
+                async with asyncio.timeout(self.timing.metadata_timeout_s):
+                    connection = await self.connection_to(broker_id, METADATA)
+            except (TimeoutError, ClusterFault):
+                return None
+            return connection.versions.best(speaks) is not None
+
+        brokers = list((await self.metadata()).brokers)
+        return dict(zip(brokers, await asyncio.gather(*map(ask, brokers)), strict=True))
+
+    async def compare_brokers(self, fault: ClusterFault) -> None:
+        """Let a request that one broker lacks wait while others may know it, as in a rolling upgrade."""
+        if not isinstance(fault, VersionNotOffered) or fault.speaks is None:
+            return
+        found = await self.offers(fault.speaks)
+        for known, what in ((True, "know it"), (None, "did not answer")):
+            brokers = ", ".join(str(one) for one in sorted(found) if found[one] is known)
+            if brokers:
+                fault.remedy = Remedy.RETRY
+                fault.message += f" Brokers that {what}: {brokers}."
+                fault.hint = "It is asked again until all brokers run the same version of Kafka."
+
     async def ask_controller(
         self, send: Callable[[BrokerConnection], Awaitable[_Answer]]
     ) -> _Answer:
@@ -249,10 +279,16 @@ def bootstrap_servers(text: str) -> list[Server]:
 
 
 def most_telling(faults: Collection[ClusterFault], alias: str) -> ClusterFault:
-    """Return the fault that a person should see: one that waiting does not mend, else the last."""
+    """Return the fault that a person should see: one that waiting does not mend, else the last.
+
+    It is not final while another broker may answer.
+    """
     final = [fault for fault in faults if not fault.retriable]
     last = list(faults)[-1:]
-    return (final or last or [Unreachable("There is no server to ask.", cluster=alias)])[0]
+    found = (final or last or [Unreachable("There is no server to ask.", cluster=alias)])[0]
+    if found.is_final and len(final) < len(faults):
+        found.remedy = Remedy.DOUBTFUL
+    return found
 
 
 async def _versions_of(connection: BrokerConnection) -> BrokerVersions:

@@ -91,6 +91,7 @@ async def ask_patiently(
         try:
             return await attempt()
         except ClusterFault as fault:
+            await cluster.compare_brokers(fault)
             if not fault.retriable:
                 raise
             last = fault

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from kio.schema.errors import ErrorCode
 
@@ -19,10 +20,14 @@ from jobs.cluster.errors import (
     ProtocolMismatch,
     RecordTooLarge,
     Refused,
+    Remedy,
     TimedOut,
     UnknownTopicOrPartition,
 )
 from jobs.cluster.untrusted_text import shortened
+
+if TYPE_CHECKING:
+    from jobs.cluster.protocol.transport.apis import SupportedApi
 
 
 class FaultKind(StrEnum):
@@ -59,7 +64,7 @@ class ConnectionLost(ClusterFault):
     """
 
     code = "connection_lost"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "The broker was stopped or restarted, or the network broke: it is connected again."
     may_have_arrived = False
 
@@ -67,23 +72,27 @@ class ConnectionLost(ClusterFault):
 class RequestTimedOut(TimedOut):
     """The broker kept the connection but did not answer in time; it may have done what was asked."""
 
+    remedy = Remedy.RETRY
     may_have_arrived = True
 
 
 class VersionNotOffered(ClusterFault):
-    """Broker and crosslog have no version of a request in common."""
+    """Broker and crosslog have no version of a request in common.
+
+    `speaks` is the request; None: all of them. Other brokers may know it, see `RawCluster.compare_brokers`.
+    """
 
     code = "version_not_offered"
-    hint = (
-        "Copying whole batches needs Kafka 2.7 or newer; the flow can take the record path instead."
-    )
+    remedy = Remedy.FINAL
+    hint = "Compare the versions of the brokers with those that crosslog supports."
+    speaks: SupportedApi | None = None
 
 
 class BrokerNotKnown(ClusterFault):
     """The metadata has no broker with this id (any more)."""
 
     code = "broker_not_known"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "The broker is down or was removed: the metadata is read again."
 
 
@@ -91,6 +100,7 @@ class OutcomeUnknown(ClusterFault):
     """Nobody answered whether a transaction was committed or aborted; either may be true."""
 
     code = "outcome_unknown"
+    remedy = Remedy.START_OVER
     hint = (
         "Start the producer again: its first request finishes or aborts what is open, and the committed "
         "positions then tell what was done."
@@ -105,6 +115,7 @@ class AnswerFault(ClusterFault):
     """
 
     code = "answer"
+    remedy = Remedy.OPERATOR
     kind = FaultKind.FAILED
     meaning = "the broker refused the request"
     error = ""
@@ -114,8 +125,8 @@ class Unavailable(AnswerFault):
     """A moment in the life of a broker; the same request may succeed soon."""
 
     code = "unavailable"
+    remedy = Remedy.RETRY
     kind = FaultKind.RETRY
-    retriable = True
     meaning = "the broker cannot do it right now"
     hint = "It is asked again; if it lasts, look at the broker's log and at the partition's ISR."
 
@@ -124,8 +135,8 @@ class LeaderMoved(AnswerFault):
     """This broker does not lead the partition, or one of the two knows an older leader epoch."""
 
     code = "leader_moved"
+    remedy = Remedy.RETRY
     kind = FaultKind.REFRESH_METADATA
-    retriable = True
     meaning = "the partition is led by another broker, or in another epoch"
     hint = "The leader is looked up again; a partition without a leader is offline."
 
@@ -134,8 +145,8 @@ class CoordinatorMoved(AnswerFault):
     """This broker does not coordinate the group or transactional id (yet, or any more)."""
 
     code = "coordinator_moved"
+    remedy = Remedy.RETRY
     kind = FaultKind.FIND_COORDINATOR
-    retriable = True
     meaning = "the coordinator is moving or loading"
     hint = (
         "It is looked up again; if it lasts, partitions of __consumer_offsets (groups) or "
@@ -147,6 +158,7 @@ class OffsetOutOfRange(AnswerFault):
     """The offset is not in the log: deleted by retention, truncated, or never written."""
 
     code = "offset_out_of_range"
+    remedy = Remedy.START_OVER
     kind = FaultKind.RESET_POSITION
     meaning = "the offset is not in the log"
     hint = "Compare with the log's start and end: retention was quicker, or the log was cut."
@@ -156,8 +168,8 @@ class TopicUnknown(AnswerFault, UnknownTopicOrPartition):
     """The broker does not know the topic or partition by its name; also for a moment after its creation."""
 
     code = "unknown_topic_or_partition"
+    remedy = Remedy.RETRY
     kind = FaultKind.TOPIC_CHANGED
-    retriable = True
     meaning = "the broker does not know this topic or partition"
     hint = "It may have been deleted, or be so new that not every broker knows it."
 
@@ -169,8 +181,8 @@ class TopicIdUnknown(AnswerFault):
     """
 
     code = "unknown_topic_id"
+    remedy = Remedy.RETRY
     kind = FaultKind.TOPIC_CHANGED
-    retriable = True
     meaning = "the topic with this id does not exist: it was deleted, or deleted and created again"
     hint = "A topic that was created again starts at offset 0: positions of the old one mean nothing in it."
 
@@ -179,6 +191,7 @@ class BatchRefused(AnswerFault):
     """The target does not take this batch as it is."""
 
     code = "batch_refused"
+    remedy = Remedy.FINAL
     kind = FaultKind.BATCH_REFUSED
     meaning = "the broker does not take this batch"
     hint = "The partition takes the record path, or the batch is damaged: compare its CRC at the source."
@@ -188,6 +201,7 @@ class BatchTooLarge(AnswerFault, RecordTooLarge):
     """The batch is larger than `max.message.bytes` or a segment of the target topic."""
 
     code = "record_too_large"
+    remedy = Remedy.OPERATOR
     kind = FaultKind.BATCH_REFUSED
     meaning = "the batch is larger than the target topic allows"
     hint = "Raise max.message.bytes of the target topic above the size of the source's batches."
@@ -197,6 +211,7 @@ class OutOfSequence(AnswerFault):
     """The batch's sequence number does not follow the last one of this producer."""
 
     code = "out_of_sequence"
+    remedy = Remedy.START_OVER
     kind = FaultKind.NEW_TRANSACTION
     meaning = "the sequence number does not follow the producer's last batch"
     hint = "The producer starts again with a new epoch, from the committed positions."
@@ -206,6 +221,7 @@ class TransactionFailed(AnswerFault):
     """The open transaction cannot go on, or there is none."""
 
     code = "transaction_failed"
+    remedy = Remedy.START_OVER
     kind = FaultKind.NEW_TRANSACTION
     meaning = "the transaction cannot go on"
     hint = "It is aborted, and copying goes on from the committed positions."
@@ -215,6 +231,7 @@ class ProducerFenced(AnswerFault):
     """Another producer has taken over the transactional id; this one must stop."""
 
     code = "producer_fenced"
+    remedy = Remedy.OPERATOR
     kind = FaultKind.FENCED
     meaning = "another producer has taken over this transactional id"
     hint = (
@@ -222,10 +239,22 @@ class ProducerFenced(AnswerFault):
     )
 
 
+class VersionRefused(AnswerFault, VersionNotOffered):
+    """The broker offers this version of the request, and refuses it all the same."""
+
+    code = "version_refused"
+    remedy = Remedy.FINAL
+    meaning = "the broker offers this version of the request, but does not serve it"
+    hint = (
+        "A proxy in front of the brokers tells other versions, or a feature of the cluster is off."
+    )
+
+
 class NotABroker(AnswerFault, ProtocolMismatch):
     """The address is a controller's listener, which answers other questions than a broker's (KIP-919)."""
 
     code = "not_a_broker"
+    remedy = Remedy.FINAL
     meaning = "this is a listener of a controller and not of a broker"
     hint = "Give listeners of brokers; on a node that is both, that of the other port."
     field = "bootstrap_servers"
@@ -235,6 +264,7 @@ class Denied(AnswerFault, NotAuthorized):
     """The principal may not do this."""
 
     code = "not_authorized"
+    remedy = Remedy.OPERATOR
     kind = FaultKind.DENIED
     meaning = "the principal may not do this"
     hint = "Give the principal the missing ACL."
@@ -264,6 +294,8 @@ class Where:
         return " ".join(words)
 
 
+CONCURRENT_TRANSACTIONS = 51
+UNSUPPORTED_VERSION = 35
 _KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
     OffsetOutOfRange: (1, 109),
     BatchRefused: (2, 32, 43, 76, 87),
@@ -277,14 +309,15 @@ _KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
     ProducerFenced: (47, 90),
     TransactionFailed: (48, 49, 120),
     TopicIdUnknown: (100, 103),
+    VersionRefused: (UNSUPPORTED_VERSION,),
     NotABroker: (114, 115),
 }
 _BY_NUMBER = {number: kind for kind, numbers in _KINDS.items() for number in numbers}
-CONCURRENT_TRANSACTIONS = 51
 
 
 class _OtherAnswer(AnswerFault, Refused):
     code = "refused"
+    remedy = Remedy.OPERATOR
     hint = "Look at the broker's log for the same moment."
 
 
@@ -301,7 +334,7 @@ def answer_fault(number: int, where: Where, said: str | None = None) -> AnswerFa
     fault = kind(f"{where}: {kind.meaning} ({name}{tail}).", cluster=where.cluster)
     fault.error = name
     if kind is _OtherAnswer and is_retriable:
-        fault.retriable, fault.kind = True, FaultKind.RETRY
+        fault.remedy, fault.kind = Remedy.RETRY, FaultKind.RETRY
     return fault
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeAlias, TypeVar
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.errors import ClusterFault, Remedy, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import LeaderMoved, TopicUnknown, Where
 from jobs.cluster.protocol.metadata import ClusterMetadata, PartitionMetadata
@@ -26,6 +26,7 @@ class NoLeader(LeaderMoved):
     """No broker leads the partition: all its replicas in the ISR are down, or it was just made."""
 
     code = "no_leader"
+    remedy = Remedy.RETRY
     hint = "Start a broker that holds one of its replicas."
 
 
@@ -100,6 +101,7 @@ async def _ask_one(
         text = f"Asking broker {leader} for partitions that it leads: no answer in time."
         return dict.fromkeys(asked, TimedOut(text, cluster=cluster.alias))
     except ClusterFault as fault:
+        await cluster.compare_brokers(fault)
         return dict.fromkeys(asked, fault)
 
 

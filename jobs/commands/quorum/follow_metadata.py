@@ -99,7 +99,7 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
         follow(source, archive, stop, told)
     except ClusterFault as fault:
         sys.stderr.write(f"{fault}\n{fault.hint}\n")
-        return BAD_INPUT
+        return FINDING if told.last_fault == str(fault) else BAD_INPUT
     return OK if told.has_read_log else FINDING
 
 
@@ -113,20 +113,20 @@ class _FollowPrinter:
         self._stop = stop
         self._is_short: bool = arguments.until_caught_up
         self._as_json: bool = arguments.json
-        self._last_fault = ""
+        self.last_fault = ""
         self.has_read_log = False
 
     def __call__(self, heard: Heard) -> None:
         """Take note of one request."""
         fault = str(heard.fault) if heard.fault else ""
         step = heard.step
-        is_news = fault != self._last_fault or heard.is_news
+        is_news = fault != self.last_fault or heard.is_news
         if step is not None:
             is_news |= bool(step.batches or step.snapshot or step.dropped_from is not None)
             self.has_read_log |= heard.is_at_end
         if is_news:
             self._print(heard)
-        self._last_fault = fault
+        self.last_fault = fault
         is_final = heard.fault is not None and not heard.fault.retriable
         if self._is_short and (heard.is_at_end or heard.mode is Mode.POLLING or is_final):
             self._stop.set()

@@ -19,7 +19,7 @@ from jobs.cluster.admin.quorum import NoQuorum, QuorumDescription, read_quorum
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, NotAuthorized
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.metadata_log import NotAController
-from jobs.cluster.protocol.transport.timing import Backoff, Timing
+from jobs.cluster.protocol.transport.timing import Backoff, Patience, Timing
 from jobs.quorum.log.archive import LogArchive
 from jobs.quorum.log.polling import LOST, POLL_S, QuorumPoll, QuorumPolls
 from jobs.quorum.log.reader import SNAPSHOT_EVERY, LogDiverged, LogReader, Step
@@ -76,19 +76,23 @@ def follow(
 
     `heard` is called after every request, twice a second at rest. Raises OSError when the archive cannot be
     written, `ClusterIdChanged` when it is another cluster's, `SecretMissing` and `TlsFailed` when the
-    settings are not usable.
+    settings are not usable, and every fault with which trying again is in vain (`Patience`).
     """
     # Who hears may ask a database or write a file: it is called between the requests, never inside the loop.
     with asyncio.Runner() as loop, _Following(loop, source, archive, timing) as following:
         backoff, saving = Backoff(timing), _Saving(archive)
+        patience = Patience(waits_for_people=True, clock=timing.clock)
         while not stop.is_set():
             try:
                 told = following.step()
             except ClusterFault as fault:
                 heard(Heard(following.mode, fault=fault, lost=following.lost))
+                if patience.is_over(fault):
+                    raise
                 stop.wait(backoff.next_s() if fault.retriable else LONG_PAUSE_S)
                 continue
             backoff.reset()
+            patience.succeeded()
             saving.after(told)
             heard(told)
             if told.mode is Mode.POLLING:

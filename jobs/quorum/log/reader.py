@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from jobs.cluster.admin.controllers import Controllers
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.metadata_log import (
     LogAnswer,
@@ -48,6 +48,7 @@ class LogDiverged(ClusterFault):
     """The cluster's log has other records, or none, where the archive has committed ones."""
 
     code = "log_diverged"
+    remedy = Remedy.FINAL
     hint = (
         "Committed records were lost: a majority of voters lost its disks, or it is another cluster. "
         "Keep this archive as the evidence, and begin a new one in another folder."
@@ -58,7 +59,7 @@ class LogDamaged(ClusterFault):
     """The leader served bytes that cannot be the log's; nothing of them is kept."""
 
     code = "log_damaged"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "It is asked again; if it lasts, the disk of the leader or the way to it is damaged."
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
 from jobs.replication.checkpoints.door import CheckpointDoor, KafkaCheckpointDoor
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
@@ -120,6 +121,8 @@ class TimedRounds:
             logger.warning("no checkpoints flow=%s error=%s", flow.name, error)
             hint = getattr(error, "hint", "")
             self.report.fault = f"{error} {hint}".strip() or type(error).__name__
+            if isinstance(error, ClusterFault) and not error.retriable:
+                return flow.emit_checkpoints_interval_s
             return min(AGAIN_S, flow.emit_checkpoints_interval_s)
         if is_sync_due:
             self._sync_at = began_at + flow.sync_group_offsets_interval_s

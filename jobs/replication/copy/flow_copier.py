@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.transport.apis import FETCH, PRODUCE
 from jobs.replication.copy.assignment import (
     AssignmentChanges,
     CopyLimits,
@@ -23,28 +26,53 @@ from jobs.replication.copy.contract import CopyState, PartitionProgress, Partiti
 from jobs.replication.copy.copy_thread import CopyThread
 from jobs.replication.copy.progress_report import Report
 from jobs.replication.copy.records.copier import RecordCopier
-from jobs.replication.flow.spec import CopyPath, FlowSpec
+from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 
 logger = logging.getLogger(__name__)
 
 _TIMESTAMP_TYPE = "message.timestamp.type"
 POLL_INTERVAL_S = 0.2
 RETRY_DELAY_S = 2.0
+WITHOUT_TRANSACTIONS = (
+    "Records are copied one by one, at least once and not exactly once: after a crash some may be twice in "
+    "the target."
+)
 
 
-def record_path_reason(flow: FlowSpec, remote_configs: Mapping[str, str]) -> str:
+def record_path_reason(flow: FlowSpec, remote_configs: Mapping[str, str], lacks: str = "") -> str:
     """Return why a partition cannot take the batch path; empty when it can.
 
-    `remote_configs` are the settings of its remote topic. What only the bytes tell (an old format) is
-    found out while copying.
+    `remote_configs` are the settings of its remote topic, `lacks` what `lacks_batches` says. What only the
+    bytes tell (an old format) is found out while copying.
     """
     if flow.path is CopyPath.RECORD:
         return "the flow is set to copy record by record"
+    if lacks:
+        is_exact = flow.delivery is Guarantee.EXACTLY_ONCE
+        return f"{lacks} {WITHOUT_TRANSACTIONS}" if is_exact else lacks
     if remote_configs.get(_TIMESTAMP_TYPE) == "LogAppendTime":
         return (
             "the remote topic has message.timestamp.type=LogAppendTime, and a batch would keep the "
             "times of the source"
         )
+    return ""
+
+
+def lacks_batches(source: ClusterClient, target: ClusterClient) -> str:
+    """Return which broker cannot serve or take whole batches, in a sentence; "": none of those that answer.
+
+    Raises `ClusterFault`.
+    """
+    for client, speaks in ((source, FETCH), (target, PRODUCE.speaks)):
+        found = client.ask("Reading versions", partial(RawCluster.offers, speaks=speaks))
+        lacking = [str(broker) for broker, offers in sorted(found.items()) if offers is False]
+        if lacking:
+            verb = "does" if len(lacking) == 1 else "do"
+            return (
+                f"{client.connection.alias}: broker {', '.join(lacking)} {verb} not have version "
+                f"{speaks.versions[-1]} of the request {speaks.name}, which came with Kafka {speaks.since} "
+                "and which copying whole batches needs."
+            )
     return ""
 
 
@@ -69,10 +97,11 @@ class FlowCopier:
     def reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
         """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
         topics = {start.remote_topic for start in partitions}
-        with ClusterClient(self.flow.target) as target:
+        with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
             configs = read_topic_configs(target, topics, [_TIMESTAMP_TYPE])
+            lacks = "" if self.flow.path is CopyPath.RECORD else lacks_batches(source, target)
         return {
-            start: record_path_reason(self.flow, configs.get(start.remote_topic, {}))
+            start: record_path_reason(self.flow, configs.get(start.remote_topic, {}), lacks)
             for start in partitions
         }
 

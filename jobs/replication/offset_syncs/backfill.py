@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import TopicIdUnknown
 from jobs.cluster.protocol.transport.timing import RetryBudget
@@ -116,7 +116,7 @@ async def _fetched(
 
 
 class _Another(TopicIdUnknown):
-    retriable = False
+    remedy = Remedy.FINAL
 
 
 def _refuse_another(reader: SyncsReader, found: UUID | None, expected: str | None) -> None:

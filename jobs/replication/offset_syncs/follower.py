@@ -16,7 +16,7 @@ from typing import Self
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.transport.timing import Backoff, Timing
+from jobs.cluster.protocol.transport.timing import Backoff, Patience, Timing
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
@@ -27,6 +27,7 @@ CLIENT_ID = "offset-syncs"
 GATHER_S = 1.5
 # How often "everything is read" is written down while nothing comes.
 REST_S = 5.0
+LONG_PAUSE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,23 @@ def follow(
 ) -> None:
     """Append what comes until `stop` is set; faults of the cluster are told and tried again, with pauses.
 
-    `heard` is called after every request. Raises OSError when the archive cannot be written.
+    `heard` is called after every request. Raises OSError when the archive cannot be written, and every fault
+    with which trying again is in vain (`Patience`).
     """
     # Who hears may ask a database or write a file: it is called between the requests, never inside the loop.
     with asyncio.Runner() as loop, _Reading(loop, place, archive) as reading:
-        backoff = Backoff(Timing())
+        backoff, patience = Backoff(Timing()), Patience(waits_for_people=True)
         while not stop.is_set():
             try:
                 step = reading.step()
             except ClusterFault as fault:
                 heard(Heard(fault=fault))
-                stop.wait(backoff.next_s())
+                if patience.is_over(fault):
+                    raise
+                stop.wait(backoff.next_s() if fault.retriable else LONG_PAUSE_S)
                 continue
             backoff.reset()
+            patience.succeeded()
             keep(archive, step)
             heard(Heard(step.is_at_end, len(step.increment.rows.partition)))
             if step.is_at_end and len(step.increment.rows.partition):

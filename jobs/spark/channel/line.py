@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
 from jobs.spark.channel import messages, sealed_line
 from jobs.spark.channel.messages import Message, decode_line, encode_line
@@ -230,6 +231,10 @@ class TaskChannel:
     def report(self, partitions: list[dict[str, Any]]) -> None:
         """Send the state of this task's partitions."""
         self._say({"partitions": partitions})
+
+    def report_fault(self, fault: ClusterFault) -> None:
+        """Say why this task ends."""
+        self._say(messages.fault(fault))
 
     def close(self) -> None:
         """Hang up."""

@@ -1,7 +1,7 @@
 """What driver and tasks of a flow say to each other, as JSON values.
 
 Driver to task: `assignment` (once, first), then `add`, `remove`, `tuning`, `stop`. Task to driver:
-`token` and `task` (once, first), then `partitions` (reports), `released`, `alive`.
+`token` and `task` (once, first), then `partitions` (reports), `released`, `alive`, `fault` (why it ends).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.replication.copy.assignment import CopyLimits, RevokedPartition
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.flow.spec import FlowSpec
@@ -55,6 +56,20 @@ def tuning(value: CopyLimits) -> Message:
 def released(partitions: Sequence[RevokedPartition]) -> Message:
     """Say which partitions a task has let go of."""
     return {"released": [asdict(partition) for partition in partitions]}
+
+
+def fault(raised: ClusterFault) -> Message:
+    """Say why a task ends."""
+    names = ("message", "cluster", "hint", "code", "remedy")
+    return {"fault": {name: getattr(raised, name) for name in names}}
+
+
+def fault_in(message: Message) -> ClusterFault:
+    """Return the fault of a `fault`."""
+    told = message["fault"]
+    found = ClusterFault(told["message"], cluster=told["cluster"], hint=told["hint"])
+    found.code, found.remedy = told["code"], Remedy(told["remedy"])
+    return found
 
 
 def starts_in(message: Message) -> list[PartitionStart]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from jobs.cluster.errors import ClusterFault
 from jobs.logs import log_to_stderr
 from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.flow.spec import FlowSpec
@@ -33,6 +34,9 @@ def run_task(number: int, address: ChannelAddress) -> None:
             channel.report([asdict(partition) for partition in partitions])
 
         FlowCopier(flow, number).copy([], channel.should_stop, report, channel.changes)
+    except ClusterFault as fault:
+        channel.report_fault(fault)
+        raise
     finally:
         channel.close()
 

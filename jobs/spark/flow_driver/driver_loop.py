@@ -31,7 +31,7 @@ from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.partition_assignment import AssignmentCommands, PartitionAssignment
 from jobs.spark.flow_driver.pause_rules import PauseRules
 from jobs.spark.flow_driver.progress_table import DENIED
-from jobs.spark.flow_driver.recovery import PositionsBehind
+from jobs.spark.flow_driver.recovery import RECOVERY, PositionsBehind, RunPatience
 from jobs.spark.flow_driver.state import FlowState, progress_of, seen_ids
 from jobs.spark.flow_driver.task_pool import LostTask, SparkJob, TaskHandle, TaskPool
 from jobs.spark.flow_driver.topology import compare
@@ -48,7 +48,6 @@ STOP_TIMEOUT_S = 25.0
 PARENT_LOST_WITHIN_S = 1.0
 # What a Spark job ends with when nobody listens at the JVM's port any more.
 _NO_JVM = "Connection refused"
-_RECOVERY = "recovery-"
 _SURVEY = "survey"
 
 
@@ -62,7 +61,10 @@ class DriverIntervals:
 
 
 class FlowDriverLoop:
-    """From one beginning of the tasks to their end: because of a stop, or because all must begin anew."""
+    """From one beginning of the tasks to their end: because of a stop, or because all must begin anew.
+
+    `patience.refused` is the fault that no new beginning would end.
+    """
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class FlowDriverLoop:
         self._control_at = self._orders_at = self._progress_at = self._recover_at = 0.0
         self._restart_token = state.control.control.restart_token
         self._problem: str | None = None
+        self.patience = RunPatience(state)
         assert state.survey is not None  # noqa: S101  the beginning comes first
         for start in state.survey.plan.starts:
             if start.where not in state.given_up:
@@ -97,12 +100,15 @@ class FlowDriverLoop:
     def run(self, should_stop: Callable[[], bool]) -> str | None:
         """Copy until told to stop or until all is done; returns why the tasks must begin anew, if so."""
         try:
-            while not (should_stop() or self._state.is_done or self._problem):
+            while not (should_stop() or self._state.is_done or self._is_over()):
                 self._step()
             self._stop()
         finally:
             self._channel.close()
         return self._problem
+
+    def _is_over(self) -> bool:
+        return self._problem is not None or self.patience.refused is not None
 
     def _step(self) -> None:
         self._hear(POLL_INTERVAL_S)
@@ -150,6 +156,10 @@ class FlowDriverLoop:
             case {"partitions": rows}:
                 own = [r for r in rows if self._assignment.owner(_where(r)) == task]
                 self._progress.update(own, time.monotonic())
+                if any(row["records"] for row in own):
+                    self.patience.task_copied(task)
+            case {"fault": _}:
+                self.patience.task_faults[task] = messages.fault_in(message)
             case {"released": _}:
                 self._orders_at = 0.0
                 for one in messages.released_in(message):
@@ -170,8 +180,10 @@ class FlowDriverLoop:
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)
         lost = self._assignment.lost(loss.number)
         self._task_pool.tasks[loss.number].is_lost = bool(lost)
+        given_up = self.patience.why_given_up(loss.number)
         for where in lost:
-            self._progress.mark_open(where, CopyState.RETRYING, state.message)
+            kind = CopyState.FAILED if given_up else CopyState.RETRYING
+            self._progress.mark_open(where, kind, given_up or state.message)
             if DENIED in loss.why:
                 self._progress.deny(where, loss.why, time.monotonic())
         for where in self._progress.closed(lost):  # it would only fail again
@@ -197,7 +209,7 @@ class FlowDriverLoop:
         starts = [self._assignment.start_of(where) for where in lost]
         told = self._progress.positions(lost)
         self._background_call.start(
-            f"{_RECOVERY}{task}", lambda: self._clusters.recover(task, starts, told)
+            f"{RECOVERY}{task}", lambda: self._clusters.recover(task, starts, told)
         )
 
     def _take_answer(self) -> None:
@@ -211,15 +223,18 @@ class FlowDriverLoop:
             # The tasks retry by themselves; only what a person sees changes here.
             self._state.message = f"{answer.error} {answer.error.hint}"
             self._recover_at = time.monotonic() + RECOVERY_RETRY_DELAY_S
+            self.patience.judge(answer.name, answer.error)
         elif answer.error is not None:
             raise answer.error
         elif isinstance(answer.value, Preflight):
+            self.patience.judge(answer.name, None)
             self._see(answer.value)
         else:
             self._take_recovery(answer)
 
     def _take_recovery(self, answer: CallResult) -> None:
-        task = int(answer.name.removeprefix(_RECOVERY))
+        self.patience.judge(answer.name, None)
+        task = int(answer.name.removeprefix(RECOVERY))
         self._assignment.recovered(cast("list[PartitionStart]", answer.value))
         self._task_pool.tasks[task].is_lost = bool(self._assignment.lost_by(task))
 

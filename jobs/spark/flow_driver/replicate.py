@@ -19,7 +19,8 @@ from typing import Self
 from pyspark import SparkContext
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault, NotAuthorized, SameCluster
+from jobs.cluster.errors import ClusterFault, Remedy
+from jobs.cluster.protocol.transport.timing import Patience
 from jobs.memory import give_back_memory
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.copy.contract import CopyState
@@ -32,7 +33,6 @@ from jobs.spark.control import ControlFile
 from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
-from jobs.spark.flow_driver.progress_table import DENIED_FOR_S
 from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
 from jobs.spark.secret import close_context, is_one_process, open_context, shrink_heap, why_over
@@ -47,6 +47,7 @@ BALANCE_INTERVAL_S = 60.0
 BALANCE_LASTING_S = 20.0
 POLL_INTERVAL_S = 0.2
 SPARK_S = 1.0
+ASKED_AGAIN = "It is asked again, no restart is needed."
 
 
 def run(spec: JobSpec, run_dir: Path) -> JobResult:
@@ -117,7 +118,7 @@ class FlowDriver:
         self.is_shrunk = False
         self.over: str | None = None
         self.spark_at = 0.0
-        self.denied_at: float | None = None
+        self.patience = Patience(waits_for_people=not self.until_caught_up)
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
 
@@ -136,19 +137,20 @@ class FlowDriver:
             while not self._should_stop() and not self.state.is_done:
                 try:
                     self._begin(clusters)
-                except SameCluster as fault:
-                    # Waiting mends nothing, and nothing may be written.
-                    return self._refused(fault)
                 except ClusterFault as fault:
                     failures += 1
-                    if self._is_denied_for_good(fault):
+                    if self.patience.is_over(fault):
                         return self._refused(fault)
                     self._wait_for(fault, failures)
                     continue
+                self.patience.succeeded()
                 if not self.is_living:  # the topics of both are there since the survey
                     companions.begin()
                     self.is_living = True
-                problem = self._copying(clusters).run(self._should_stop)
+                copying = self._copying(clusters)
+                problem = copying.run(self._should_stop)
+                if copying.patience.refused is not None:
+                    return self._refused(copying.patience.refused)
                 failures = failures + 1 if problem else 0
                 if problem:
                     self._begin_anew_after(problem, failures)
@@ -178,24 +180,17 @@ class FlowDriver:
 
     def _wait_for(self, fault: ClusterFault, failures: int) -> None:
         logger.warning("survey failed flow=%s error=%s", self.state.flow.name, fault)
-        self.state.message = self.state.fault = f"{fault} {fault.hint}"
+        waits = f" {ASKED_AGAIN}" if fault.remedy is Remedy.OPERATOR else ""
+        self.state.message = self.state.fault = f"{fault} {fault.hint}{waits}"
         self.state.progress.fail_all_open(CopyState.RETRYING, str(fault))
         self.state.show()
         self._pause(backoff_s(failures))
 
-    def _is_denied_for_good(self, fault: ClusterFault) -> bool:
-        """A run that is to end does not wait for a right that was missing for `DENIED_FOR_S`."""
-        if not (self.until_caught_up and isinstance(fault, NotAuthorized)):
-            self.denied_at = None
-            return False
-        now_s = time.monotonic()
-        self.denied_at = self.denied_at or now_s
-        return now_s - self.denied_at >= DENIED_FOR_S
-
     def _refused(self, fault: ClusterFault) -> JobResult:
-        self.state.message = self.state.fault = f"{fault.message} {fault.hint}"
+        self.state.message = self.state.fault = f"{fault} {fault.hint}"
+        self.state.progress.fail_all_open(CopyState.FAILED, self.state.fault)
         self.state.show()
-        return JobResult(Outcome.FAILED, self.state.fault, self.state.summary())
+        return JobResult.refused(fault, self.state.summary())
 
     def _begin_anew_after(self, problem: str, failures: int) -> None:
         logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)

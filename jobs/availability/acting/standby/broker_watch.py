@@ -23,12 +23,14 @@ from jobs.cluster.admin.registrations import RegistrationLog
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
+from jobs.cluster.protocol.transport.timing import Patience
 from jobs.cluster.protocol.transport.transport_faults import Server
 
 logger = logging.getLogger(__name__)
 
 _POLL_S = 1.0
 _PAUSE_S = 0.3
+_LONG_PAUSE_S = 5.0
 _ANSWER_S = 2.0
 
 
@@ -59,6 +61,10 @@ class BrokerWatch:
         self.changed = asyncio.Event()
         self.interest: frozenset[int] = frozenset()
         self.problem = ""
+        # The problem is shown before the loop ends with it.
+        self._patience = Patience(
+            waits_for_people=True, has_worked=True, clock=cluster.timing.clock
+        )
 
     @classmethod
     @asynccontextmanager
@@ -85,7 +91,7 @@ class BrokerWatch:
         return number in self._looked
 
     async def follow(self) -> None:
-        """Follow the metadata log until cancelled; problems are noted and outlived."""
+        """Follow the metadata log until cancelled; problems are noted, and outlived unless they are final."""
         while True:
             if await self._outlive(self._step, "Reading the metadata log"):
                 self.changed.set()
@@ -116,10 +122,14 @@ class BrokerWatch:
     async def _outlive(self, ask: Callable[[], Awaitable[bool]], doing: str) -> bool:
         try:
             is_news = await ask()
-        except Exception as error:  # noqa: BLE001  a round ends here, told in the loop's sign
+        except Exception as error:
             hint = error.hint if isinstance(error, ClusterFault) else ""
             self.problem = f"{doing}: {error} {hint}"
             logger.debug("cluster=%s %s", self._cluster.alias, self.problem)
+            if isinstance(error, ClusterFault) and not error.retriable:
+                if not self.is_known and self._patience.is_over(error):
+                    raise
+                await asyncio.sleep(_LONG_PAUSE_S)
             await self._learn_again()
             await asyncio.sleep(_PAUSE_S)
             return False

@@ -20,7 +20,7 @@ from kio.schema.fetch_snapshot.v1.request import SnapshotId as AskedSnapshot
 
 from jobs.cluster.admin.quorum import METADATA_TOPIC
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy
 from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.fetch_format import Asked, FetchLimits, encode_fetch
 from jobs.cluster.protocol.errors import AnswerFault, Denied, LeaderMoved, Where, answer_fault
@@ -46,6 +46,7 @@ class NotAController(ClusterFault):
     """The server is a broker: only listeners of controllers serve the metadata log."""
 
     code = "not_a_controller"
+    remedy = Remedy.FINAL
     hint = (
         "Give the addresses of the controllers (controller.quorum.bootstrap.servers of the nodes)."
     )
@@ -57,6 +58,7 @@ class NotLeading(LeaderMoved):
     `leader_id` is None when it knows no leader; `leader` is where that one listens, None: it was not told.
     """
 
+    remedy = Remedy.RETRY
     leader_id: int | None = None
     leader_epoch = 0
     leader: Server | None = None
@@ -66,7 +68,7 @@ class SnapshotGone(ClusterFault):
     """The snapshot is not there (any more), or the controller does not lead: the log is asked again."""
 
     code = "snapshot_gone"
-    retriable = True
+    remedy = Remedy.RETRY
     hint = "Snapshots are replaced by newer ones: the log names the one to read."
 
 
@@ -205,7 +207,7 @@ def _whole_fault(error: int, where: Where) -> ClusterFault:
     if isinstance(fault, Denied):
         fault.hint = _MISSING_RIGHT
     if error == -1:
-        fault.retriable = True
+        fault.remedy = Remedy.RETRY
     return fault
 
 

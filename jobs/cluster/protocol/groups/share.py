@@ -19,7 +19,7 @@ from kio.schema.share_group_describe.v1.request import ShareGroupDescribeRequest
 from kio.schema.types import GroupId
 
 from jobs.cluster.descriptions import ShareOffset, TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.groups.consumer import GROUPS_PER_REQUEST, ConsumerGroup, read_groups
@@ -41,6 +41,7 @@ class NoShareGroups(VersionNotOffered):
     """The broker does not speak of share groups."""
 
     code = "no_share_groups"
+    remedy = Remedy.FINAL
     hint = "Update the cluster to Kafka 4.2 or newer, and set its feature share.version to 1."
 
 

@@ -18,7 +18,7 @@ from kio.schema.streams_group_describe.v0.response import (
 )
 from kio.schema.types import GroupId
 
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.group_members import (
     StreamsGroup,
     StreamsMember,
@@ -27,14 +27,13 @@ from jobs.cluster.group_members import (
     Tasks,
 )
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.errors import VersionNotOffered, Where, answer_fault
+from jobs.cluster.protocol.errors import UNSUPPORTED_VERSION, VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.groups.coordinators import Asking, ask_coordinators
 from jobs.cluster.protocol.transport.apis import DESCRIBE_STREAMS_GROUPS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 
 _DESCRIBING = "Describing streams groups"
 GROUPS_PER_REQUEST = 5
-_UNSUPPORTED_VERSION = 35
 
 _Groups: TypeAlias = dict[str, StreamsGroup | ClusterFault]
 
@@ -43,6 +42,7 @@ class NoStreamsGroups(VersionNotOffered):
     """The broker does not speak of streams groups."""
 
     code = "no_streams_groups"
+    remedy = Remedy.FINAL
     hint = "Update the cluster to Kafka 4.1 or newer, and set its feature streams.version to 1."
 
 
@@ -84,7 +84,7 @@ def _groups(answer: StreamsGroupDescribeResponse, broker: tuple[str, int | None]
 
 
 def _group(group: DescribedGroup, broker: tuple[str, int | None]) -> StreamsGroup | ClusterFault:
-    if int(group.error_code) == _UNSUPPORTED_VERSION:
+    if int(group.error_code) == UNSUPPORTED_VERSION:
         return _no_streams_groups(broker)
     where = Where(*broker, f"Describing streams group {group.group_id}")
     topology = group.topology

@@ -72,19 +72,26 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class SupportedApi:
-    """A request by name and number (`api_key`), and the versions that crosslog speaks, best first."""
+    """A request by name and number (`api_key`), and the versions that crosslog speaks, best first.
+
+    `since` is the first release of Kafka that knows the oldest of them.
+    """
 
     name: str
     key: int
     versions: tuple[int, ...]
+    since: str
 
 
 class Api(Generic[_Request, _Answer]):
     """A request whose messages kio writes and reads."""
 
-    def __init__(self, request: type[_Request], answer: type[_Answer], *versions: int) -> None:
+    def __init__(
+        self, request: type[_Request], answer: type[_Answer], *versions: int, since: str
+    ) -> None:
         key: int = request.__api_key__  # type: ignore[attr-defined]  # every request of kio has it
-        self.speaks = SupportedApi(request.__name__.removesuffix("Request"), key, versions)
+        name = request.__name__.removesuffix("Request")
+        self.speaks = SupportedApi(name, key, versions, since)
         self.answer = answer
 
     def call(self, request: _Request, version: int) -> Call[_Answer]:
@@ -138,98 +145,150 @@ def _form(key: int, version: int) -> _Form:
     return _Form(request.__flexible__, entity_writer(request), read)
 
 
-API_VERSIONS = Api(api_versions.ApiVersionsRequest, api_versions.ApiVersionsResponse, 3)
-SASL_HANDSHAKE = Api(sasl_handshake.SaslHandshakeRequest, sasl_handshake.SaslHandshakeResponse, 1)
+API_VERSIONS = Api(
+    api_versions.ApiVersionsRequest, api_versions.ApiVersionsResponse, 3, since="2.4"
+)
+SASL_HANDSHAKE = Api(
+    sasl_handshake.SaslHandshakeRequest, sasl_handshake.SaslHandshakeResponse, 1, since="1.0"
+)
 SASL_AUTHENTICATE = Api(
-    sasl_authenticate.SaslAuthenticateRequest, sasl_authenticate.SaslAuthenticateResponse, 2
+    sasl_authenticate.SaslAuthenticateRequest,
+    sasl_authenticate.SaslAuthenticateResponse,
+    2,
+    since="2.5",
 )
 # Topic ids since version 10; before version 12 a topic's name is never null. Version 10 has all fields.
-METADATA = Api(metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 9)
+METADATA = Api(
+    metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 9, since="2.4"
+)
 # 12: transaction protocol 2; 10: hints about new leaders (KIP-951).
-PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
-LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)
+PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8, since="2.4")
+LIST_OFFSETS = Api(
+    list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5, since="2.2"
+)
 # Older ones take the sign for "the largest timestamp" as a time long ago (KIP-734, Kafka 3.0).
-LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7)
+LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7, since="3.0")
 FIND_COORDINATOR = Api(
-    find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
+    find_coordinator.FindCoordinatorRequest,
+    find_coordinator.FindCoordinatorResponse,
+    3,
+    since="2.4",
 )
 # Many at once, as with the next one, since Kafka 3.0 (KIP-699, KIP-709).
 FIND_COORDINATORS = Api(
-    find_coordinators.FindCoordinatorRequest, find_coordinators.FindCoordinatorResponse, 4
+    find_coordinators.FindCoordinatorRequest,
+    find_coordinators.FindCoordinatorResponse,
+    4,
+    since="3.0",
 )
-OFFSET_FETCH = Api(offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResponse, 8)
+OFFSET_FETCH = Api(
+    offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResponse, 8, since="3.0"
+)
 OFFSET_FETCH_ONE = Api(
-    offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5
+    offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5, since="2.1"
 )
-OFFSET_COMMIT = Api(offset_commit.OffsetCommitRequest, offset_commit.OffsetCommitResponse, 8)
-OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
+OFFSET_COMMIT = Api(
+    offset_commit.OffsetCommitRequest, offset_commit.OffsetCommitResponse, 8, since="2.4"
+)
+OFFSET_DELETE = Api(
+    offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0, since="2.4"
+)
 # 5: types of groups (KIP-848); 4: states (KIP-518).
-LIST_GROUPS = Api(list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3)
+LIST_GROUPS = Api(
+    list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3, since="2.4"
+)
 # 6: a group that is not there is an error (KIP-1043), before it is Dead.
 DESCRIBE_GROUPS = Api(
-    describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5
+    describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5, since="2.4"
 )
 # Groups of the protocol of KIP-848.
 DESCRIBE_CONSUMER_GROUPS = Api(
     consumer_group_describe.ConsumerGroupDescribeRequest,
     consumer_group_describe.ConsumerGroupDescribeResponse,
     0,
+    since="3.8",
 )
 # Kafka 4.1 (KIP-1071).
 DESCRIBE_STREAMS_GROUPS = Api(
     streams_group_describe.StreamsGroupDescribeRequest,
     streams_group_describe.StreamsGroupDescribeResponse,
     0,
+    since="4.1",
 )
 # KIP-932; 1 of the offsets: the lag (KIP-1226, Kafka 4.2).
 DESCRIBE_SHARE_GROUPS = Api(
     share_group_describe.ShareGroupDescribeRequest,
     share_group_describe.ShareGroupDescribeResponse,
     1,
+    since="4.1",
 )
 DESCRIBE_SHARE_OFFSETS = Api(
     describe_share_group_offsets.DescribeShareGroupOffsetsRequest,
     describe_share_group_offsets.DescribeShareGroupOffsetsResponse,
     1,
     0,
+    since="4.1",
 )
 INIT_PRODUCER_ID = Api(
-    init_producer_id.InitProducerIdRequest, init_producer_id.InitProducerIdResponse, 5, 4
+    init_producer_id.InitProducerIdRequest,
+    init_producer_id.InitProducerIdResponse,
+    5,
+    4,
+    since="2.7",
 )
 # Versions 4 and higher are for brokers among themselves.
 ADD_PARTITIONS_TO_TXN = Api(
     add_partitions_to_txn.AddPartitionsToTxnRequest,
     add_partitions_to_txn.AddPartitionsToTxnResponse,
     3,
+    since="2.8",
 )
 # 5: transaction protocol 2 (KIP-890), the answer carries the epoch of the next transaction.
-END_TXN = Api(end_txn.EndTxnRequest, end_txn.EndTxnResponse, 5, 4, 3)
+END_TXN = Api(end_txn.EndTxnRequest, end_txn.EndTxnResponse, 5, 4, 3, since="2.8")
 LIST_TRANSACTIONS = Api(
-    list_transactions.ListTransactionsRequest, list_transactions.ListTransactionsResponse, 0
+    list_transactions.ListTransactionsRequest,
+    list_transactions.ListTransactionsResponse,
+    0,
+    since="3.0",
 )
 DESCRIBE_TRANSACTIONS = Api(
     describe_transactions.DescribeTransactionsRequest,
     describe_transactions.DescribeTransactionsResponse,
     0,
+    since="3.0",
 )
 DESCRIBE_PRODUCERS = Api(
-    describe_producers.DescribeProducersRequest, describe_producers.DescribeProducersResponse, 0
+    describe_producers.DescribeProducersRequest,
+    describe_producers.DescribeProducersResponse,
+    0,
+    since="2.8",
 )
 # 2: directory ids and the endpoints of the voters (KIP-853); 1: when replicas fetched (KIP-836).
 DESCRIBE_QUORUM = Api(
-    describe_quorum.DescribeQuorumRequest, describe_quorum.DescribeQuorumResponse, 2, 1, 0
+    describe_quorum.DescribeQuorumRequest,
+    describe_quorum.DescribeQuorumResponse,
+    2,
+    1,
+    0,
+    since="3.3 (KRaft)",
 )
 # Fetch has its own form, see `fetch_format`. 16: hints about new leaders; 13: topic ids (KIP-516).
-FETCH = SupportedApi("Fetch", 1, (16, 13, 12))
+FETCH = SupportedApi("Fetch", 1, (16, 13, 12), "2.7")
 # The metadata log is small, and its answers say more than those of topics: kio reads them. Controllers
 # serve 13 and later only; 17 and later tell where the leader listens (KIP-853).
-FETCH_LOG = Api(fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13)
+FETCH_LOG = Api(
+    fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13, since="3.1"
+)
 FETCH_SNAPSHOT = Api(
-    fetch_snapshot.FetchSnapshotRequest, fetch_snapshot.FetchSnapshotResponse, 1, 0
+    fetch_snapshot.FetchSnapshotRequest, fetch_snapshot.FetchSnapshotResponse, 1, 0, since="2.8"
 )
 # What acts on a cluster. 1: log directories that are offline, as a tagged field (KIP-858).
 BROKER_HEARTBEAT = Api(
-    broker_heartbeat.BrokerHeartbeatRequest, broker_heartbeat.BrokerHeartbeatResponse, 1, 0
+    broker_heartbeat.BrokerHeartbeatRequest,
+    broker_heartbeat.BrokerHeartbeatResponse,
+    1,
+    0,
+    since="2.8",
 )
 # 1: whether the replication factor may change (Kafka 4.1); it is left at its default, which is version 0's.
 ALTER_REASSIGNMENTS = Api(
@@ -237,45 +296,79 @@ ALTER_REASSIGNMENTS = Api(
     alter_reassignments.AlterPartitionReassignmentsResponse,
     1,
     0,
+    since="2.4",
 )
 LIST_REASSIGNMENTS = Api(
     list_reassignments.ListPartitionReassignmentsRequest,
     list_reassignments.ListPartitionReassignmentsResponse,
     0,
+    since="2.4",
 )
 # 1 and later: unclean elections (KIP-460).
-ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1)
+ELECT_LEADERS = Api(
+    elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1, since="2.4"
+)
 # 4: the size of the volumes (KIP-827); 3: an error for the whole answer.
 DESCRIBE_LOG_DIRS = Api(
-    describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2
+    describe_log_dirs.DescribeLogDirsRequest,
+    describe_log_dirs.DescribeLogDirsResponse,
+    4,
+    3,
+    2,
+    since="2.6",
 )
-# 2: fenced brokers too (KIP-1073, Kafka 4.1).
+# 2: fenced brokers too (KIP-1073).
 DESCRIBE_CLUSTER = Api(
-    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
+    describe_cluster.DescribeClusterRequest,
+    describe_cluster.DescribeClusterResponse,
+    2,
+    since="4.0",
 )
 # For who wants only those that are not fenced: Kafka 2.8 and later (KIP-700).
 DESCRIBE_LIVE_CLUSTER = Api(
-    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2, 1, 0
+    describe_cluster.DescribeClusterRequest,
+    describe_cluster.DescribeClusterResponse,
+    2,
+    1,
+    0,
+    since="2.8",
 )
 # Eligible leader replicas (KIP-966, Kafka 3.7).
 DESCRIBE_TOPIC_PARTITIONS = Api(
     describe_topic_partitions.DescribeTopicPartitionsRequest,
     describe_topic_partitions.DescribeTopicPartitionsResponse,
     0,
+    since="3.8",
 )
 DESCRIBE_CONFIGS = Api(
-    describe_configs.DescribeConfigsRequest, describe_configs.DescribeConfigsResponse, 4, 3, 2, 1
+    describe_configs.DescribeConfigsRequest,
+    describe_configs.DescribeConfigsResponse,
+    4,
+    3,
+    2,
+    1,
+    since="1.1",
 )
 INCREMENTAL_ALTER_CONFIGS = Api(
     incremental_alter_configs.IncrementalAlterConfigsRequest,
     incremental_alter_configs.IncrementalAlterConfigsResponse,
     1,
     0,
+    since="2.3",
 )
-CREATE_TOPICS = Api(create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 5)
-DELETE_TOPICS = Api(delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 5)
+CREATE_TOPICS = Api(
+    create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 5, since="2.4"
+)
+DELETE_TOPICS = Api(
+    delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 5, since="2.7"
+)
 CREATE_PARTITIONS = Api(
-    create_partitions.CreatePartitionsRequest, create_partitions.CreatePartitionsResponse, 2
+    create_partitions.CreatePartitionsRequest,
+    create_partitions.CreatePartitionsResponse,
+    2,
+    since="2.5",
 )
-DESCRIBE_ACLS = Api(describe_acls.DescribeAclsRequest, describe_acls.DescribeAclsResponse, 2)
-CREATE_ACLS = Api(create_acls.CreateAclsRequest, create_acls.CreateAclsResponse, 2)
+DESCRIBE_ACLS = Api(
+    describe_acls.DescribeAclsRequest, describe_acls.DescribeAclsResponse, 2, since="2.5"
+)
+CREATE_ACLS = Api(create_acls.CreateAclsRequest, create_acls.CreateAclsResponse, 2, since="2.5")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.errors import RequestTimedOut, VersionNotOffered
-from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, SupportedApi
+from jobs.cluster.protocol.errors import UNSUPPORTED_VERSION, RequestTimedOut, VersionNotOffered
+from jobs.cluster.protocol.transport.apis import API_VERSIONS, UNREADABLE, Api, SupportedApi
 from jobs.cluster.protocol.transport.frames import (
     Call,
     FrameReader,
@@ -35,7 +35,7 @@ from jobs.cluster.protocol.transport.transport_faults import (
     not_kafka,
     tls_fault,
 )
-from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_call
+from jobs.cluster.protocol.transport.versions import BrokerVersions, not_offered, versions_call
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +86,7 @@ class BrokerConnection:
         self._last_id = 0
         self._is_ready = False
         self._has_answered = False
+        self._first_request = ""
         self._is_retired = False
         self._ended: OSError | None = None
         self._is_closed = False
@@ -137,13 +138,8 @@ class BrokerConnection:
         """Return the best version of a request that both sides speak; raises `VersionNotOffered`."""
         version = self.versions.best(speaks, at_most=at_most)
         if version is None:
-            lowest, highest = self.versions.ranges.get(speaks.key, (0, -1))
-            offers = f"versions {lowest} to {highest}" if highest >= 0 else "none"
-            ours = ", ".join(map(str, speaks.versions))
-            raise VersionNotOffered(
-                f"{self.server} offers {speaks.name} in {offers}, crosslog speaks {ours}.",
-                cluster=self.cluster,
-            )
+            offered = self.versions.ranges.get(speaks.key)
+            raise not_offered(self.server, self.cluster, speaks, offered)
         return version
 
     async def request(
@@ -164,6 +160,8 @@ class BrokerConnection:
         self._last_id = self._last_id % _HIGHEST_ID + 1
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         timer = self._loop.call_later(timeout_s, self._give_up, call.name, timeout_s)
+        if self._is_ready and not self._first_request:
+            self._first_request = f"{call.name} in version {call.version}"
         self._pending.append(_Pending(self._last_id, call, answer, timer))
         self._stream.write(frame(call, self._last_id, self._client_id))
         return await answer
@@ -197,10 +195,14 @@ class BrokerConnection:
 
     async def _introduce(self) -> None:
         self.versions = await self.ask(versions_call())
-        if self.versions.error:
+        if self.versions.error == UNSUPPORTED_VERSION:
+            raise not_offered(self.server, self.cluster, API_VERSIONS.speaks, (0, 2))
+        if self.versions.error or not self.versions.ranges:
+            error = f" (error {self.versions.error})" if self.versions.error else ""
             raise VersionNotOffered(
-                f"{self.server} does not tell its versions (error {self.versions.error}).",
+                f"{self.server} does not tell which requests it knows{error}.",
                 cluster=self.cluster,
+                hint="Brokers of Kafka 2.4 and newer tell it; a proxy in front of them may hide it.",
             )
         credentials = self.options.security.credentials
         if credentials is not None:
@@ -248,7 +250,7 @@ class BrokerConnection:
         if self._has_answered:
             return connection_lost(error, self.server, self.cluster, may_have_arrived=True)
         if self._is_ready:
-            return lost_before_any_answer(error, self.server, self.cluster)
+            return lost_before_any_answer(error, self.server, self.cluster, self._first_request)
         if isinstance(error, ssl.SSLError):
             return tls_fault(error, self.server, self.cluster)
         return closed_in_handshake(self.server, self.cluster)

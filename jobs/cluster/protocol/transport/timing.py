@@ -9,7 +9,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jobs.cluster.errors import ClusterFault, Remedy
+
 _JITTER = 0.2
+# So long the same kind of fault may last where waiting may help; a broker restarts within it.
+LASTING_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,46 @@ class Backoff:
     def reset(self) -> None:
         """Begin with the first pause again: it worked."""
         self._failures = 0
+
+
+class Patience:
+    """How long a loop that asks a cluster again and again waits for what ends its faults.
+
+    What never succeeded ends with the first final fault. What worked may work again: only the same kind of
+    fault for `LASTING_S` ends it. A loop that `waits_for_people` does not end while a person has to act.
+    """
+
+    def __init__(
+        self,
+        *,
+        waits_for_people: bool,
+        has_worked: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._waits_for_people = waits_for_people
+        self._has_worked = has_worked
+        self._clock = clock
+        self._since: tuple[Remedy, float] | None = None
+
+    def succeeded(self) -> None:
+        """Note that it works."""
+        self._has_worked, self._since = True, None
+
+    def is_over(self, fault: ClusterFault) -> bool:
+        """Return whether the loop must end with this fault."""
+        remedy, now_s = fault.remedy, self._clock()
+        if self._since is None or self._since[0] is not remedy:
+            self._since = remedy, now_s
+        lasts = now_s - self._since[1] >= LASTING_S
+        match remedy:
+            case Remedy.FINAL:
+                return lasts or not self._has_worked
+            case Remedy.DOUBTFUL:
+                return lasts and not self._has_worked
+            case Remedy.OPERATOR:
+                return lasts and not self._waits_for_people
+            case _:
+                return False
 
 
 class RetryBudget:

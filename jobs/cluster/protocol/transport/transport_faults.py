@@ -11,6 +11,7 @@ from jobs.cluster.errors import (
     ClusterFault,
     NameNotResolved,
     ProtocolMismatch,
+    Remedy,
     TimedOut,
     TlsFailed,
     Unreachable,
@@ -91,7 +92,7 @@ def _closed_in_tls(reason: str, server: Server, cluster: str) -> TlsFailed:
         cluster=cluster,
         hint="Check that the port is a TLS listener; a broker that is stopping does the same.",
     )
-    fault.retriable = True
+    fault.remedy = Remedy.DOUBTFUL
     return fault
 
 
@@ -106,12 +107,14 @@ def _certificate_fault(
             field="bootstrap_servers",
         )
     if error.verify_code in (_EXPIRED, _NOT_YET_VALID):
-        return TlsFailed(
+        fault = TlsFailed(
             f"The certificate of {server} is not valid now ({error.verify_message}).",
             cluster=cluster,
             hint="Renew the broker's certificate, or correct the clock of this machine.",
             field="bootstrap_servers",
         )
+        fault.remedy = Remedy.OPERATOR
+        return fault
     return TlsFailed(
         f"The certificate of {server} is not trusted ({error.verify_message}).",
         cluster=cluster,
@@ -140,7 +143,7 @@ def closed_in_handshake(server: Server, cluster: str) -> ProtocolMismatch:
         hint="The listener probably expects TLS or SASL: compare the security protocol with the broker's "
         "listeners. A broker that is stopping, or a proxy without one, does the same.",
     )
-    fault.retriable = True
+    fault.remedy = Remedy.DOUBTFUL
     return fault
 
 
@@ -163,14 +166,19 @@ def connection_lost(
     return fault
 
 
-def lost_before_any_answer(error: OSError | None, server: Server, cluster: str) -> ConnectionLost:
-    """Return the fault for a connection that ended with the first request.
+def lost_before_any_answer(
+    error: OSError | None, server: Server, cluster: str, asked: str
+) -> ConnectionLost:
+    """Return the fault for a connection that ended with the first request, `asked`.
 
     Every listener answers ApiVersions; one that expects SASL closes the connection after that.
     """
     fault = connection_lost(error, server, cluster, may_have_arrived=True)
+    fault.remedy = Remedy.DOUBTFUL
     fault.hint = (
         "The broker was stopped, or the listener expects SASL: if it happens again and again, compare the "
         "security protocol with the broker's listeners."
     )
+    if asked:
+        fault.hint += f" A broker or proxy that offers {asked} without serving it does the same."
     return fault

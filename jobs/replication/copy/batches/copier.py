@@ -14,7 +14,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import LATEST, ListedOffset, list_offsets
 from jobs.cluster.protocol.data.transactions import ProducerIdentity
-from jobs.cluster.protocol.transport.timing import Timing
+from jobs.cluster.protocol.transport.timing import LASTING_S, Patience, Timing
 from jobs.replication.copy.assignment import AssignmentChanges
 from jobs.replication.copy.batches.assignment_updates import AssignmentUpdates
 from jobs.replication.copy.batches.batch_filter import BatchFilter
@@ -124,6 +124,7 @@ class _Copying:
         self._commit_ms: float | None = None
         self._pending: dict[TopicPartition, Reached] = {}
         self._problem = ""
+        self._patience = Patience(waits_for_people=True)
 
     def accept(self, changes: AssignmentChanges | None) -> None:
         """Let partitions be taken on and let go of while this runs."""
@@ -144,6 +145,8 @@ class _Copying:
             self._part_ways()
             progressed = sum(part.committed for part in self._parts) != before
             failures = failures + 1 if self._problem and not progressed else 0
+            if progressed:
+                self._patience.succeeded()
             await self._pause(failures)
         self._tell()
 
@@ -177,6 +180,7 @@ class _Copying:
 
     async def _try(self) -> str:
         """Run one session; returns what broke it, if it is something that a pause may help against."""
+        began_s = time.monotonic()
         session = asyncio.create_task(self._run_session())
         try:
             await self._watch(session)
@@ -189,7 +193,13 @@ class _Copying:
             logger.warning("session ended: %s", "; ".join(map(str, leaves(error))))
             if is_late(error):
                 self._window.shrink()
-            return apply_error(error, self._parts)
+            problem = apply_error(error, self._parts)
+            if time.monotonic() - began_s >= LASTING_S:
+                self._patience.succeeded()
+            for fault in leaves(error):
+                if isinstance(fault, ClusterFault) and self._patience.is_over(fault):
+                    raise fault from None
+            return problem
         finally:
             session.cancel()
         return ""

@@ -12,7 +12,7 @@ from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
+from jobs.cluster.errors import ClusterFault, Remedy, UnknownTopicOrPartition
 from jobs.memory import give_back_library, give_back_memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce.commit_writer import InternalTopics
@@ -32,6 +32,7 @@ class PositionsMoved(ClusterFault):
     """Somebody else has written the positions of partitions that this copier copies."""
 
     code = "positions_moved"
+    remedy = Remedy.OPERATOR
     hint = "Only one program may copy a partition: stop MirrorMaker 2, or the other flow of the same name."
 
 

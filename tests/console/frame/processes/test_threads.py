@@ -5,7 +5,15 @@ import threading
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from console.frame.processes.threads import REST_S, SupervisedThreads, ThreadDependencies
+from console.frame.processes.threads import (
+    FINAL_REST_S,
+    REST_S,
+    SupervisedThreads,
+    ThreadDependencies,
+    rest_after,
+)
+from jobs.cluster.errors import NotAuthorized, Unreachable
+from jobs.cluster.protocol.errors import VersionNotOffered
 from tests.support import Clock
 
 
@@ -109,3 +117,28 @@ def test_a_database_that_is_away_ends_nothing(error):
         "test", find, lambda wanted, stop: None, ThreadDependencies(renew=lambda: None)
     ).run(stop)
     assert begun == [None]
+
+
+class Stop:
+    """Notes for how long it was waited."""
+
+    def __init__(self):
+        self.waited_s = []
+
+    def wait(self, seconds):
+        self.waited_s.append(seconds)
+
+
+@pytest.mark.parametrize(
+    ("error", "waited_s"),
+    [
+        pytest.param(VersionNotOffered("too old", cluster="east"), [FINAL_REST_S], id="final"),
+        pytest.param(NotAuthorized("no right", cluster="east"), [], id="a person may act"),
+        pytest.param(Unreachable("down", cluster="east"), [], id="retriable"),
+        pytest.param(OSError("the disk is full"), [], id="no fault of a cluster"),
+    ],
+)
+def test_only_what_is_final_rests_long_before_it_begins_again(error, waited_s):
+    stop = Stop()
+    rest_after(error, stop)
+    assert stop.waited_s == waited_s

@@ -156,6 +156,39 @@ def test_a_run_that_ended_badly_is_replaced_after_a_wait_that_doubles(launcher):
     assert flow.next_try_at == seconds(5)
 
 
+REFUSED = {"summary": {"code": "version_not_offered", "is_final": True}, "error": "too old"}
+
+
+def refused_flow(launcher) -> ReplicationFlow:
+    flow = make_flow(is_wanted=True)
+    reconcile_flows(NOW, launcher)
+    finish_run(live_runs().get().pk, RunState.FAILED, seconds(1), **REFUSED)
+    for second in (2, 100, 10_000):
+        reconcile_flows(seconds(second), launcher)
+    flow.refresh_from_db()
+    return flow
+
+
+def test_a_run_that_can_never_start_is_not_tried_again(launcher):
+    flow = refused_flow(launcher)
+    assert len(launcher.started) == 1
+    assert (flow.failures, flow.failure, flow.next_try_at) == (1, "too old", None)
+    assert flow.is_refused
+
+
+def test_it_is_tried_again_with_other_settings(launcher):
+    refused_flow(launcher)
+    ReplicationFlow.objects.update(delivery="at_least_once")
+    reconcile_flows(seconds(20_000), launcher)
+    assert len(launcher.started) == 2
+
+
+def test_it_is_tried_again_when_a_person_starts_it(launcher):
+    start_flow(refused_flow(launcher))
+    reconcile_flows(seconds(20_000), launcher)
+    assert len(launcher.started) == 2
+
+
 def test_the_end_of_a_run_is_counted_once(launcher):
     flow = make_flow(is_wanted=True)
     make_run(flow, state=RunState.ERRORED, finished_at=NOW, error="it broke")

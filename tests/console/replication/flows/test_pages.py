@@ -68,6 +68,16 @@ def test_the_list_is_exported_as_csv_with_states(as_viewer):
     assert "stopped" in text
 
 
+def test_a_flow_that_can_never_start_shows_the_reason_and_can_be_started_again(as_operator):
+    flow = make_flow(is_wanted=True, failures=1, failure="west: too old. Update the cluster.")
+    make_run(flow, state=RunState.FAILED, finished_at=NOW, summary={"is_final": True})
+    text = page(as_operator, "detail", flow.pk)
+    assert "west: too old. Update the cluster." in text
+    assert "It is not tried again by itself" in text
+    assert reverse("replication:start", args=[flow.pk]) in text
+    assert reverse("replication:stop", args=[flow.pk]) in text
+
+
 def test_a_flow_shows_why_a_partition_failed_and_what_to_do(as_viewer):
     flow = make_flow(
         is_wanted=True,

@@ -68,6 +68,14 @@ def test_a_failing_flow_says_why_and_when_it_is_tried_again():
     assert "in 8\N{NO-BREAK SPACE}s" in status.hint
 
 
+def test_a_flow_that_can_never_start_says_why_and_that_it_is_not_tried_again():
+    ended = live(state=RunState.FAILED, summary={"is_final": True})
+    status = judge_flow(flow(run=ended, failures=1, failure="west: too old. Update it."), NOW)
+    assert status.state == FlowState.FAILING
+    assert status.reason == "The run ended badly. The last one: west: too old. Update it."
+    assert status.hint.startswith("It is not tried again by itself: change the settings, or start")
+
+
 @pytest.mark.parametrize(
     ("failure", "short"),
     [

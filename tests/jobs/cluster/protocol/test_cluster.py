@@ -10,9 +10,15 @@ from kio.schema.errors import ErrorCode
 from kio.schema.metadata.v10.response import MetadataResponseTopic
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged, TimedOut, Unreachable
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy, TimedOut, Unreachable
 from jobs.cluster.protocol.cluster import bootstrap_servers
-from jobs.cluster.protocol.errors import BrokerNotKnown, ConnectionLost, TopicUnknown
+from jobs.cluster.protocol.errors import (
+    BrokerNotKnown,
+    ConnectionLost,
+    TopicUnknown,
+    VersionNotOffered,
+)
+from jobs.cluster.protocol.transport.apis import LIST_TRANSACTIONS
 from jobs.cluster.protocol.transport.connection_pool import FETCH, PRODUCE
 from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
@@ -304,3 +310,54 @@ async def test_the_client_id_says_whose_it_is():
     async with brokers() as (one,), cluster_of(one) as cluster:
         await cluster.metadata()
         assert {asked.client_id for asked in one.asked} == {"crosslog-test"}
+
+
+async def list_transactions(connection):
+    return connection.version(LIST_TRANSACTIONS.speaks)
+
+
+class TestARequestThatABrokerLacks:
+    """During a rolling upgrade the others have it, or will."""
+
+    async def fault(self, made) -> VersionNotOffered:
+        async with cluster_of(*made) as door:
+            with pytest.raises(VersionNotOffered) as caught:
+                (await door.connection_to(1, PRODUCE)).version(LIST_TRANSACTIONS.speaks)
+            await door.compare_brokers(caught.value)
+            return caught.value
+
+    async def test_is_final_when_every_broker_lacks_it(self):
+        async with brokers(2) as made:
+            for one in made:
+                del one.offered[fake_broker.LIST_TRANSACTIONS]
+            assert (await self.fault(made)).is_final
+
+    async def test_is_retried_while_another_broker_has_it(self):
+        async with brokers(3) as made:
+            del made[0].offered[fake_broker.LIST_TRANSACTIONS]
+            fault = await self.fault(made)
+            assert fault.remedy is Remedy.RETRY
+            assert fault.message.endswith("Brokers that know it: 2, 3.")
+            assert "same version of Kafka" in fault.hint
+
+    async def test_is_retried_while_another_broker_does_not_answer(self):
+        async with brokers(2) as made:
+            del made[0].offered[fake_broker.LIST_TRANSACTIONS]
+            await made[1].stop()
+            fault = await self.fault([made[0]])
+            assert fault.remedy is Remedy.RETRY
+            assert fault.message.endswith("Brokers that did not answer: 2.")
+
+    async def test_is_final_where_all_were_asked_for_what_any_can_answer(self):
+        async with brokers(2) as made, cluster_of(*made) as door:
+            for one in made:
+                del one.offered[fake_broker.LIST_TRANSACTIONS]
+            fault = await fault_of(door.ask_any(list_transactions))
+            assert (type(fault), fault.remedy) == (VersionNotOffered, Remedy.FINAL)
+
+    async def test_is_doubtful_where_one_of_them_does_not_answer(self):
+        async with brokers(2) as made, cluster_of(*made) as door:
+            del made[0].offered[fake_broker.LIST_TRANSACTIONS]
+            await made[1].stop()
+            fault = await fault_of(door.ask_any(list_transactions))
+            assert (type(fault), fault.remedy) == (VersionNotOffered, Remedy.DOUBTFUL)

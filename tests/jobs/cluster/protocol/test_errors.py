@@ -16,6 +16,7 @@ from jobs.cluster.protocol.errors import (
     ProducerFenced,
     TopicIdUnknown,
     TransactionFailed,
+    VersionNotOffered,
     Where,
     answer_fault,
     kind_of,
@@ -48,6 +49,7 @@ WHERE = Where("east", 3, "Fetching", TopicPartition("orders", 7), 42)
         pytest.param(29, FaultKind.DENIED, False, id="no right on the topic"),
         pytest.param(53, FaultKind.DENIED, False, id="no right on the transactional id"),
         pytest.param(42, FaultKind.FAILED, False, id="a request that is wrong"),
+        pytest.param(35, FaultKind.FAILED, False, id="a version that was offered"),
         pytest.param(13, FaultKind.RETRY, True, id="the network"),
         pytest.param(70, FaultKind.RETRY, True, id="retriable without a name of its own"),
         pytest.param(999, FaultKind.FAILED, False, id="a number that nobody knows"),
@@ -113,3 +115,11 @@ def test_the_listener_of_a_controller_is_told_at_the_bootstrap_servers(number):
     fault = answer_fault(number, WHERE)
     assert "a listener of a controller and not of a broker" in str(fault)
     assert fault.field == "bootstrap_servers"
+
+
+def test_a_broker_that_refuses_a_version_that_it_offers_is_final():
+    fault = answer_fault(35, WHERE)
+    assert isinstance(fault, VersionNotOffered)
+    assert fault.is_final
+    assert "offers this version of the request, but does not serve it" in fault.message
+    assert "proxy" in fault.hint

@@ -1,11 +1,16 @@
 """What `crosslog follow-metadata` and `crosslog import-metadata` say and return."""
 
+import asyncio
+import contextlib
 import json
+import struct
 import tarfile
+import threading
 
 import pytest
 
 from jobs.cli import main
+from tests.jobs.cluster.protocol.fake_broker import API_VERSIONS, FakeBroker
 from tests.jobs.quorum.log.test_importer import ONE, TWO, node
 from tests.jobs.quorum.metadata_logs import archived, batch, damaged
 
@@ -34,6 +39,38 @@ def test_a_cluster_that_cannot_be_reached_is_told(tmp_path, capsys):
     )
     assert main(["follow-metadata", str(path), "--into", str(tmp_path / "a")]) == 2
     assert "ssl_ca" in capsys.readouterr().err
+
+
+def test_a_cluster_that_can_never_be_followed_ends_the_command_with_exit_code_1(tmp_path, capsys):
+    path = tmp_path / "connection.yaml"
+    with old_broker() as port:
+        path.write_text(f"alias: east\nbootstrap_servers: 127.0.0.1:{port}\n")
+        assert main(["follow-metadata", str(path), "--into", str(tmp_path / "a")]) == 1
+    told = capsys.readouterr().err
+    assert "which came with Kafka 2.4." in told
+    assert "Update the cluster to Kafka 2.4 or newer." in told
+
+
+@contextlib.contextmanager
+def old_broker():
+    """A broker before Kafka 2.4 in a thread; gives its port."""
+    stop, ready, ports = threading.Event(), threading.Event(), []
+
+    async def serve():
+        async with FakeBroker() as broker:
+            broker.answers[API_VERSIONS] = struct.pack(">iihi", 10, 1, 35, 0)
+            ports.append(broker.port)
+            ready.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield ports[0]
+    finally:
+        stop.set()
+        thread.join()
 
 
 def imported(capsys, folder, *paths):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from kio.schema.errors import ErrorCode
 
+from jobs.cluster.admin.quorum import NoQuorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, NotAuthorized
 from jobs.quorum.log.archive import LogArchive
@@ -230,3 +231,22 @@ async def test_a_cluster_with_zookeeper_has_no_log_to_follow(tmp_path):
         broker.offered = OFFERED
         with LogArchive(tmp_path) as archive, pytest.raises(ClusterFault, match="ZooKeeper"):
             await asyncio.to_thread(catch_up, source_of(broker), archive, timing=PATIENT)
+
+
+async def test_following_what_can_never_be_followed_ends_with_the_reason_after_one_try(tmp_path):
+    async with cluster() as (broker, _, _):
+        broker.offered = OFFERED
+        with pytest.raises(NoQuorum):
+            async with followed(source_of(broker), tmp_path) as heard:
+                await eventually_async(lambda: heard)
+        assert [type(one.fault) for one in heard] == [NoQuorum]
+
+
+async def test_a_right_that_is_missing_everywhere_is_waited_for(tmp_path):
+    async with cluster() as (broker, made, _):
+        refused = quorum_answer(error=ErrorCode.cluster_authorization_failed)
+        made[0].answers[FETCH] = log_answer(whole="cluster_authorization_failed")
+        broker.answers[DESCRIBE_QUORUM] = made[0].answers[DESCRIBE_QUORUM] = refused
+        async with followed(source_of(broker), tmp_path) as heard:
+            await eventually_async(lambda: any(one.fault for one in heard))
+        assert all(isinstance(one.fault, NotAuthorized) for one in heard)

@@ -10,7 +10,8 @@ from jobs.cluster.descriptions import (
     OffsetRange,
     TopicPartition,
 )
-from jobs.cluster.errors import Unreachable
+from jobs.cluster.errors import NotAuthorized, Unreachable
+from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.replication.checkpoints.rounds import NO_SYNCS, CheckpointRounds
 from jobs.replication.checkpoints.thread import AGAIN_S, TimedRounds
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, CheckpointTopic, GroupPartition
@@ -330,6 +331,22 @@ def test_a_round_that_failed_is_told_and_tried_again_soon(clusters):
     clusters.fault = None
     assert rounds.run() == 60
     assert (rounds.report.fault, rounds.report.written) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(NotAuthorized("No right.", cluster="west"), id="a person may give the right"),
+        pytest.param(VersionNotOffered("Too old.", cluster="west"), id="final"),
+    ],
+)
+def test_a_round_that_fails_until_a_person_acts_is_tried_again_when_the_next_one_is_due(
+    clusters, fault
+):
+    rounds = TimedRounds(flow(), clusters, Clock())
+    clusters.fault = fault
+    assert rounds.run() == 60
+    assert rounds.report.fault == f"{fault} {fault.hint}"
 
 
 def test_metadata_that_no_checkpoint_can_hold_stops_only_its_own_group(clusters):

@@ -143,14 +143,14 @@ class World:
         assert not self._thread.is_alive()
 
     def _run(self):
-        copying = FlowDriverLoop(
+        self.loop = FlowDriverLoop(
             self.state,
             self.clusters,
             self._start_job,
             partial(DriverChannel, "127.0.0.1"),
             self.rhythm,
         )
-        self.result = copying.run(self._stop.is_set)
+        self.result = self.loop.run(self._stop.is_set)
 
     def _start_job(self, channel, number):
         self.tasks.append(FakeTask(channel, number, self.clusters))

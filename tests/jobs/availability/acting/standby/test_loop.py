@@ -9,11 +9,16 @@ from dataclasses import replace
 import pytest
 from kio.schema.errors import ErrorCode
 
+from jobs.availability.acting.standby.broker_watch import BrokerWatch
 from jobs.availability.acting.standby.decisions import LoopTiming
 from jobs.availability.acting.standby.loop import PromotionRequest, StandbyLoop
 from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, Phase
+from jobs.cluster.protocol.errors import VersionNotOffered
+from jobs.cluster.protocol.transport.timing import LASTING_S
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
+from tests.jobs.cluster.protocol.fake_broker import FETCH, OFFERED, PATIENT
+from tests.support import Clock
 from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.slow
@@ -253,3 +258,17 @@ async def test_what_a_decider_wants_is_done_once_by_the_loop_that_decides():
     assert store.ended[0] == replace(
         store.ended[0], phase=Phase.ENDED, generation=3, broker_id=STANDBY
     )
+
+
+async def test_a_loop_that_can_never_read_the_log_ends_with_the_reason():
+    clock = Clock()
+    async with FakeQuorum() as quorum:
+        quorum.offered = OFFERED | {FETCH: (4, 12)}
+        doors = replace(quorum.doors, timing=replace(PATIENT, clock=clock))
+        async with BrokerWatch.opened(doors, now_ms) as watch:
+            following = asyncio.create_task(watch.follow())
+            await eventually_async(lambda: "Fetch in versions 4 to 12" in watch.problem)
+            assert not following.done()
+            clock.now += LASTING_S
+            with pytest.raises(VersionNotOffered):
+                await following

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from kio.schema.metadata.v10.request import MetadataRequest
 
-from jobs.cluster.errors import ClusterFault, ProtocolMismatch, TimedOut, Unreachable
+from jobs.cluster.errors import ClusterFault, ProtocolMismatch, Remedy, TimedOut, Unreachable
 from jobs.cluster.protocol.errors import ConnectionLost, RequestTimedOut, VersionNotOffered
 from jobs.cluster.protocol.metadata import metadata_request
-from jobs.cluster.protocol.transport.apis import FETCH, METADATA
+from jobs.cluster.protocol.transport.apis import FETCH, LIST_TRANSACTIONS, METADATA
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
@@ -98,6 +98,74 @@ async def test_a_broker_that_does_not_know_our_question_for_versions_is_named():
         broker.answers[fake_broker.API_VERSIONS] = struct.pack(">iihi", 10, 1, 35, 0)
         fault = await fault_of(BrokerConnection.open(broker.server, broker.options()))
         assert type(fault) is VersionNotOffered
+        assert (fault.is_final, fault.hint) == (True, "Update the cluster to Kafka 2.4 or newer.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        pytest.param(struct.pack(">iihi", 10, 1, 42, 0), "(error 42)", id="refused"),
+        pytest.param(None, "which requests it knows.", id="an empty list"),
+    ],
+)
+async def test_a_proxy_that_hides_the_versions_is_named(answer, says):
+    async with FakeBroker() as broker:
+        broker.offered = {}
+        if answer is not None:
+            broker.answers[fake_broker.API_VERSIONS] = answer
+        fault = await fault_of(BrokerConnection.open(broker.server, broker.options()))
+        assert type(fault) is VersionNotOffered
+        assert fault.is_final
+        assert says in fault.message
+        assert "proxy" in fault.hint
+
+
+@pytest.mark.parametrize(
+    ("speaks", "offered", "says", "hint"),
+    [
+        pytest.param(
+            LIST_TRANSACTIONS.speaks,
+            None,
+            "does not know the request ListTransactions, which came with Kafka 3.0.",
+            "Update the cluster to Kafka 3.0 or newer.",
+            id="a request that came later",
+        ),
+        pytest.param(
+            FETCH,
+            (0, 11),
+            "offers Fetch in versions 0 to 11, crosslog speaks 16, 13, 12: version 12 is needed, "
+            "which came with Kafka 2.7.",
+            "Update the cluster to Kafka 2.7 or newer.",
+            id="a version that came later",
+        ),
+        pytest.param(
+            FETCH,
+            (17, 30),
+            "offers Fetch in versions 17 to 30, crosslog speaks 16, 13, 12.",
+            "Update crosslog: the cluster is newer than what it knows.",
+            id="versions that crosslog does not know yet",
+        ),
+    ],
+)
+async def test_a_missing_version_is_told_with_the_release_that_has_it(speaks, offered, says, hint):
+    async with FakeBroker() as broker:
+        del broker.offered[speaks.key]
+        if offered is not None:
+            broker.offered[speaks.key] = offered
+        async with connected(broker) as connection:
+            with pytest.raises(VersionNotOffered) as caught:
+                connection.version(speaks)
+            assert caught.value.message == f"Broker 1 (127.0.0.1:{broker.port}) {says}"
+            assert (caught.value.hint, caught.value.is_final) == (hint, True)
+
+
+async def test_a_broker_that_closes_on_what_it_offers_is_doubtful_and_the_request_is_named():
+    async with FakeBroker() as broker, connected(broker) as connection:
+        broker.answers[fake_broker.METADATA] = Close
+        fault = await fault_of(ask(connection))
+        assert type(fault) is ConnectionLost
+        assert fault.remedy is Remedy.DOUBTFUL
+        assert "offers Metadata in version 12 without serving it" in fault.hint
 
 
 async def test_an_answer_with_another_correlation_id_ends_the_connection():

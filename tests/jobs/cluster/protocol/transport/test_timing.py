@@ -2,7 +2,15 @@
 
 import pytest
 
-from jobs.cluster.protocol.transport.timing import Backoff, RetryBudget, Timing
+from jobs.cluster.errors import ClusterFault, Remedy
+from jobs.cluster.protocol.transport.timing import (
+    LASTING_S,
+    Backoff,
+    Patience,
+    RetryBudget,
+    Timing,
+)
+from tests.support import Clock
 
 
 @pytest.mark.parametrize(
@@ -37,3 +45,45 @@ async def test_tries_end_without_a_pause_that_the_budget_does_not_have():
     now[0] += 4.9995
     assert not await tries.pause()
     assert 0 < tries.left_s() < 0.001
+
+
+def fault(remedy: Remedy) -> ClusterFault:
+    found = ClusterFault("no", cluster="east")
+    found.remedy = remedy
+    return found
+
+
+@pytest.mark.parametrize(
+    ("remedy", "settings", "ends_after_s"),
+    [
+        pytest.param(Remedy.FINAL, {}, 0, id="final"),
+        pytest.param(Remedy.FINAL, {"has_worked": True}, LASTING_S, id="final, it worked before"),
+        pytest.param(Remedy.DOUBTFUL, {}, LASTING_S, id="doubtful"),
+        pytest.param(Remedy.DOUBTFUL, {"has_worked": True}, None, id="doubtful, it worked before"),
+        pytest.param(Remedy.OPERATOR, {}, None, id="a person may act"),
+        pytest.param(Remedy.OPERATOR, {"waits_for_people": False}, LASTING_S, id="it must end"),
+        pytest.param(Remedy.RETRY, {"waits_for_people": False}, None, id="retriable"),
+        pytest.param(Remedy.START_OVER, {"waits_for_people": False}, None, id="a new beginning"),
+    ],
+)
+def test_patience_ends_by_what_would_end_the_fault(remedy, settings, ends_after_s):
+    clock = Clock()
+    patience = Patience(**{"waits_for_people": True, "clock": clock} | settings)
+    ended = []
+    for clock.now in (0, LASTING_S - 1, LASTING_S, 100 * LASTING_S):
+        if patience.is_over(fault(remedy)):
+            ended.append(clock.now)
+    assert ended[:1] == ([] if ends_after_s is None else [ends_after_s])
+
+
+def test_patience_begins_again_after_a_success_and_with_another_kind_of_fault():
+    clock = Clock()
+    patience = Patience(waits_for_people=False, clock=clock)
+    assert not patience.is_over(fault(Remedy.OPERATOR))
+    clock.now = LASTING_S
+    assert not patience.is_over(fault(Remedy.RETRY))
+    assert not patience.is_over(fault(Remedy.OPERATOR))
+    clock.now += LASTING_S
+    patience.succeeded()
+    assert not patience.is_over(fault(Remedy.OPERATOR))
+    assert not patience.is_over(fault(Remedy.FINAL))
