@@ -73,15 +73,15 @@ def not_offered(
     """Return the fault for a request that broker and crosslog have in no common version."""
     address = str(server._replace(broker_id=None))
     broker = address if server.broker_id is None else f"Broker {server.broker_id} ({address})"
-    came = f"which came with Kafka {speaks.since}"
-    hint = f"Update the cluster to Kafka {speaks.since} or newer."
+    came = f", which came with Kafka {speaks.since}" if speaks.since else ""
+    hint = f"Update the cluster to Kafka {speaks.since} or newer." if speaks.since else None
     if offered is None:
-        text = f"{broker} does not know the request {speaks.name}, {came}."
+        text = f"{broker} does not know the request {speaks.name}{came}."
     else:
         known, ours = "{} to {}".format(*offered), ", ".join(map(str, speaks.versions))
         text = f"{broker} offers {speaks.name} in versions {known}, crosslog speaks {ours}"
         if offered[1] < speaks.versions[-1]:
-            text += f": version {speaks.versions[-1]} is needed, {came}"
+            text += f": version {speaks.versions[-1]} is needed{came}"
         else:
             hint = "Update crosslog: the cluster is newer than what it knows."
         text += "."
