@@ -86,7 +86,8 @@ _RELEASES = """
 3.3: DescribeQuorum-0
 3.8: ConsumerGroupDescribe-0 DescribeTopicPartitions-0
 4.0: DescribeCluster-2
-4.1: DescribeShareGroupOffsets-0 ShareGroupDescribe-1 StreamsGroupDescribe-0
+4.1: DescribeShareGroupOffsets-0 ShareGroupDescribe-1
+4.2: StreamsGroupDescribe-0
 """
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
