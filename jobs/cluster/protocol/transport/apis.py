@@ -66,32 +66,58 @@ from jobs.wire.errors import RecordFormatError
 # as an array announces, so only frames whose correlation id fits are read at all.
 UNREADABLE = (SerialError, struct.error, ValueError, IndexError)
 
+# The first release of Kafka that knows a request in the oldest version that crosslog speaks. Source: the
+# messages in kafka-clients 2.2 to 4.3; DescribeQuorum is served by brokers since KIP-836.
+_RELEASES = """
+1.0: SaslHandshake-1
+1.1: DescribeConfigs-1
+2.1: OffsetFetch-5
+2.2: ListOffsets-5
+2.3: IncrementalAlterConfigs-0
+2.4: AlterPartitionReassignments-0 ApiVersions-3 CreateTopics-5 DescribeGroups-5 ElectLeaders-1
+    FindCoordinator-3 ListGroups-3 ListPartitionReassignments-0 Metadata-9 OffsetCommit-8 OffsetDelete-0
+    Produce-8
+2.5: CreateAcls-2 CreatePartitions-2 DescribeAcls-2 SaslAuthenticate-2
+2.6: DescribeLogDirs-2
+2.7: DeleteTopics-5 Fetch-12 InitProducerId-4
+2.8: AddPartitionsToTxn-3 BrokerHeartbeat-0 DescribeCluster-0 DescribeProducers-0 EndTxn-3 FetchSnapshot-0
+3.0: DescribeTransactions-0 FindCoordinator-4 ListOffsets-7 ListTransactions-0 OffsetFetch-8
+3.1: Fetch-13
+3.3: DescribeQuorum-0
+3.8: ConsumerGroupDescribe-0 DescribeTopicPartitions-0
+4.0: DescribeCluster-2
+4.1: DescribeShareGroupOffsets-0 ShareGroupDescribe-1
+4.2: StreamsGroupDescribe-0
+"""
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class SupportedApi:
-    """A request by name and number (`api_key`), and the versions that crosslog speaks, best first.
-
-    `since` is the first release of Kafka that knows the oldest of them.
-    """
+    """A request by name and number (`api_key`), and the versions that crosslog speaks, best first."""
 
     name: str
     key: int
     versions: tuple[int, ...]
-    since: str
+
+    @property
+    def since(self) -> str:
+        """The first release of Kafka that knows the oldest of these versions; "" where that is not known."""
+        release = ""
+        for word in _RELEASES.split():
+            if word == f"{self.name}-{self.versions[-1]}":
+                return release
+            release = word.removesuffix(":") if word.endswith(":") else release
+        return ""
 
 
 class Api(Generic[_Request, _Answer]):
     """A request whose messages kio writes and reads."""
 
-    def __init__(
-        self, request: type[_Request], answer: type[_Answer], *versions: int, since: str
-    ) -> None:
+    def __init__(self, request: type[_Request], answer: type[_Answer], *versions: int) -> None:
         key: int = request.__api_key__  # type: ignore[attr-defined]  # every request of kio has it
-        name = request.__name__.removesuffix("Request")
-        self.speaks = SupportedApi(name, key, versions, since)
+        self.speaks = SupportedApi(request.__name__.removesuffix("Request"), key, versions)
         self.answer = answer
 
     def call(self, request: _Request, version: int) -> Call[_Answer]:
@@ -145,150 +171,98 @@ def _form(key: int, version: int) -> _Form:
     return _Form(request.__flexible__, entity_writer(request), read)
 
 
-API_VERSIONS = Api(
-    api_versions.ApiVersionsRequest, api_versions.ApiVersionsResponse, 3, since="2.4"
-)
-SASL_HANDSHAKE = Api(
-    sasl_handshake.SaslHandshakeRequest, sasl_handshake.SaslHandshakeResponse, 1, since="1.0"
-)
+API_VERSIONS = Api(api_versions.ApiVersionsRequest, api_versions.ApiVersionsResponse, 3)
+SASL_HANDSHAKE = Api(sasl_handshake.SaslHandshakeRequest, sasl_handshake.SaslHandshakeResponse, 1)
 SASL_AUTHENTICATE = Api(
-    sasl_authenticate.SaslAuthenticateRequest,
-    sasl_authenticate.SaslAuthenticateResponse,
-    2,
-    since="2.5",
+    sasl_authenticate.SaslAuthenticateRequest, sasl_authenticate.SaslAuthenticateResponse, 2
 )
 # Topic ids since version 10; before version 12 a topic's name is never null. Version 10 has all fields.
-METADATA = Api(
-    metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 9, since="2.4"
-)
+METADATA = Api(metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 9)
 # 12: transaction protocol 2; 10: hints about new leaders (KIP-951).
-PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8, since="2.4")
-LIST_OFFSETS = Api(
-    list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5, since="2.2"
-)
+PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
+LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)
 # Older ones take the sign for "the largest timestamp" as a time long ago (KIP-734, Kafka 3.0).
-LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7, since="3.0")
+LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7)
 FIND_COORDINATOR = Api(
-    find_coordinator.FindCoordinatorRequest,
-    find_coordinator.FindCoordinatorResponse,
-    3,
-    since="2.4",
+    find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
 )
 # Many at once, as with the next one, since Kafka 3.0 (KIP-699, KIP-709).
 FIND_COORDINATORS = Api(
-    find_coordinators.FindCoordinatorRequest,
-    find_coordinators.FindCoordinatorResponse,
-    4,
-    since="3.0",
+    find_coordinators.FindCoordinatorRequest, find_coordinators.FindCoordinatorResponse, 4
 )
-OFFSET_FETCH = Api(
-    offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResponse, 8, since="3.0"
-)
+OFFSET_FETCH = Api(offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResponse, 8)
 OFFSET_FETCH_ONE = Api(
-    offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5, since="2.1"
+    offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5
 )
-OFFSET_COMMIT = Api(
-    offset_commit.OffsetCommitRequest, offset_commit.OffsetCommitResponse, 8, since="2.4"
-)
-OFFSET_DELETE = Api(
-    offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0, since="2.4"
-)
+OFFSET_COMMIT = Api(offset_commit.OffsetCommitRequest, offset_commit.OffsetCommitResponse, 8)
+OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
 # 5: types of groups (KIP-848); 4: states (KIP-518).
-LIST_GROUPS = Api(
-    list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3, since="2.4"
-)
+LIST_GROUPS = Api(list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3)
 # 6: a group that is not there is an error (KIP-1043), before it is Dead.
 DESCRIBE_GROUPS = Api(
-    describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5, since="2.4"
+    describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5
 )
 # Groups of the protocol of KIP-848.
 DESCRIBE_CONSUMER_GROUPS = Api(
     consumer_group_describe.ConsumerGroupDescribeRequest,
     consumer_group_describe.ConsumerGroupDescribeResponse,
     0,
-    since="3.8",
 )
 # Kafka 4.1 (KIP-1071).
 DESCRIBE_STREAMS_GROUPS = Api(
     streams_group_describe.StreamsGroupDescribeRequest,
     streams_group_describe.StreamsGroupDescribeResponse,
     0,
-    since="4.1",
 )
 # KIP-932; 1 of the offsets: the lag (KIP-1226, Kafka 4.2).
 DESCRIBE_SHARE_GROUPS = Api(
     share_group_describe.ShareGroupDescribeRequest,
     share_group_describe.ShareGroupDescribeResponse,
     1,
-    since="4.1",
 )
 DESCRIBE_SHARE_OFFSETS = Api(
     describe_share_group_offsets.DescribeShareGroupOffsetsRequest,
     describe_share_group_offsets.DescribeShareGroupOffsetsResponse,
     1,
     0,
-    since="4.1",
 )
 INIT_PRODUCER_ID = Api(
-    init_producer_id.InitProducerIdRequest,
-    init_producer_id.InitProducerIdResponse,
-    5,
-    4,
-    since="2.7",
+    init_producer_id.InitProducerIdRequest, init_producer_id.InitProducerIdResponse, 5, 4
 )
 # Versions 4 and higher are for brokers among themselves.
 ADD_PARTITIONS_TO_TXN = Api(
     add_partitions_to_txn.AddPartitionsToTxnRequest,
     add_partitions_to_txn.AddPartitionsToTxnResponse,
     3,
-    since="2.8",
 )
 # 5: transaction protocol 2 (KIP-890), the answer carries the epoch of the next transaction.
-END_TXN = Api(end_txn.EndTxnRequest, end_txn.EndTxnResponse, 5, 4, 3, since="2.8")
+END_TXN = Api(end_txn.EndTxnRequest, end_txn.EndTxnResponse, 5, 4, 3)
 LIST_TRANSACTIONS = Api(
-    list_transactions.ListTransactionsRequest,
-    list_transactions.ListTransactionsResponse,
-    0,
-    since="3.0",
+    list_transactions.ListTransactionsRequest, list_transactions.ListTransactionsResponse, 0
 )
 DESCRIBE_TRANSACTIONS = Api(
     describe_transactions.DescribeTransactionsRequest,
     describe_transactions.DescribeTransactionsResponse,
     0,
-    since="3.0",
 )
 DESCRIBE_PRODUCERS = Api(
-    describe_producers.DescribeProducersRequest,
-    describe_producers.DescribeProducersResponse,
-    0,
-    since="2.8",
+    describe_producers.DescribeProducersRequest, describe_producers.DescribeProducersResponse, 0
 )
 # 2: directory ids and the endpoints of the voters (KIP-853); 1: when replicas fetched (KIP-836).
 DESCRIBE_QUORUM = Api(
-    describe_quorum.DescribeQuorumRequest,
-    describe_quorum.DescribeQuorumResponse,
-    2,
-    1,
-    0,
-    since="3.3 (KRaft)",
+    describe_quorum.DescribeQuorumRequest, describe_quorum.DescribeQuorumResponse, 2, 1, 0
 )
 # Fetch has its own form, see `fetch_format`. 16: hints about new leaders; 13: topic ids (KIP-516).
-FETCH = SupportedApi("Fetch", 1, (16, 13, 12), "2.7")
+FETCH = SupportedApi("Fetch", 1, (16, 13, 12))
 # The metadata log is small, and its answers say more than those of topics: kio reads them. Controllers
 # serve 13 and later only; 17 and later tell where the leader listens (KIP-853).
-FETCH_LOG = Api(
-    fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13, since="3.1"
-)
+FETCH_LOG = Api(fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13)
 FETCH_SNAPSHOT = Api(
-    fetch_snapshot.FetchSnapshotRequest, fetch_snapshot.FetchSnapshotResponse, 1, 0, since="2.8"
+    fetch_snapshot.FetchSnapshotRequest, fetch_snapshot.FetchSnapshotResponse, 1, 0
 )
 # What acts on a cluster. 1: log directories that are offline, as a tagged field (KIP-858).
 BROKER_HEARTBEAT = Api(
-    broker_heartbeat.BrokerHeartbeatRequest,
-    broker_heartbeat.BrokerHeartbeatResponse,
-    1,
-    0,
-    since="2.8",
+    broker_heartbeat.BrokerHeartbeatRequest, broker_heartbeat.BrokerHeartbeatResponse, 1, 0
 )
 # 1: whether the replication factor may change (Kafka 4.1); it is left at its default, which is version 0's.
 ALTER_REASSIGNMENTS = Api(
@@ -296,79 +270,45 @@ ALTER_REASSIGNMENTS = Api(
     alter_reassignments.AlterPartitionReassignmentsResponse,
     1,
     0,
-    since="2.4",
 )
 LIST_REASSIGNMENTS = Api(
     list_reassignments.ListPartitionReassignmentsRequest,
     list_reassignments.ListPartitionReassignmentsResponse,
     0,
-    since="2.4",
 )
 # 1 and later: unclean elections (KIP-460).
-ELECT_LEADERS = Api(
-    elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1, since="2.4"
-)
+ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1)
 # 4: the size of the volumes (KIP-827); 3: an error for the whole answer.
 DESCRIBE_LOG_DIRS = Api(
-    describe_log_dirs.DescribeLogDirsRequest,
-    describe_log_dirs.DescribeLogDirsResponse,
-    4,
-    3,
-    2,
-    since="2.6",
+    describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2
 )
 # 2: fenced brokers too (KIP-1073).
 DESCRIBE_CLUSTER = Api(
-    describe_cluster.DescribeClusterRequest,
-    describe_cluster.DescribeClusterResponse,
-    2,
-    since="4.0",
+    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
 )
 # For who wants only those that are not fenced: Kafka 2.8 and later (KIP-700).
 DESCRIBE_LIVE_CLUSTER = Api(
-    describe_cluster.DescribeClusterRequest,
-    describe_cluster.DescribeClusterResponse,
-    2,
-    1,
-    0,
-    since="2.8",
+    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2, 1, 0
 )
 # Eligible leader replicas (KIP-966, Kafka 3.7).
 DESCRIBE_TOPIC_PARTITIONS = Api(
     describe_topic_partitions.DescribeTopicPartitionsRequest,
     describe_topic_partitions.DescribeTopicPartitionsResponse,
     0,
-    since="3.8",
 )
 DESCRIBE_CONFIGS = Api(
-    describe_configs.DescribeConfigsRequest,
-    describe_configs.DescribeConfigsResponse,
-    4,
-    3,
-    2,
-    1,
-    since="1.1",
+    describe_configs.DescribeConfigsRequest, describe_configs.DescribeConfigsResponse, 4, 3, 2, 1
 )
 INCREMENTAL_ALTER_CONFIGS = Api(
     incremental_alter_configs.IncrementalAlterConfigsRequest,
     incremental_alter_configs.IncrementalAlterConfigsResponse,
     1,
     0,
-    since="2.3",
 )
-CREATE_TOPICS = Api(
-    create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 5, since="2.4"
-)
-DELETE_TOPICS = Api(
-    delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 5, since="2.7"
-)
+CREATE_TOPICS = Api(create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 5)
+DELETE_TOPICS = Api(delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 5)
 CREATE_PARTITIONS = Api(
-    create_partitions.CreatePartitionsRequest,
-    create_partitions.CreatePartitionsResponse,
-    2,
-    since="2.5",
+    create_partitions.CreatePartitionsRequest, create_partitions.CreatePartitionsResponse, 2
 )
-DESCRIBE_ACLS = Api(
-    describe_acls.DescribeAclsRequest, describe_acls.DescribeAclsResponse, 2, since="2.5"
-)
-CREATE_ACLS = Api(create_acls.CreateAclsRequest, create_acls.CreateAclsResponse, 2, since="2.5")
+DESCRIBE_ACLS = Api(describe_acls.DescribeAclsRequest, describe_acls.DescribeAclsResponse, 2)
+CREATE_ACLS = Api(create_acls.CreateAclsRequest, create_acls.CreateAclsResponse, 2)

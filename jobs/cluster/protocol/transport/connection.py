@@ -33,9 +33,10 @@ from jobs.cluster.protocol.transport.transport_faults import (
     connection_lost,
     lost_before_any_answer,
     not_kafka,
+    not_offered,
     tls_fault,
 )
-from jobs.cluster.protocol.transport.versions import BrokerVersions, not_offered, versions_call
+from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_call
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,8 @@ from jobs.cluster.errors import (
     TlsFailed,
     Unreachable,
 )
-from jobs.cluster.protocol.errors import ConnectionLost
+from jobs.cluster.protocol.errors import ConnectionLost, VersionNotOffered
+from jobs.cluster.protocol.transport.apis import SupportedApi
 
 _EXPIRED, _NOT_YET_VALID = 10, 9
 _OTHER_NAME = frozenset({62, 64})  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
@@ -181,4 +182,27 @@ def lost_before_any_answer(
     )
     if asked:
         fault.hint += f" A broker or proxy that offers {asked} without serving it does the same."
+    return fault
+
+
+def not_offered(
+    server: Server, cluster: str, speaks: SupportedApi, offered: tuple[int, int] | None
+) -> VersionNotOffered:
+    """Return the fault for a request that broker and crosslog have in no common version."""
+    address = str(server._replace(broker_id=None))
+    broker = address if server.broker_id is None else f"Broker {server.broker_id} ({address})"
+    came = f", which came with Kafka {speaks.since}" if speaks.since else ""
+    hint = f"Update the cluster to Kafka {speaks.since} or newer." if speaks.since else None
+    if offered is None:
+        text = f"{broker} does not know the request {speaks.name}{came}."
+    else:
+        known, ours = "{} to {}".format(*offered), ", ".join(map(str, speaks.versions))
+        text = f"{broker} offers {speaks.name} in versions {known}, crosslog speaks {ours}"
+        if offered[1] < speaks.versions[-1]:
+            text += f": version {speaks.versions[-1]} is needed{came}"
+        else:
+            hint = "Update crosslog: the cluster is newer than what it knows."
+        text += "."
+    fault = VersionNotOffered(text, cluster=cluster, hint=hint)
+    fault.speaks = speaks
     return fault

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from kio.schema.api_versions.v3.request import ApiVersionsRequest
 from kio.schema.api_versions.v3.response import ApiVersionsResponse
 
-from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.transport.apis import API_VERSIONS, END_TXN, PRODUCE, SupportedApi
 from jobs.cluster.protocol.transport.frames import Call
-from jobs.cluster.protocol.transport.transport_faults import Server
 from jobs.version import VERSION
 
 _ERROR = struct.Struct(">h")
@@ -65,29 +63,6 @@ def versions_call() -> Call[BrokerVersions]:
         return _versions(answer), end
 
     return Call(call.name, call.key, call.version, call.is_flexible, call.body, read)
-
-
-def not_offered(
-    server: Server, cluster: str, speaks: SupportedApi, offered: tuple[int, int] | None
-) -> VersionNotOffered:
-    """Return the fault for a request that broker and crosslog have in no common version."""
-    address = str(server._replace(broker_id=None))
-    broker = address if server.broker_id is None else f"Broker {server.broker_id} ({address})"
-    came = f"which came with Kafka {speaks.since}"
-    hint = f"Update the cluster to Kafka {speaks.since} or newer."
-    if offered is None:
-        text = f"{broker} does not know the request {speaks.name}, {came}."
-    else:
-        known, ours = "{} to {}".format(*offered), ", ".join(map(str, speaks.versions))
-        text = f"{broker} offers {speaks.name} in versions {known}, crosslog speaks {ours}"
-        if offered[1] < speaks.versions[-1]:
-            text += f": version {speaks.versions[-1]} is needed, {came}"
-        else:
-            hint = "Update crosslog: the cluster is newer than what it knows."
-        text += "."
-    fault = VersionNotOffered(text, cluster=cluster, hint=hint)
-    fault.speaks = speaks
-    return fault
 
 
 def _versions(answer: ApiVersionsResponse) -> BrokerVersions:

@@ -12,6 +12,7 @@ from kio.schema.metadata.v10.request import MetadataRequest
 from jobs.cluster.errors import ClusterFault, ProtocolMismatch, Remedy, TimedOut, Unreachable
 from jobs.cluster.protocol.errors import ConnectionLost, RequestTimedOut, VersionNotOffered
 from jobs.cluster.protocol.metadata import metadata_request
+from jobs.cluster.protocol.transport import apis
 from jobs.cluster.protocol.transport.apis import FETCH, LIST_TRANSACTIONS, METADATA
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.transport_faults import Server
@@ -368,3 +369,30 @@ async def test_a_large_request_arrives_whole():
         names = [f"{n:0200}" for n in range(20_000)]
         await ask(connection, metadata_request(names))
         assert [t.name for t in broker.of(fake_broker.METADATA)[0].topics] == names
+
+
+@pytest.mark.parametrize(
+    "speaks",
+    [
+        pytest.param(api.speaks if isinstance(api, apis.Api) else api, id=name)
+        for name, api in vars(apis).items()
+        if isinstance(api, apis.Api | apis.SupportedApi)
+    ],
+)
+def test_every_request_has_the_release_that_brought_it(speaks):
+    assert speaks.since.replace(".", "").isdecimal()
+
+
+@pytest.mark.parametrize(
+    ("api", "since"),
+    [
+        pytest.param(LIST_TRANSACTIONS, "3.0", id="KIP-664"),
+        pytest.param(apis.DESCRIBE_QUORUM, "3.3", id="KIP-836"),
+        pytest.param(apis.DESCRIBE_LIVE_CLUSTER, "2.8", id="KIP-700"),
+        pytest.param(apis.INCREMENTAL_ALTER_CONFIGS, "2.3", id="KIP-339"),
+        pytest.param(apis.LIST_OFFSETS, "2.2", id="KIP-207"),
+        pytest.param(apis.LIST_NEWEST, "3.0", id="KIP-734"),
+    ],
+)
+def test_a_release_is_that_of_the_oldest_version_that_crosslog_speaks(api, since):
+    assert api.speaks.since == since
