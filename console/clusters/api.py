@@ -19,6 +19,7 @@ from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
     BrokerSerializer,
+    CapabilitiesSerializer,
     ChangedClusterSerializer,
     ClusterIdSerializer,
     ClusterSerializer,
@@ -130,6 +131,12 @@ class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
         asked.is_valid(raise_exception=True)
         actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
         return self._answer()
+
+    @extend_schema(responses=CapabilitiesSerializer)
+    @action(detail=True, pagination_class=None)
+    def capabilities(self, request: Request, alias: str) -> Response:
+        """Return the Kafka version of each broker, what works on the cluster, and what does not and why."""
+        return Response(CapabilitiesSerializer(self._cluster().offers).data)
 
     @extend_schema(responses=FreshnessSerializer(many=True))
     @action(detail=True, pagination_class=None)

@@ -86,7 +86,7 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
 async def list_brokers(cluster: RawCluster) -> dict[int, RegisteredBroker]:
     """Return every registered broker by its id, fenced ones too; raises `ClusterFault`.
 
-    Raises `VersionNotOffered` before Kafka 4.1, which does not tell of fenced brokers. A broker that is
+    Raises `VersionNotOffered` before Kafka 4.0, which does not tell of fenced brokers. A broker that is
     down is fenced too: who is alive is known only by asking it (`is_alive`).
     """
 

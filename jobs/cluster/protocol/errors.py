@@ -74,9 +74,7 @@ class VersionNotOffered(ClusterFault):
     """Broker and crosslog have no version of a request in common."""
 
     code = "version_not_offered"
-    hint = (
-        "Copying whole batches needs Kafka 2.7 or newer; the flow can take the record path instead."
-    )
+    hint = "The cluster's page has the version that it needs, and what works another way."
 
 
 class BrokerNotKnown(ClusterFault):
@@ -222,6 +220,17 @@ class ProducerFenced(AnswerFault):
     )
 
 
+class VersionRefused(AnswerFault, Refused):
+    """The broker offers this version of a request in ApiVersions, and then refuses it."""
+
+    code = "version_refused"
+    meaning = "the broker refuses a version of a request that it offers"
+    hint = (
+        "The feature behind it is not finalized or not switched on (kafka-features.sh describe), or a proxy "
+        "changes what brokers offer (kafka-broker-api-versions.sh)."
+    )
+
+
 class NotABroker(AnswerFault, ProtocolMismatch):
     """The address is a controller's listener, which answers other questions than a broker's (KIP-919)."""
 
@@ -269,6 +278,7 @@ _KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
     BatchRefused: (2, 32, 43, 76, 87),
     TopicUnknown: (3,),
     LeaderMoved: (5, 6, 9, 72, 74, 75),
+    VersionRefused: (35,),
     Unavailable: (7, 13, 19, 20, 51, 56, 78, 89),
     BatchTooLarge: (10, 18),
     CoordinatorMoved: (14, 15, 16),

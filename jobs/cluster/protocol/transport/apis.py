@@ -249,7 +249,7 @@ ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeader
 DESCRIBE_LOG_DIRS = Api(
     describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2
 )
-# 2: fenced brokers too (KIP-1073, Kafka 4.1).
+# 2: fenced brokers too (KIP-1073, Kafka 4.0).
 DESCRIBE_CLUSTER = Api(
     describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
 )
@@ -257,7 +257,7 @@ DESCRIBE_CLUSTER = Api(
 DESCRIBE_LIVE_CLUSTER = Api(
     describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2, 1, 0
 )
-# Eligible leader replicas (KIP-966, Kafka 3.7).
+# Eligible leader replicas (KIP-966, Kafka 3.8).
 DESCRIBE_TOPIC_PARTITIONS = Api(
     describe_topic_partitions.DescribeTopicPartitionsRequest,
     describe_topic_partitions.DescribeTopicPartitionsResponse,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from jobs.cluster.capabilities.releases import OLDEST, TOO_OLD, came_with
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import RequestTimedOut, VersionNotOffered
 from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, SupportedApi
@@ -143,6 +144,8 @@ class BrokerConnection:
             raise VersionNotOffered(
                 f"{self.server} offers {speaks.name} in {offers}, crosslog speaks {ours}.",
                 cluster=self.cluster,
+                hint=f"Kafka has it since {came_with(speaks, min(speaks.versions))}; a proxy may hide it. "
+                "The cluster's page has what works another way.",
             )
         return version
 
@@ -199,8 +202,10 @@ class BrokerConnection:
         self.versions = await self.ask(versions_call())
         if self.versions.error:
             raise VersionNotOffered(
-                f"{self.server} does not tell its versions (error {self.versions.error}).",
+                f"{self.server} is older than Kafka {OLDEST}: it does not tell its versions in the form of "
+                f"ApiVersions 3 (error {self.versions.error}).",
                 cluster=self.cluster,
+                hint=TOO_OLD,
             )
         credentials = self.options.security.credentials
         if credentials is not None:
