@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
+from console.clusters.capabilities.api import CapabilityRoutes
 from console.clusters.counted import in_count, on_step
 from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
     BrokerSerializer,
-    CapabilitiesSerializer,
     ChangedClusterSerializer,
     ClusterIdSerializer,
     ClusterSerializer,
@@ -41,7 +41,7 @@ from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 
 
-class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
+class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     """The registry of clusters."""
 
     serializer_class = ClusterSerializer
@@ -131,12 +131,6 @@ class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
         asked.is_valid(raise_exception=True)
         actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
         return self._answer()
-
-    @extend_schema(responses=CapabilitiesSerializer)
-    @action(detail=True, pagination_class=None)
-    def capabilities(self, request: Request, alias: str) -> Response:
-        """Return the Kafka version of each broker, what works on the cluster, and what does not and why."""
-        return Response(CapabilitiesSerializer(self._cluster().offers).data)
 
     @extend_schema(responses=FreshnessSerializer(many=True))
     @action(detail=True, pagination_class=None)

@@ -24,8 +24,6 @@ from console.frame.pages.states import Severity as PageSeverity
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from jobs.availability.status.severity import Counted, Severity
-from jobs.cluster.capabilities.releases import Mode
-from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol, unknown_setting
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
@@ -182,45 +180,6 @@ class ConnectionCheckSerializer(serializers.Serializer[Any]):
     brokers = CheckedBrokerSerializer(many=True)
     operations = serializers.ListField(child=serializers.CharField())
     findings = serializers.ListField(child=serializers.CharField())
-
-
-class BrokerVersionSerializer(serializers.Serializer[Any]):
-    """The Kafka release of a broker, as far as its answer to ApiVersions tells."""
-
-    broker_id = serializers.IntegerField()
-    release = serializers.CharField(help_text="As 3.9, 3.3 or 3.4, 4.3 or newer, not known.")
-    why = serializers.CharField(help_text="What contradicts itself, or why it did not answer.")
-
-
-class CapabilitySerializer(serializers.Serializer[Judged]):
-    """Something that crosslog can do, and whether it works on this cluster."""
-
-    code = serializers.CharField()
-    title = serializers.CharField()
-    verdict = serializers.ChoiceField(choices=[verdict.value for verdict in Verdict])
-    why = serializers.CharField(
-        help_text="Empty where it works; the other way, where there is one."
-    )
-    since = serializers.CharField(help_text="The first Kafka release that has it.")
-
-
-class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
-    """The Kafka versions of a cluster, and what works on it."""
-
-    versions = serializers.CharField(source="text")
-    mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
-    metadata_version = serializers.CharField(help_text="Finalized; empty where it is not told.")
-    has_topic_ids = serializers.BooleanField(allow_null=True)
-    brokers = serializers.SerializerMethodField()
-    contradictions = serializers.ListField(child=serializers.CharField())
-    capabilities = CapabilitySerializer(source="judge", many=True)
-
-    @extend_schema_field(BrokerVersionSerializer(many=True))
-    def get_brokers(self, offers: ClusterVersions) -> list[dict[str, Any]]:
-        """Return brokers that answered and those that did not."""
-        told = [(i, one.text, one.why) for i, one in offers.releases.items()]
-        silent = [(i, "not known", why) for i, why in offers.silent.items()]
-        return [{"broker_id": i, "release": r, "why": w} for i, r, w in sorted(told + silent)]
 
 
 class BrokerSerializer(serializers.ModelSerializer[Broker]):

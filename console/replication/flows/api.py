@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.clusters.capabilities.serializers import LackingSerializer
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.viewset import ApiViewSet
 from console.replication.checkpoints.api import ReadinessRoutes
@@ -32,7 +33,6 @@ from console.replication.flows.serializers import (
     FlowSerializer,
     FlowSettingsSerializer,
     FlowTopicSerializer,
-    LackingSerializer,
     NewFlowSerializer,
     PartitionQuery,
     SeriesQuery,

@@ -20,8 +20,6 @@ from console.replication.flows.preview import TopicPreview
 from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import FlowState, FlowStatus
 from console.replication.measurement.series import MOST_POINTS
-from jobs.cluster.capabilities.verdicts import Verdict
-from jobs.replication.flow.lacking import Lacking
 from jobs.replication.flow.spec import (
     HIGHEST_BYTES_PER_S,
     LONGEST_CHECKPOINTS_S,
@@ -378,19 +376,6 @@ class SeriesSerializer(serializers.Serializer[Any]):
     unknown_count = serializers.ListField(child=serializers.IntegerField(allow_null=True))
     rate_per_s = serializers.ListField(child=serializers.FloatField(allow_null=True))
     events = EventSerializer(many=True)
-
-
-class LackingSerializer(serializers.Serializer[Lacking]):
-    """A capability that a flow needs and that one of its clusters does not simply have."""
-
-    cluster = serializers.CharField()
-    code = serializers.CharField(source="judged.code")
-    title = serializers.CharField(source="judged.title")
-    verdict = serializers.ChoiceField(
-        source="judged.verdict", choices=[one.value for one in Verdict if one is not Verdict.WORKS]
-    )
-    why = serializers.CharField(source="judged.why")
-    since = serializers.CharField(source="judged.since")
 
 
 class TopicPreviewSerializer(serializers.Serializer[TopicPreview]):

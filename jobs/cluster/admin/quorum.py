@@ -42,7 +42,7 @@ class NoQuorum(ClusterFault):
 
     code = "no_quorum"
     hint = (
-        "Voters, elections of controllers and the metadata log exist in KRaft mode only, and brokers describe "
+        "Voters, elections of controllers and the metadata log exist with KRaft only, and brokers describe "
         "the quorum since Kafka 3.3. Without it the availability pages show partitions, ISR and configs by "
         "polling: what changed between two polls, ELR and fenced brokers are not seen."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from jobs.cluster.capabilities import needs
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
@@ -17,15 +17,13 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class Lacking(Judged):
     """A capability of one of a flow's clusters."""
 
     cluster: str
-    judged: Judged
 
     def __str__(self) -> str:
-        one = self.judged
-        return f"{self.cluster}: {one.title}: {_WORDS[one.verdict]}. {one.why}"
+        return f"{self.cluster}: {self.title}: {_WORDS[self.verdict]}. {self.why}"
 
 
 def find_lacking(
@@ -37,7 +35,7 @@ def find_lacking(
         (flow.target.alias, target, set(_of_target(flow))),
     )
     return [
-        Lacking(alias, one)
+        Lacking(**asdict(one), cluster=alias)
         for alias, versions, codes in sides
         if versions is not None
         for one in versions.lacking

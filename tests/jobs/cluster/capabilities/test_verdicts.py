@@ -90,7 +90,9 @@ def test_brokers_on_two_versions_are_told_apart():
 def test_what_leaders_and_coordinators_need_must_be_on_every_broker():
     found = judged(mixed())
     assert found["share_lag"].verdict is LACKS
-    assert found["share_lag"].why.startswith("Brokers 1, 2 do not offer DescribeShareGroupOffsets 1")
+    assert found["share_lag"].why.startswith(
+        "Brokers 1, 2 do not offer DescribeShareGroupOffsets 1"
+    )
     # Any one broker may be asked for this.
     assert found["fenced_brokers"].verdict is WORKS
 
