@@ -88,16 +88,19 @@ async def test_no_common_version_is_named_with_what_both_speak(offered):
     async with FakeBroker() as broker:
         broker.offered[fake_broker.FETCH] = offered
         async with connected(broker) as connection:
-            with pytest.raises(VersionNotOffered, match=r"Fetch in versions .* 16, 13, 12"):
+            with pytest.raises(VersionNotOffered, match=r"Fetch in versions .* 16, 13, 12") as told:
                 connection.version(FETCH)
+            assert "since 2.7" in told.value.hint
 
 
-async def test_a_broker_that_does_not_know_our_question_for_versions_is_named():
+async def test_a_broker_too_old_for_our_question_for_versions_is_told_which_one_is_needed():
     async with FakeBroker() as broker:
         # Error 35 and an empty array, in the form of version 0.
         broker.answers[fake_broker.API_VERSIONS] = struct.pack(">iihi", 10, 1, 35, 0)
         fault = await fault_of(BrokerConnection.open(broker.server, broker.options()))
         assert type(fault) is VersionNotOffered
+        assert "older than Kafka 2.4" in fault.message
+        assert "copies whole batches from 2.7 on" in fault.hint
 
 
 async def test_an_answer_with_another_correlation_id_ends_the_connection():
