@@ -1,4 +1,4 @@
 """What a Kafka version has and lacks, known before it is needed.
 
-In reading order: `releases`, `needs`, `verdicts`, `reader`.
+In reading order: `needs`, `releases`, `verdicts`, `reader`.
 """

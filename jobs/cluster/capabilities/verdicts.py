@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from jobs.cluster.capabilities.needs import CAPABILITIES, Capability, Need
+from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, SPOKEN, Capability, Need, read_needs
 from jobs.cluster.capabilities.releases import (
     KRAFT_ONLY,
     METADATA_VERSION,
@@ -92,8 +92,8 @@ class ClusterVersions:
     @property
     def metadata_version(self) -> str:
         """The finalized metadata.version with the release that brought it; "" without KRaft, or not told."""
-        levels = [v.features[METADATA_VERSION] for v in self.brokers.values() if v.features]
-        return level_text(max(levels)) if levels else ""
+        level = max((v.features.get(METADATA_VERSION, 0) for v in self.brokers.values()), default=0)
+        return level_text(level) if level else ""
 
     @property
     def lacking(self) -> list[Judged]:
@@ -170,9 +170,10 @@ class _Problem:
 
 
 def _judge(capability: Capability, versions: ClusterVersions) -> Judged:
-    since = max((_came(need) for need in capability.needs), key=number, default=_LOG_SINCE)
-    if any(need.feature for need in capability.needs):
-        since = max(since, _WITH_FEATURES, key=number)
+    came = [_came(need) for need in read_needs(capability.needs)]
+    since = max(
+        [*came, _WITH_FEATURES] if capability.feature else came, key=number, default=_LOG_SINCE
+    )
     verdict, why = _verdict(capability, versions)
     return Judged(capability.code, capability.title, verdict, why, since)
 
@@ -186,7 +187,9 @@ def _verdict(capability: Capability, versions: ClusterVersions) -> tuple[Verdict
         worst = max(lacking, key=lambda one: number(one.since))
         if not capability.otherwise or _is_impossible(capability, versions):
             return Verdict.LACKS, worst.text
-        others = [one for need in capability.other_needs if (one := _problem(need, versions))]
+        others = [
+            one for need in read_needs(capability.other_needs) if (one := _problem(need, versions))
+        ]
         if not others:
             return Verdict.ANOTHER_WAY, f"{capability.otherwise} {worst.text}"
         is_known = any(one.is_known for one in others)
@@ -200,8 +203,11 @@ def _problems(capability: Capability, versions: ClusterVersions) -> Iterator[_Pr
         return
     if capability.on_kraft and not capability.needs and versions.mode is not Mode.KRAFT:
         yield _Problem(f"The brokers run with {versions.mode}; this needs KRaft.", is_known=False)
-    problems = [_problem(need, versions) for need in capability.needs]
+    problems = [_problem(need, versions) for need in read_needs(capability.needs)]
     yield from filter(None, problems)
+    levels = [one.features.get(capability.feature, 0) for one in versions.brokers.values()]
+    if capability.feature and not any(problems) and not any(levels):
+        yield _without_feature(capability.feature, versions)
     if capability.with_ids and not any(problems):
         yield from _without_ids(versions)
 
@@ -227,8 +233,6 @@ def _problem(need: Need, versions: ClusterVersions) -> _Problem | None:
         return _Problem(text, is_known=False)
     if not is_there:
         return _Problem(_why_not(need, without, versions), _came(need))
-    if need.feature and not any(v.features.get(need.feature) for v in versions.brokers.values()):
-        return _without_feature(need.feature, versions)
     return None
 
 
@@ -243,13 +247,13 @@ def _without_feature(feature: str, versions: ClusterVersions) -> _Problem:
 
 
 def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: ClusterVersions) -> str:
-    key, since, releases = need.api.key, _came(need), versions.releases
+    key, since, releases = KEYS[need.name], _came(need), versions.releases
     whole = len(without) == len(versions.brokers)
     who = "No broker offers" if whole else f"{_brokers(without).capitalize()} {_not(without)} offer"
     lowest = [one.ranges[key][0] for one in without.values() if key in one.ranges]
-    if lowest and min(lowest) > max(need.api.versions):
-        return f"{who} {need.api.name} below version {min(lowest)}, which crosslog does not speak."
-    if key in KRAFT_ONLY and any(mode_of(one) is Mode.ZOOKEEPER for one in without.values()):
+    if lowest and min(lowest) > SPOKEN[need.name][-1]:
+        return f"{who} {need.name} below version {min(lowest)}, which crosslog does not speak."
+    if need.name in KRAFT_ONLY and any(mode_of(one) is Mode.ZOOKEEPER for one in without.values()):
         return f"{who} {_name(need)}: it needs KRaft and Kafka {since}."
     hiding = [i for i in without if number(releases[i].at_least) >= number(since)]
     if hiding:
@@ -262,16 +266,16 @@ def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: Cluste
 
 
 def _offers(need: Need, versions: BrokerVersions) -> bool:
-    lowest, highest = versions.ranges.get(need.api.key, (0, -1))
-    return any(lowest <= v <= highest for v in need.api.versions if v >= need.at_least)
+    lowest, highest = versions.ranges.get(KEYS[need.name], (0, -1))
+    return any(lowest <= v <= highest for v in SPOKEN[need.name] if v >= need.at_least)
 
 
 def _came(need: Need) -> str:
-    return came_with(need.api, need.at_least)
+    return came_with(need.name, need.at_least)
 
 
 def _name(need: Need) -> str:
-    return f"{need.api.name} {need.at_least}"
+    return f"{need.name} {need.at_least}"
 
 
 def _listed(ids: Iterable[int]) -> str:

@@ -144,8 +144,8 @@ class BrokerConnection:
             raise VersionNotOffered(
                 f"{self.server} offers {speaks.name} in {offers}, crosslog speaks {ours}.",
                 cluster=self.cluster,
-                hint=f"Kafka has it since {came_with(speaks, min(speaks.versions))}; a proxy may hide it. "
-                "The cluster's page has what works another way.",
+                hint=f"Kafka has it since {came_with(speaks.name, min(speaks.versions))}, and a proxy may "
+                "hide it. The cluster's page has what works another way.",
             )
         return version
 

@@ -43,9 +43,9 @@ def test_what_crosslog_speaks_at_least_came_with_the_release_that_is_told(name):
     answer = recorded(name)
     for api in SPOKEN.values():
         lowest = min(api.versions)
-        since = came_with(api, lowest)
+        since = came_with(api.name, lowest)
         is_there = answer.ranges.get(api.key, (0, -1))[1] >= lowest
-        if mode_of(answer) is Mode.ZOOKEEPER and api.key in KRAFT_ONLY:
+        if mode_of(answer) is Mode.ZOOKEEPER and api.name in KRAFT_ONLY:
             assert not is_there, api
         else:
             assert is_there == (number(since) <= number(name[:3])), (api, since)
