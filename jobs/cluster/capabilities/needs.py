@@ -14,7 +14,7 @@ from jobs.cluster.protocol.transport import apis
 
 # What crosslog speaks to brokers, all versions of a request together.
 _SPOKEN: list[apis.SupportedApi] = [
-    getattr(one, "speaks", one)
+    one if isinstance(one, apis.SupportedApi) else one.speaks
     for name, one in vars(apis).items()
     if isinstance(one, apis.Api | apis.SupportedApi) and name != "FETCH_LOG"
 ]

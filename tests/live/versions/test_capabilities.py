@@ -15,6 +15,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.fetch import FetchPosition, fetch
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
+from jobs.commands.replication import replicate
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from jobs.replication.flow.spec import FlowSpec
 from tests.jobs.cluster.capabilities.recorded import recorded
 from tests.live.records import produce
 from tests.live.topics import new_topic
@@ -83,6 +88,23 @@ def test_a_check_and_the_quorum_say_what_a_cluster_with_zookeeper_cannot_have(sm
     with pytest.raises(NoQuorum, match="runs with ZooKeeper") as told:
         describe_quorum(connection)
     assert "by polling" in told.value.hint
+
+
+def test_replicate_says_before_it_starts_what_the_target_lacks(tmp_path, capsys):
+    def plans(base_port):
+        return [
+            ClusterPlan("new", 1, base_port),
+            ClusterPlan("old", 1, base_port + 100, kafka="2.8.2"),
+        ]
+
+    with Lab(tmp_path / "lab", plans(find_base_port(plans))) as lab:
+        new, old = lab.cluster("new"), lab.cluster("old")
+        replicate._check(FlowSpec("orders", new.connection, old.connection), "orders")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "old: Write whole batches into this cluster exactly once: works another way."
+    )
+    assert "__transaction_state" in line
 
 
 def test_brokers_on_two_versions_are_told_while_they_are_upgraded(small_lab):
