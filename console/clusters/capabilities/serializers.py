@@ -10,6 +10,8 @@ from rest_framework import serializers
 from jobs.cluster.capabilities.releases import Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
 
+VERDICTS = [(verdict.value, verdict.value) for verdict in Verdict]
+
 
 class BrokerVersionSerializer(serializers.Serializer[Any]):
     """The Kafka release of a broker, as far as its answer to ApiVersions tells."""
@@ -24,7 +26,7 @@ class CapabilitySerializer(serializers.Serializer[Judged]):
 
     code = serializers.CharField()
     title = serializers.CharField()
-    verdict = serializers.ChoiceField(choices=[verdict.value for verdict in Verdict])
+    verdict = serializers.ChoiceField(choices=VERDICTS)
     why = serializers.CharField(
         help_text="Empty where it works; the other way, where there is one."
     )
