@@ -10,7 +10,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.connection_pool import METADATA
-from jobs.cluster.protocol.transport.versions import BrokerVersions
+from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_call
 
 
 def read_versions(client: ClusterClient) -> ClusterVersions:
@@ -53,7 +53,10 @@ async def _read(cluster: RawCluster) -> ClusterVersions:
 async def _versions(cluster: RawCluster, broker_id: int) -> BrokerVersions | str:
     try:
         async with asyncio.timeout(cluster.timing.metadata_timeout_s):
-            return (await cluster.connection_to(broker_id, METADATA)).versions
+            connection = await cluster.connection_to(broker_id, METADATA)
+            # Connections are kept, and features may be finalized meanwhile.
+            answer = await connection.ask(versions_call())
+            return connection.versions if answer.error else answer
     except TimeoutError:
         return f"Broker {broker_id} did not answer in time."
     except ClusterFault as fault:

@@ -21,6 +21,7 @@ from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.replication.flow.spec import FlowSpec
 from tests.jobs.cluster.capabilities.recorded import recorded
+from tests.live.kafka_tools import FEATURES, run_tool
 from tests.live.records import produce
 from tests.live.topics import new_topic
 from tests.waiting import eventually
@@ -107,7 +108,7 @@ def test_replicate_says_before_it_starts_what_the_target_lacks(tmp_path, capsys)
     assert "__transaction_state" in line
 
 
-def test_brokers_on_two_versions_are_told_while_they_are_upgraded(small_lab):
+def test_brokers_on_two_versions_are_told_while_they_are_upgraded(small_lab, kafka, tmp_path):
     lab = small_lab(nodes=3, kafka="3.9.1")
     cluster = lab.cluster("small")
     assert versions_of(cluster).text == "Kafka 3.9"
@@ -120,3 +121,12 @@ def test_brokers_on_two_versions_are_told_while_they_are_upgraded(small_lab):
     # Any broker may be asked for the one, coordinators are asked for the other.
     assert judged["fenced_brokers"].verdict is Verdict.WORKS
     assert judged["consumer_groups"].verdict is Verdict.UNKNOWN
+    for node in (1, 2):
+        lab.upgrade_node(f"small-{node}", "4.0.2")
+    eventually(lambda: versions_of(cluster).text == "Kafka 4.0")
+    assert versions_of(cluster).metadata_version == "21 (Kafka 3.9)"
+    servers = ("--bootstrap-server", cluster.bootstrap_servers)
+    run_tool(kafka, tmp_path, FEATURES, *servers, "upgrade", "--release-version", "4.0")
+    eventually(lambda: versions_of(cluster).metadata_version == "25 (Kafka 4.0)")
+    judged = {one.code: one for one in versions_of(cluster).judge()}
+    assert judged["consumer_groups"].verdict is Verdict.WORKS
