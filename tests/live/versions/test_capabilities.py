@@ -1,6 +1,7 @@
 """What brokers of several versions offer, and what crosslog makes of it."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -26,6 +27,9 @@ from tests.live.records import produce
 from tests.live.topics import new_topic
 from tests.waiting import eventually
 
+API_VERSIONS = "org.apache.kafka.tools.BrokerApiVersionsCommand"
+# "Produce(0): 0 to 9 [usable: 9]"; "UNSUPPORTED" for what is not there.
+TOOLS_RANGE = re.compile(r"\((\d+)\): (\d+)(?: to (\d+))?")
 BEHIND = {"inter.broker.protocol.version": "2.7"}
 
 
@@ -45,11 +49,16 @@ def versions_of(cluster):
     ],
 )
 def test_a_broker_answers_as_it_was_recorded_and_its_release_is_told(
-    small_lab, version, zookeeper, name
+    small_lab, kafka, tmp_path, version, zookeeper, name
 ):
     cluster = small_lab(kafka=version, zookeeper=zookeeper).cluster("small")
     found = versions_of(cluster)
     assert found.brokers[1].ranges == recorded(name).ranges
+    servers = ("--bootstrap-server", cluster.bootstrap_servers)
+    told = TOOLS_RANGE.findall(run_tool(kafka, tmp_path, API_VERSIONS, *servers))
+    assert found.brokers[1].ranges == {
+        int(key): (int(low), int(high or low)) for key, low, high in told
+    }
     assert found.text == f"Kafka {version[:3]}"
     assert found.mode is (Mode.ZOOKEEPER if zookeeper else Mode.KRAFT)
     with ClusterClient(cluster.connection) as client:
