@@ -62,7 +62,7 @@ def test_a_broker_answers_as_it_was_recorded_and_its_release_is_told(
     assert found.text == f"Kafka {version[:3]}"
     assert found.mode is (Mode.ZOOKEEPER if zookeeper else Mode.KRAFT)
     with ClusterClient(cluster.connection) as client:
-        assert describe_groups(client, ["nobody"])["nobody"].state == "Dead"
+        assert describe_groups(client, ["absent"])["absent"].state == "Dead"
 
 
 def test_topics_without_ids_are_told_and_fetched_by_name(small_lab):

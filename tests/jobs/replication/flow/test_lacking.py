@@ -1,4 +1,4 @@
-"""What a flow is told of its clusters' Kafka versions."""
+"""What a flow needs of its clusters' Kafka versions."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def flow(**settings):
         pytest.param({"copied_by": "mirror_maker"}, OLD, OLD, [], id="only watched"),
     ],
 )
-def test_a_flow_is_told_what_its_settings_need_and_its_clusters_lack(
+def test_what_the_settings_of_a_flow_need_and_its_clusters_lack_is_found(
     settings, source, target, expected
 ):
     found = find_lacking(flow(**settings), source, target)
