@@ -282,6 +282,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
+        "CapabilityVerdict": "console.clusters.capabilities.serializers.VERDICTS",
         "ReadinessEnum": "console.replication.checkpoints.models.READINESS_CHOICES",
         "GrantedRole": "console.accounts.models.RIGHTS",
         "Role": "console.accounts.models.Role",

@@ -125,7 +125,14 @@ def recheck_cluster(
     _remember(cluster, found, now)
     _audit("cluster.check", cluster)
     cluster.save(
-        update_fields=["cluster_id", "seen_cluster_id", "operations", "findings", "checked_at"]
+        update_fields=[
+            "cluster_id",
+            "seen_cluster_id",
+            "operations",
+            "findings",
+            "versions",
+            "checked_at",
+        ]
     )
     make_due(cluster)
     return found
@@ -143,6 +150,7 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
         is_seen = seen.exclude(seen_cluster_id="").update(cluster_id=cluster_id, seen_cluster_id="")
         if is_seen:
             _forget_rows(cluster)
+            Cluster.objects.filter(pk=cluster.pk).update(versions=None)
             before, after = {"cluster_id": cluster.cluster_id}, {"cluster_id": cluster_id}
             _audit("cluster.confirm_id", cluster, before=before, after=after)
     if not is_seen:
@@ -250,6 +258,7 @@ def _remember(cluster: Cluster, found: ConnectionCheck, now: datetime) -> None:
     cluster.seen_cluster_id = ""
     cluster.operations = sorted(found.operations)
     cluster.findings = list(found.findings)
+    cluster.versions = found.versions.to_mapping() if found.versions else cluster.versions
     cluster.checked_at = now
 
 

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
+from console.clusters.capabilities.api import CapabilityRoutes
 from console.clusters.counted import in_count, on_step
 from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
@@ -40,7 +41,7 @@ from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 
 
-class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
+class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     """The registry of clusters."""
 
     serializer_class = ClusterSerializer

@@ -28,6 +28,14 @@ def of_cluster(cluster: Cluster) -> Equivalents:
     return Equivalents(call, tool_of("kafka-cluster.sh cluster-id", cluster, "", config="--config"))
 
 
+def of_capabilities(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of a cluster's version and capabilities."""
+    return Equivalents(
+        f"GET /api/v1/clusters/{cluster.alias}/capabilities/",
+        tool_of("kafka-broker-api-versions.sh", cluster, ""),
+    )
+
+
 def of_brokers(cluster: Cluster) -> Equivalents:
     """Return the equivalents of the brokers' page."""
     return Equivalents(

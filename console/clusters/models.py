@@ -13,6 +13,7 @@ from django.db import models
 
 from jobs.availability.status.severity import Severity
 from jobs.cluster.admin.groups import SHARE
+from jobs.cluster.capabilities.verdicts import ClusterVersions
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.limits import GROUP_ID, LEFT_OUT, short
 from jobs.replication.flow.lag import LagStatus
@@ -75,6 +76,8 @@ class Cluster(models.Model):
     checked_at = models.DateTimeField(null=True, blank=True)
     operations = models.JSONField(null=True, blank=True)
     findings = models.JSONField(default=list, blank=True)
+    # What brokers last said that they offer, `ClusterVersions.to_mapping`; null: they never did.
+    versions = models.JSONField(null=True, blank=True)
 
     clusters_at: ClassVar = ("pk",)
 
@@ -83,6 +86,11 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.alias
+
+    @property
+    def offers(self) -> ClusterVersions:
+        """What its brokers last said that they offer."""
+        return ClusterVersions.from_mapping(self.versions) if self.versions else ClusterVersions({})
 
     def connection(self) -> Connection:
         """Return how to reach this cluster; raises `InvalidFields`."""

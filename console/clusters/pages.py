@@ -50,6 +50,8 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
     context = {
         **around_cluster(cluster, "detail", equivalents.of_cluster(cluster)),
         "facts": cluster_facts(cluster, queries.count_partitions(cluster)),
+        "offers": cluster.offers,
+        "offers_call": equivalents.of_capabilities(cluster),
         "rounds": queries.freshness_of(cluster),
         "partial": queries.partial_answers(cluster),
         "freshness": oldest(queries.freshness_of(cluster)),

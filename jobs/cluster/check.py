@@ -10,6 +10,8 @@ from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.groups import list_groups
 from jobs.cluster.admin.topics import describe_topics, list_topic_names
+from jobs.cluster.capabilities.reader import findings_of, read_versions
+from jobs.cluster.capabilities.verdicts import ClusterVersions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SecurityProtocol
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
@@ -29,6 +31,7 @@ class ConnectionCheck:
     brokers: tuple[BrokerDescription, ...]
     operations: frozenset[str]
     findings: tuple[str, ...]
+    versions: ClusterVersions | None = None
 
 
 def check_connection(
@@ -37,7 +40,9 @@ def check_connection(
     """Ask the cluster who it is and try what crosslog needs; raises `ClusterFault` when it cannot."""
     with ClusterClient(connection, timeout_s=timeout_s) as client:
         cluster = describe_cluster(client)
+        versions, problem = _try("versions cannot be read", lambda: read_versions(client))
         findings = [
+            *(findings_of(versions) if versions else problem),
             *_about_security(connection),
             *_about_brokers(cluster),
             *_about_operations(cluster),
@@ -49,6 +54,7 @@ def check_connection(
         cluster.brokers,
         cluster.authorized_operations or frozenset(),
         tuple(findings),
+        versions,
     )
 
 

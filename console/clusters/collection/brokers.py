@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
+from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.outcome import Outcome
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Broker, Cluster, Partition
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
+from jobs.cluster.errors import ClusterFault
 
 
 def save_brokers(cluster: Cluster, described: ClusterDescription, now: datetime) -> Outcome:
@@ -27,6 +30,14 @@ def save_brokers(cluster: Cluster, described: ClusterDescription, now: datetime)
         remove(Broker, [row for i, row in stored.items() if i not in seen])
         Broker.objects.filter(cluster=cluster, is_live=True).update(seen_at=now)
     return Outcome(len(seen), _missing(seen))
+
+
+def save_versions(cluster: Cluster, door: ClusterDoor) -> None:
+    """Write what brokers offer when it changed; without an answer the last one stays."""
+    with suppress(ClusterFault):
+        found = door.read_versions().to_mapping()
+        if found != cluster.versions:
+            Cluster.objects.filter(pk=cluster.pk).update(versions=found)
 
 
 def save_broker_load(cluster: Cluster, now: datetime) -> None:

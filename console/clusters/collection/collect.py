@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Exists, Min, OuterRef, Q
 from django.utils import timezone
 
-from console.clusters.collection.brokers import save_brokers
+from console.clusters.collection.brokers import save_brokers, save_versions
 from console.clusters.collection.door import ClusterDoor, OpenDoor, open_kafka
 from console.clusters.collection.groups import collect_groups
 from console.clusters.collection.offsets import collect_offsets
@@ -111,6 +111,7 @@ class _Visit:
     def _ask(self, noun: Noun, door: ClusterDoor, described: ClusterDescription) -> Outcome:
         now = self.clock()
         if noun is Noun.BROKERS:
+            save_versions(self.cluster, door)
             return save_brokers(self.cluster, described, now)
         outcome = _COLLECT[noun](self.cluster, door, now)
         if noun is Noun.TOPICS and outcome.row_count:

@@ -10,6 +10,8 @@ from jobs.cluster.admin import brokers, configs, groups, offsets, topics
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead
 from jobs.cluster.admin.reassignments import Reassignment, list_reassignments
+from jobs.cluster.capabilities.reader import read_versions
+from jobs.cluster.capabilities.verdicts import ClusterVersions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import (
@@ -30,6 +32,8 @@ class ClusterDoor(Protocol):
     """Questions to one cluster, bounded in time; every one may raise `ClusterFault`."""
 
     def describe_cluster(self) -> ClusterDescription: ...
+
+    def read_versions(self) -> ClusterVersions: ...
 
     def describe_topics(self) -> list[TopicDescription]: ...
 
@@ -71,6 +75,9 @@ class KafkaDoor:
 
     def describe_cluster(self) -> ClusterDescription:
         return brokers.describe_cluster(self.client)
+
+    def read_versions(self) -> ClusterVersions:
+        return read_versions(self.client)
 
     def describe_topics(self) -> list[TopicDescription]:
         return topics.describe_topics(self.client)

@@ -45,10 +45,10 @@ def why_unknown(log: MetadataLog, now: datetime) -> str:
     if log.is_imported:
         return _why_import_unknown(log)
     status = getattr(log, "status", None) if log.pk else None
+    if status is not None and status.failing_since:
+        return f"Not judged: the quorum cannot be described. {status.error}"
     if status is None or status.described_at is None:
         return "Not judged yet: the quorum was not described."
-    if status.failing_since:
-        return f"Not judged: the quorum cannot be described. {status.error}"
     if log.freshness.is_stale(now):
         return "Not judged: the last description is old."
     return str(status.unjudged)

@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.clusters.capabilities.serializers import LackingSerializer
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.viewset import ApiViewSet
 from console.replication.checkpoints.api import ReadinessRoutes
@@ -26,7 +27,7 @@ from console.replication.control.api import ControlRoutes
 from console.replication.findings.api import FindingQuery, FindingRoutes
 from console.replication.flows import actions, queries
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.preview import preview_flow
+from console.replication.flows.preview import lacking_of, preview_flow
 from console.replication.flows.serializers import (
     FlowPartitionSerializer,
     FlowSerializer,
@@ -40,6 +41,7 @@ from console.replication.flows.serializers import (
     TopicPreviewSerializer,
 )
 from console.replication.measurement import series
+from jobs.replication.flow.spec import FlowSpec
 
 
 class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[ReplicationFlow]):
@@ -60,7 +62,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     access: ClassVar = {"translate_many": "view"}
     where = staticmethod(queries.where)
     # Which clusters these are about stands in the body: the action looks.
-    anywhere_actions: ClassVar = ("list", "create", "preview")
+    anywhere_actions: ClassVar = ("list", "create", "preview", "preview_capabilities")
     lookup_value_regex = r"\d{1,18}"
 
     def get_queryset(self) -> QuerySet[ReplicationFlow]:
@@ -163,15 +165,26 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         )
         return Response(columns)
 
-    @extend_schema(request=NewFlowSerializer, responses=TopicPreviewSerializer(many=True))
-    @action(detail=False, methods=["post"], pagination_class=None)
-    def preview(self, request: Request) -> Response:
-        """Say what a flow with these settings would do with each topic; writes nothing."""
+    @extend_schema(request=NewFlowSerializer, responses=LackingSerializer(many=True))
+    @action(detail=False, methods=["post"], pagination_class=None, url_path="preview/capabilities")
+    def preview_capabilities(self, request: Request) -> Response:
+        """Say what a flow with these settings needs that its clusters do not simply have."""
+        found = lacking_of(self._asked_spec(request))
+        rows: Any = LackingSerializer(instance=found, many=True)  # type: ignore[arg-type]  # many
+        return Response(rows.data)
+
+    def _asked_spec(self, request: Request) -> FlowSpec:
         asked = NewFlowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = {
             name: v for name, v in asked.validated_data.items() if name not in {"start", "confirm"}
         }
-        preview, _ = preview_flow(actions.check_settings(values, request.user))
+        return actions.check_settings(values, request.user)
+
+    @extend_schema(request=NewFlowSerializer, responses=TopicPreviewSerializer(many=True))
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def preview(self, request: Request) -> Response:
+        """Say what a flow with these settings would do with each topic; writes nothing."""
+        preview, _ = preview_flow(self._asked_spec(request))
         rows: Any = TopicPreviewSerializer(instance=preview, many=True)  # type: ignore[arg-type]  # many
         return Response(rows.data)

@@ -26,7 +26,7 @@ from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.flows.history import draw_states
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
-from console.replication.flows.preview import policies_on, preview_flow
+from console.replication.flows.preview import lacking_of, policies_on, preview_flow
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.flows.topic_news import topic_news
 from console.replication.translation.analyses import analyses_of
@@ -138,6 +138,7 @@ def preview(request: HttpRequest) -> HttpResponse:
             values = {**form.values(), "name": form.values()["name"] or "new"}
             spec = actions.check_settings(values, request.user, _flow_of_form(request))
             context["topics"], context["cautions"] = preview_flow(spec)
+            context["lacking"] = lacking_of(spec)
             context["policies"] = policies_on(spec.target.alias)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors

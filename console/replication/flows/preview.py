@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from django.db.models import Max
 
-from console.clusters.models import Broker, CollectionRound, Noun, Partition, Topic
+from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.replication.flows.models import FlowPartition
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.flow.lacking import Lacking, find_lacking
 from jobs.replication.flow.selection import explain_topic, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.detection import Candidate, detect_policies
@@ -49,6 +50,13 @@ def preview_flow(spec: FlowSpec) -> tuple[list[TopicPreview], list[Caution]]:
     known = _known(spec)
     found = topic_preview.preview_topics(spec, known)
     return [_row(known, one) for one in found], find_cautions(spec, known, found)
+
+
+def lacking_of(spec: FlowSpec) -> list[Lacking]:
+    """Return what the flow needs that its clusters do not simply have, as their brokers last said."""
+    rows = Cluster.objects.filter(alias__in=(spec.source.alias, spec.target.alias))
+    offers = {row.alias: row.offers for row in rows if row.versions}
+    return find_lacking(spec, offers.get(spec.source.alias), offers.get(spec.target.alias))
 
 
 def cautions_now(spec: FlowSpec) -> list[Caution]:

@@ -20,7 +20,7 @@ from jobs.cluster.descriptions import (
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.cluster.protocol.cluster import RawCluster, most_telling
-from jobs.cluster.protocol.errors import AnswerFault, VersionNotOffered
+from jobs.cluster.protocol.errors import AnswerFault, VersionNotOffered, VersionRefused
 from jobs.cluster.protocol.groups.classic import describe_classic_groups
 from jobs.cluster.protocol.groups.committed_offsets import (
     alter_offsets,
@@ -45,6 +45,7 @@ CLASSIC_GROUPS_PER_REQUEST = 20
 # Groups without members that only commit have no protocol type.
 _CONSUMER, _ONLY_COMMITS = "consumer", ""
 CONSUMERS, SHARE = frozenset({_CONSUMER, _ONLY_COMMITS}), "share"
+_NO_SUCH_TYPE = (VersionNotOffered, VersionRefused)
 _NOT_FOUND, _DEAD = "GROUP_ID_NOT_FOUND", "Dead"
 # What a group may be that is no classic one, and how it is described then.
 _OTHER_TYPES: dict[str, Any] = {
@@ -134,8 +135,8 @@ def describe_groups(client: ClusterClient, ids: Collection[str]) -> dict[str, Gr
             if not others:
                 break
             for group_id, one in (await describe(cluster, others, budget_s=budget_s)).items():
-                # Where no broker speaks of a type, there is no group of it.
-                if not _is_not_found(one) and not isinstance(one, VersionNotOffered):
+                # Where no broker speaks of a type, or its feature is off, there is no group of it.
+                if not _is_not_found(one) and not isinstance(one, _NO_SUCH_TYPE):
                     found[group_id] = _group(group_id, one, type_)
         return found
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kio.schema.describe_quorum.v2.request import DescribeQuorumRequest, PartitionData, TopicData
 
+from jobs.cluster.capabilities.releases import Mode, mode_of
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, Remedy
@@ -46,7 +47,11 @@ class NoQuorum(ClusterFault):
 
     code = "no_quorum"
     remedy = Remedy.FINAL
-    hint = "Voters and the metadata log exist in KRaft mode only (Kafka 3.0 and later, without ZooKeeper)."
+    hint = (
+        "Voters, elections of controllers and the metadata log exist with KRaft only, and brokers describe "
+        "the quorum since Kafka 3.3. Without it the availability pages show partitions, ISR and configs by "
+        "polling: what changed between two polls, ELR and fenced brokers are not seen."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +147,12 @@ async def quorum_at(
     """Ask one broker, or the controller that leads, for the quorum; raises `ClusterFault`, `NoQuorum`."""
     alias = connection.cluster
     if connection.versions.best(DESCRIBE_QUORUM.speaks) is None:
-        raise _no_quorum(alias, connection, "does not know the request DescribeQuorum")
+        raise _no_quorum(alias, connection, "does not offer DescribeQuorum")
     answer = await connection.request(DESCRIBE_QUORUM, _request())
     partition = _only_partition(answer)
     error, said = _worst(answer, partition)
     if error == UNSUPPORTED_VERSION:
-        raise _no_quorum(alias, connection, "refuses the request DescribeQuorum")
+        raise _no_quorum(alias, connection, "offers DescribeQuorum and refuses it")
     fault = answer_fault(error, Where(alias, connection.server.broker_id, _DOING), said)
     if isinstance(fault, Denied):
         fault.hint = _MISSING_RIGHT
@@ -213,10 +218,13 @@ def _worst(answer: Any, partition: Any | None) -> tuple[int, str | None]:
 
 
 def _no_quorum(alias: str, connection: BrokerConnection, why: str) -> NoQuorum:
-    return NoQuorum(
-        f"{connection.server} {why}: this cluster runs with ZooKeeper, or is older than KRaft.",
-        cluster=alias,
+    is_offered = connection.versions.best(DESCRIBE_QUORUM.speaks) is not None
+    mode = Mode.UNKNOWN if is_offered else mode_of(connection.versions)
+    hides = (
+        "" if mode is Mode.ZOOKEEPER else ", or something changes what it offers, as a proxy does"
     )
+    text = f"{connection.server} {why}: this cluster runs with {mode}{hides}."
+    return NoQuorum(text, cluster=alias)
 
 
 def _description(answer: Any, partition: Any, now_ms: int) -> QuorumDescription:

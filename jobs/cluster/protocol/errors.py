@@ -84,7 +84,7 @@ class VersionNotOffered(ClusterFault):
 
     code = "version_not_offered"
     remedy = Remedy.FINAL
-    hint = "Compare the versions of the brokers with those that crosslog supports."
+    hint = "The cluster's page has the version that it needs, and what works another way."
     speaks: SupportedApi | None = None
 
 
@@ -240,13 +240,14 @@ class ProducerFenced(AnswerFault):
 
 
 class VersionRefused(AnswerFault, VersionNotOffered):
-    """The broker offers this version of the request, and refuses it all the same."""
+    """The broker offers this version of a request in ApiVersions, and then refuses it."""
 
     code = "version_refused"
     remedy = Remedy.FINAL
-    meaning = "the broker offers this version of the request, but does not serve it"
+    meaning = "the broker refuses a version of a request that it offers"
     hint = (
-        "A proxy in front of the brokers tells other versions, or a feature of the cluster is off."
+        "The feature behind it is not finalized or not switched on (kafka-features.sh describe), or a proxy "
+        "changes what brokers offer (kafka-broker-api-versions.sh)."
     )
 
 

@@ -15,18 +15,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.file import read_confirmed, read_flow_file
+from jobs.replication.flow.lacking import find_lacking
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.cautions import find_cautions, refuse_unconfirmed
 from jobs.replication.topics.preview import preview_topics, read_known
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
-from jobs.visible import print_lines
+from jobs.visible import print_lines, visible_line
 
 LOOK_S = 0.3
 LINE_EVERY_S = 5.0
@@ -93,6 +95,8 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
         ClusterClient(flow.source) as source,
         ClusterClient(flow.target) as target,
     ):
+        lacking = find_lacking(flow, read_versions(source), read_versions(target))
+        sys.stderr.writelines(f"{visible_line(str(one))}\n" for one in lacking)
         known = read_known(source, target, flow)
         refuse_unconfirmed(flow, find_cautions(flow, known, preview_topics(flow, known)), confirmed)
 

@@ -30,7 +30,9 @@ ROUTES_OF_PAGES = {
     "overview:overview": {"GET clusters/", "GET flows/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
-    "clusters:detail": {"GET clusters/{alias}/", "GET clusters/{alias}/freshness/"},
+    "clusters:detail": {
+        "GET clusters/{alias}/", "GET clusters/{alias}/capabilities/", "GET clusters/{alias}/freshness/",
+    },
     "clusters:brokers": {"GET brokers/"},
     "clusters:topics": {"GET topics/"},
     "clusters:topic": {"GET partitions/"},
@@ -46,7 +48,9 @@ ROUTES_OF_PAGES = {
     "clusters:delete": {"DELETE clusters/{alias}/"},
     "replication:list": {"GET flows/"},
     "replication:new": {"POST flows/"},
-    "replication:preview": {"POST flows/preview/", "GET naming-policies/"},
+    "replication:preview": {
+        "POST flows/preview/", "POST flows/preview/capabilities/", "GET naming-policies/",
+    },
     "replication:mirror-config": {"POST mirror-config/"},
     "replication:detail": {
         "GET flows/{id}/", "GET flows/{id}/topics/", "GET flows/{id}/series/", "GET flows/{id}/readiness/",

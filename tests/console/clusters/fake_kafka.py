@@ -21,6 +21,7 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged
+from tests.jobs.cluster.capabilities.recorded import recorded_cluster
 
 CLUSTER_ID = "abcdefghijklmnopqrstuv"
 MIN_ISR = {"min.insync.replicas": "2", "cleanup.policy": "delete"}
@@ -48,6 +49,7 @@ class FakeKafka:
         self.data_ends: dict[tuple[str, TopicPartition], int] = {}
         self.timestamps: dict[tuple[TopicPartition, int], int] = {}
         self.list_errors: tuple[str, ...] = ()
+        self.versions = recorded_cluster("4.3.1-kraft", brokers=(1, 2, 3))
         self.faults: dict[str, ClusterFault | Exception] = {}
         self.asked: list[str] = []
         self.opened = 0
@@ -111,6 +113,10 @@ class FakeKafka:
             fault.found = self.cluster_id
             raise fault
         return ClusterDescription(self.cluster_id, tuple(self.brokers.values()))
+
+    def read_versions(self):
+        self._ask("read_versions")
+        return self.versions
 
     def describe_topics(self):
         self._ask("describe_topics")

@@ -6,6 +6,8 @@ import re
 import pytest
 from django.utils import timezone
 
+from console.quorum.models import QuorumStatus
+from jobs.cluster.admin.quorum import NoQuorum
 from tests.console.making import count_queries, make_cluster
 from tests.console.quorum.making import (
     make_change,
@@ -149,3 +151,21 @@ def test_people_without_a_right_on_the_cluster_do_not_see_it(client, log):
     client.force_login(make_person("eva", west="viewer"))
     assert client.get("/quorum/east/").status_code == 404
     assert "east" not in client.get("/quorum/").content.decode()
+
+
+def test_a_cluster_with_zookeeper_says_what_it_cannot_have_and_what_works_instead(sign_in, viewer):
+    log = make_log(make_cluster("east"))
+    QuorumStatus.objects.create(
+        log=log,
+        failing_since=timezone.now(),
+        error_code=NoQuorum.code,
+        error="broker 1 does not offer DescribeQuorum: this cluster runs with ZooKeeper.",
+        hint=NoQuorum.hint,
+    )
+    client = sign_in(viewer)
+    text = text_of(client, "/quorum/east/")
+    assert "No quorum broker 1 does not offer DescribeQuorum" in text
+    assert "show partitions, ISR and configs by polling" in text
+    told = client.get("/api/v1/quorum/east/").json()
+    assert "runs with ZooKeeper" in told["verdict"]["why"]
+    assert "by polling" in told["freshness"][0]["hint"]

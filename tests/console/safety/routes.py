@@ -94,6 +94,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-cluster-check": {"POST": RUN},
     "api-cluster-confirm-cluster-id": {"POST": RULE},
     "api-cluster-freshness": {"GET": SEE},
+    "api-cluster-capabilities": {"GET": SEE},
     "api-cluster-mirror": {"GET": SEE},
     # It asks the cluster itself.
     "api-cluster-mirror-consumer-offsets": {"GET": RUN},
@@ -128,6 +129,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "replication:restart": {"POST": RUN},
     "api-flow-list": {"GET": SEE_ANY, "POST": RUN_ANY},
     "api-flow-preview": {"POST": RUN_ANY},
+    "api-flow-preview-capabilities": {"POST": RUN_ANY},
     "api-flow-detail": {"GET": SEE, "PATCH": RUN, "DELETE": RUN},
     "api-flow-accept-topics": {"POST": RUN},
     "api-flow-control": {"GET": SEE, "PATCH": RUN},

@@ -112,7 +112,7 @@ async def read_standbys(
 
 
 async def _listed(cluster: RawCluster, log: RegistrationLog) -> dict[int, RegisteredBroker]:
-    """Return where brokers listen for us; before Kafka 4.1 the first endpoint of the registration."""
+    """Return where brokers listen for us; before Kafka 4.0 the first endpoint of the registration."""
     try:
         return await list_brokers(cluster)
     except ClusterFault as fault:

@@ -60,35 +60,13 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from jobs.cluster.protocol.transport.frames import Call, Chunk, Chunks, Decode
+from jobs.cluster.protocol.transport.kafka_releases import came_with
 from jobs.wire.errors import RecordFormatError
 
 # What reading an answer raises when the bytes are not that answer. kio takes memory for as many items
 # as an array announces, so only frames whose correlation id fits are read at all.
 UNREADABLE = (SerialError, struct.error, ValueError, IndexError)
 
-# The first release of Kafka that knows a request in the oldest version that crosslog speaks. Source: the
-# messages in kafka-clients 2.2 to 4.3; DescribeQuorum is served by brokers since KIP-836.
-_RELEASES = """
-1.0: SaslHandshake-1
-1.1: DescribeConfigs-1
-2.1: OffsetFetch-5
-2.2: ListOffsets-5
-2.3: IncrementalAlterConfigs-0
-2.4: AlterPartitionReassignments-0 ApiVersions-3 CreateTopics-5 DescribeGroups-5 ElectLeaders-1
-    FindCoordinator-3 ListGroups-3 ListPartitionReassignments-0 Metadata-9 OffsetCommit-8 OffsetDelete-0
-    Produce-8
-2.5: CreateAcls-2 CreatePartitions-2 DescribeAcls-2 SaslAuthenticate-2
-2.6: DescribeLogDirs-2
-2.7: DeleteTopics-5 Fetch-12 InitProducerId-4
-2.8: AddPartitionsToTxn-3 BrokerHeartbeat-0 DescribeCluster-0 DescribeProducers-0 EndTxn-3 FetchSnapshot-0
-3.0: DescribeTransactions-0 FindCoordinator-4 ListOffsets-7 ListTransactions-0 OffsetFetch-8
-3.1: Fetch-13
-3.3: DescribeQuorum-0
-3.8: ConsumerGroupDescribe-0 DescribeTopicPartitions-0
-4.0: DescribeCluster-2
-4.1: DescribeShareGroupOffsets-0 ShareGroupDescribe-1
-4.2: StreamsGroupDescribe-0
-"""
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
 
@@ -103,13 +81,8 @@ class SupportedApi:
 
     @property
     def since(self) -> str:
-        """The first release of Kafka that knows the oldest of these versions; "" where that is not known."""
-        release = ""
-        for word in _RELEASES.split():
-            if word == f"{self.name}-{self.versions[-1]}":
-                return release
-            release = word.removesuffix(":") if word.endswith(":") else release
-        return ""
+        """The first release of Kafka that knows the oldest of these versions."""
+        return came_with(self.name, self.versions[-1])
 
 
 class Api(Generic[_Request, _Answer]):
@@ -282,7 +255,7 @@ ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeader
 DESCRIBE_LOG_DIRS = Api(
     describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2
 )
-# 2: fenced brokers too (KIP-1073).
+# 2: fenced brokers too (KIP-1073, Kafka 4.0).
 DESCRIBE_CLUSTER = Api(
     describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
 )
@@ -290,7 +263,7 @@ DESCRIBE_CLUSTER = Api(
 DESCRIBE_LIVE_CLUSTER = Api(
     describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2, 1, 0
 )
-# Eligible leader replicas (KIP-966, Kafka 3.7).
+# Eligible leader replicas (KIP-966, Kafka 3.8).
 DESCRIBE_TOPIC_PARTITIONS = Api(
     describe_topic_partitions.DescribeTopicPartitionsRequest,
     describe_topic_partitions.DescribeTopicPartitionsResponse,

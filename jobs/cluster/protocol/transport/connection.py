@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import UNSUPPORTED_VERSION, RequestTimedOut, VersionNotOffered
-from jobs.cluster.protocol.transport.apis import API_VERSIONS, UNREADABLE, Api, SupportedApi
+from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, SupportedApi
 from jobs.cluster.protocol.transport.frames import (
     Call,
     FrameReader,
@@ -21,6 +21,7 @@ from jobs.cluster.protocol.transport.frames import (
     correlation_id_of,
     frame,
 )
+from jobs.cluster.protocol.transport.kafka_releases import OLDEST, TOO_OLD
 from jobs.cluster.protocol.transport.login import log_in
 from jobs.cluster.protocol.transport.security import Security
 from jobs.cluster.protocol.transport.stream import Stream, TlsStream, connect, wrap
@@ -197,13 +198,17 @@ class BrokerConnection:
     async def _introduce(self) -> None:
         self.versions = await self.ask(versions_call())
         if self.versions.error == UNSUPPORTED_VERSION:
-            raise not_offered(self.server, self.cluster, API_VERSIONS.speaks, (0, 2))
+            raise VersionNotOffered(
+                f"{self.server} is older than Kafka {OLDEST}: it does not know ApiVersions 3.",
+                cluster=self.cluster,
+                hint=TOO_OLD,
+            )
         if self.versions.error or not self.versions.ranges:
             error = f" (error {self.versions.error})" if self.versions.error else ""
             raise VersionNotOffered(
                 f"{self.server} does not tell which requests it knows{error}.",
                 cluster=self.cluster,
-                hint="Brokers of Kafka 2.4 and newer tell it; a proxy in front of them may hide it.",
+                hint=f"Brokers of Kafka {OLDEST} and newer tell it; a proxy in front of them may hide it.",
             )
         credentials = self.options.security.credentials
         if credentials is not None:

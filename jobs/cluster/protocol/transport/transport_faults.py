@@ -191,8 +191,11 @@ def not_offered(
     """Return the fault for a request that broker and crosslog have in no common version."""
     address = str(server._replace(broker_id=None))
     broker = address if server.broker_id is None else f"Broker {server.broker_id} ({address})"
-    came = f", which came with Kafka {speaks.since}" if speaks.since else ""
-    hint = f"Update the cluster to Kafka {speaks.since} or newer." if speaks.since else None
+    came = f", which came with Kafka {speaks.since}"
+    hint = (
+        f"Update the cluster to Kafka {speaks.since} or newer, or look for a proxy that hides the request. "
+        "The cluster's page has what works another way."
+    )
     if offered is None:
         text = f"{broker} does not know the request {speaks.name}{came}."
     else:

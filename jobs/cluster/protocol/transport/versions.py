@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kio.schema.api_versions.v3.request import ApiVersionsRequest
 from kio.schema.api_versions.v3.response import ApiVersionsResponse
@@ -24,12 +24,14 @@ class BrokerVersions:
     """The answer of ApiVersions.
 
     `ranges` has the lowest and highest version per request number, `features` the finalized level of
-    the cluster's features (KIP-584). `error` is Kafka's number when the broker refused to tell.
+    the cluster's features, `supported` the highest that this broker knows (KIP-584). `error` is Kafka's
+    number when the broker refused to tell.
     """
 
     ranges: Mapping[int, tuple[int, int]]
     features: Mapping[str, int]
     error: int = 0
+    supported: Mapping[str, int] = field(default_factory=dict)
 
     def best(self, speaks: SupportedApi, *, at_most: int | None = None) -> int | None:
         """Return the best version that both sides speak, None when there is none."""
@@ -69,4 +71,5 @@ def _versions(answer: ApiVersionsResponse) -> BrokerVersions:
     return BrokerVersions(
         {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys},
         {feature.name: feature.max_version_level for feature in answer.finalized_features},
+        supported={feature.name: feature.max_version for feature in answer.supported_features},
     )

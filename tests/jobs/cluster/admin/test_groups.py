@@ -95,6 +95,15 @@ async def test_groups_of_both_protocols_are_described_and_one_that_is_not_there_
     assert (none.state, none.member_count, none.error) == ("Dead", 0, None)
 
 
+async def test_where_brokers_offer_a_protocol_and_refuse_it_there_is_no_group_of_it():
+    # Kafka 3.9.1, and 4.3.1 where group.version is not finalized.
+    async with FakeBroker() as broker:
+        absent, refused = "group_id_not_found", "unsupported_version"
+        describing(broker, [classic("none", absent)], [consumer("none", refused)])
+        (none,) = (await ask(broker, describe_groups, ["none"])).values()
+    assert (none.state, none.error) == ("Dead", None)
+
+
 @pytest.mark.parametrize(
     ("assignment", "protocol_type"),
     [

@@ -17,6 +17,7 @@ from jobs.cluster.protocol.errors import (
     TopicIdUnknown,
     TransactionFailed,
     VersionNotOffered,
+    VersionRefused,
     Where,
     answer_fault,
     kind_of,
@@ -66,6 +67,7 @@ def test_an_error_number_says_what_to_do_next(number, kind, is_retriable):
         (1, OffsetOutOfRange),
         (6, LeaderMoved),
         (16, CoordinatorMoved),
+        (35, VersionRefused),
         (45, OutOfSequence),
         (48, TransactionFailed),
         (90, ProducerFenced),
@@ -121,5 +123,5 @@ def test_a_broker_that_refuses_a_version_that_it_offers_is_final():
     fault = answer_fault(35, WHERE)
     assert isinstance(fault, VersionNotOffered)
     assert fault.is_final
-    assert "offers this version of the request, but does not serve it" in fault.message
+    assert "refuses a version of a request that it offers" in fault.message
     assert "proxy" in fault.hint

@@ -109,7 +109,7 @@ def by_records(flow, should_stop):
 async def test_a_path_that_can_never_copy_ends_with_the_reason_after_a_few_tries(copy):
     async with FakeBroker() as source, FakeBroker() as target:
         source.answers[API_VERSIONS] = target.answers[API_VERSIONS] = OLDER_THAN_2_4
-        with pytest.raises(VersionNotOffered, match=r"came with Kafka 2\.4") as caught:
+        with pytest.raises(VersionNotOffered, match=r"older than Kafka 2\.4") as caught:
             await asyncio.to_thread(copy, flow_between(source, target), _Asks())
         assert caught.value.is_final
         assert source.connections + target.connections <= 2

@@ -1,0 +1,24 @@
+"""With which release of Kafka a version of a request came; the tables are `kafka_releases.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+# The oldest brokers that answer crosslog at all: ApiVersions 3 (KIP-511).
+OLDEST = "2.4"
+TOO_OLD = (
+    f"crosslog reads clusters of Kafka {OLDEST} and newer, copies whole batches from 2.7 on, and writes them "
+    "exactly once from 2.8 on."
+)
+RELEASES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+
+
+def came_with(name: str, version: int) -> str:
+    """Return the release with which a version of a request came; `OLDEST` for all older ones."""
+    word = f"{name}:{version}"
+    both = (*RELEASES["came"].items(), *RELEASES["also_came"].items())
+    return next((release for release, came in both if word in came.split()), OLDEST)
