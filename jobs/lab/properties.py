@@ -68,11 +68,16 @@ def server_properties(node: NodePlan) -> dict[str, str]:
     """Return the settings of a node, the plan's overrides last, those of the node itself very last."""
     plan = node.cluster
     names = plan.listeners if node.is_broker else ("CONTROLLER",)
+    is_dynamic = KafkaRelease(plan.kafka).has_dynamic_quorum
+    # Before 3.9 a broker that advertises a controller's listener does not start.
+    advertised = [name for name in names if name != "CONTROLLER" or is_dynamic]
     listeners = ",".join(f"{name}://{plan.address(name, node.node_id)}" for name in names)
     settings = {
         **(_zookeeper(node) if plan.has_zookeeper else _kraft(node)),
         "listeners": listeners,
-        "advertised.listeners": listeners,
+        "advertised.listeners": ",".join(
+            f"{name}://{plan.address(name, node.node_id)}" for name in advertised
+        ),
         "listener.security.protocol.map": ",".join(
             f"{name}:{'PLAINTEXT' if name == 'CONTROLLER' else name}" for name in plan.listeners
         ),
