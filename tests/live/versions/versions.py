@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from jobs.lab.cluster import Cluster
 from tests.live.kafka_tools import run
 
@@ -70,3 +72,13 @@ def tool_class(class_path: str, name: str) -> str:
                     if path.endswith(f"/{name}.class"):
                         return path.removesuffix(".class").replace("/", ".")
     raise AssertionError(f"no jar has {name}")
+
+
+def having(*, zookeeper: bool | None = None, since: tuple[int, ...] = ()) -> pytest.MarkDecorator:
+    """Limit a test to versions: with or without a ZooKeeper, from a version on."""
+    chosen = [
+        one
+        for one in VERSIONS
+        if zookeeper in {None, one.has_zookeeper} and one.number >= since
+    ]
+    return pytest.mark.parametrize("cluster", chosen, ids=str, indirect=True, scope="session")
