@@ -1,7 +1,8 @@
-"""A flow from each version to Kafka 4.3.1 and back: every record once, its offset translated, groups moved."""
+"""A flow from each version to Kafka 4.3.1 and back: each record once, offsets translated, groups moved."""
 
 from __future__ import annotations
 
+import time
 import uuid
 
 import pytest
@@ -18,7 +19,7 @@ from tests.live import whole_batches
 from tests.live.copied_records import assert_equal, assert_mapped, examine_checkpoints, read_syncs
 from tests.live.copiers import copy_all, flow_between
 from tests.live.groups import Rounds, consume, new_group
-from tests.live.records import produce, write, Record
+from tests.live.records import Record, produce, write
 from tests.live.topics import make_topic, new_topic
 from tests.live.versions.versions import having
 from tests.live.whole_batches import read_placed
@@ -30,6 +31,8 @@ LIMIT_S = 600
 PARTITIONS = 6
 # Targets before 3.0 are in `test_old_targets`.
 TARGET_SINCE = (3, 0)
+# message.timestamp.after.max.ms is an hour by default (KIP-1030).
+SINCE_LIMITED = (4, 0)
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +60,10 @@ def assert_copied(source, target, topic: str) -> None:
     make_topic(target, f"{source.plan.alias}.{topic}", read_partitions(source, topic))
     flow = flow_between(source, target, topic)
     copy_all(flow, source, topic)
-    originals, copies = read_placed(source, topic), read_placed(target, f"{source.plan.alias}.{topic}")
+    originals, copies = (
+        read_placed(source, topic),
+        read_placed(target, f"{source.plan.alias}.{topic}"),
+    )
     assert_equal(originals, copies)
     syncs_topic, on_source = syncs_place(flow)
     assert not on_source
@@ -90,6 +96,17 @@ def test_every_record_is_copied_once_from_the_newest_and_translated(cluster, new
 @pytest.mark.capability("Copying compacted topics", role="target")
 def test_a_compacted_topic_is_copied_from_the_newest_and_translated(cluster, newest, filled):
     assert_copied(newest, cluster, filled(newest)[1])
+
+
+@pytest.mark.capability("Copying records with timestamps of the future", role="source")
+def test_a_record_that_its_source_took_two_days_ahead_is_copied(cluster, newest, version):
+    if version.number >= SINCE_LIMITED:
+        pytest.skip("the source itself refuses it")
+    topic = new_topic(cluster)
+    at = int(time.time() * 1000) + 2 * whole_batches.DAY
+    whole_batches.write_batches(cluster, topic, 0, [[whole_batches.record(0, timestamp=at)]])
+    copy_all(flow_between(cluster, newest, topic), cluster, topic)
+    assert_equal(read_placed(cluster, topic), read_placed(newest, f"{cluster.plan.alias}.{topic}"))
 
 
 @pytest.mark.capability("Checkpoints", role="source")

@@ -77,8 +77,6 @@ def tool_class(class_path: str, name: str) -> str:
 def having(*, zookeeper: bool | None = None, since: tuple[int, ...] = ()) -> pytest.MarkDecorator:
     """Limit a test to versions: with or without a ZooKeeper, from a version on."""
     chosen = [
-        one
-        for one in VERSIONS
-        if zookeeper in {None, one.has_zookeeper} and one.number >= since
+        one for one in VERSIONS if zookeeper in {None, one.has_zookeeper} and one.number >= since
     ]
     return pytest.mark.parametrize("cluster", chosen, ids=str, indirect=True, scope="session")
