@@ -67,7 +67,7 @@ class _Recorder:
         self._file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def _started(alias: str, folder: Path, **settings: object) -> Lab:
+def started(alias: str, folder: Path, **settings: object) -> Lab:
     def plans(base_port: int) -> list[ClusterPlan]:
         return [ClusterPlan(alias, 1, base_port, racks=("dc-a",), **settings)]  # type: ignore[arg-type]
 
@@ -80,7 +80,7 @@ def _started(alias: str, folder: Path, **settings: object) -> Lab:
 @pytest.fixture(scope="session")
 def newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One node of Kafka 4.3.1, the other end of every flow."""
-    lab = _started(NEWEST, tmp_path_factory.mktemp(NEWEST), overrides=QUICK)
+    lab = started(NEWEST, tmp_path_factory.mktemp(NEWEST), overrides=QUICK)
     yield lab.cluster(NEWEST)
     lab.kill()
 
@@ -88,7 +88,7 @@ def newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def start_version(tmp_path_factory: pytest.TempPathFactory) -> Callable[[KafkaVersion], Lab]:
     def start(version: KafkaVersion) -> Lab:
-        return _started(
+        return started(
             "old",
             tmp_path_factory.mktemp(str(version)),
             overrides=QUICK | dict(version.overrides),
