@@ -34,7 +34,6 @@ class Node:
         self.jvm = jvm
         self.is_paused = False
         self._process: subprocess.Popen[bytes] | None = None
-        self._killed_at: float | None = None
 
     @property
     def name(self) -> str:
@@ -72,6 +71,10 @@ class Node:
         )
 
     @property
+    def _ended_in_order(self) -> bool:
+        return (self.plan.data / ".kafka_cleanshutdown").exists()
+
+    @property
     def is_running(self) -> bool:
         """Whether the JVM is there (it may be paused, and it may not serve yet)."""
         return self._process is not None and self._process.poll() is None
@@ -91,9 +94,9 @@ class Node:
         """Start the JVM; does not wait until it serves (`Cluster.wait_until_serving` does)."""
         if self.is_running:
             return
-        if self.plan.cluster.has_zookeeper and self._killed_at is not None:
+        if self.plan.cluster.has_zookeeper and self.is_formatted and not self._ended_in_order:
             # ZooKeeper has the broker as live until its session is over, and refuses a second one.
-            time.sleep(max(0.0, self._killed_at + SESSION_OVER_S - time.monotonic()))
+            time.sleep(SESSION_OVER_S)
         self.write_files()
         command = self.jvm.command("kafka.Kafka", [str(self.properties)], logging=self.logging)
         self._process = start_child(command, self.log)
@@ -125,7 +128,6 @@ class Node:
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait(_KILLED_S)
-            self._killed_at = time.monotonic()
         self.is_paused = False
 
     def pause(self) -> None:
