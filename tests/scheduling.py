@@ -13,6 +13,7 @@ import contextlib
 import functools
 import gc
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ WITH_CLUSTERS = (
     "journeys",
     "live/availability",
     "live/quorum",
+    "live/versions",
     "live/batches",
     "live/mirror_maker",
     "live/demo",
@@ -45,6 +47,9 @@ WITH_CLUSTERS = (
 
 # Journeys share a lab: they are one unit.
 TOGETHER = "tests/journeys/"
+# All tests with one version of Kafka are one unit, too: its cluster starts once.
+VERSIONS = "tests/live/versions/"
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.]*")
 NICE = 10
 
 
@@ -80,6 +85,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByTurns(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(VERSIONS) and (version := _VERSION.search(nodeid)):
+                return f"{VERSIONS}{version[0]}"
             return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
 
         def _assign_work_unit(self, node: Any) -> None:

@@ -88,7 +88,7 @@ public class ShopTotals {
         ConfigEntry standbys = new ConfigEntry(
             "streams.num.standby.replicas", settings.getProperty("num.standby.replicas", "0"));
         ConfigResource group = new ConfigResource(
-            ConfigResource.Type.GROUP, settings.getProperty("application.id"));
+            ConfigResource.Type.valueOf("GROUP"), settings.getProperty("application.id"));
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", settings.getProperty("bootstrap.servers")))) {
             AlterConfigOp set = new AlterConfigOp(standbys, AlterConfigOp.OpType.SET);
             admin.incrementalAlterConfigs(Map.of(group, List.of(set))).all().get();
@@ -163,9 +163,19 @@ public class ShopTotals {
         Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
+    /** Closes and leaves the group; before Kafka 4.1 there is no such option, and a classic member stays. */
+    @SuppressWarnings({"unchecked", "rawtypes"})
     void close() {
-        streams.close(CloseOptions.timeout(CLOSING)
-            .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+        try {
+            Class<?> kind = Class.forName("org.apache.kafka.streams.CloseOptions");
+            Class operation = Class.forName(kind.getName() + "$GroupMembershipOperation");
+            Object options = kind.getMethod("timeout", Duration.class).invoke(null, CLOSING);
+            kind.getMethod("withGroupMembershipOperation", operation)
+                .invoke(options, Enum.valueOf(operation, "LEAVE_GROUP"));
+            KafkaStreams.class.getMethod("close", kind).invoke(streams, options);
+        } catch (ReflectiveOperationException older) {
+            streams.close(CLOSING);
+        }
     }
 
     void answerInside(HttpExchange asked) throws IOException {

@@ -7,10 +7,10 @@ default.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigSource, ConfigValue
 from jobs.cluster.admin.topics import NewTopicSpec
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow.selection import NameFilter
@@ -27,6 +27,7 @@ COPIED_CONFIGS = (
     "retention.bytes",
     "retention.ms",
 )
+_LIMITS = ("message.timestamp.after.max.ms", "message.timestamp.before.max.ms")
 TOPIC = "topic"
 
 
@@ -69,8 +70,15 @@ def plan_creation(
     remote_topic: str,
     configs: Mapping[str, ConfigValue],
     brokers: int | None,
+    known: Collection[str] | None = None,
 ) -> Creation:
-    """Return the remote topic for a source topic with these settings; `brokers` are the target's."""
+    """Return the remote topic for a source topic with these settings.
+
+    `brokers` are the target's, `known` the settings that its version of Kafka knows; None: not known.
+    """
+    configs = _with_limits(configs)
+    if known is not None:
+        configs = {key: value for key, value in configs.items() if key in known}
     factor, origin = _replication_factor(flow, topic, brokers)
     needed = _needed(flow, configs)
     return Creation(
@@ -82,6 +90,19 @@ def plan_creation(
         {**configs_for_creation(flow, configs), **needed},
         needed,
     )
+
+
+def _with_limits(configs: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """Return the settings with the limits of timestamps of Kafka 3.6 and later: one setting became two.
+
+    Source: KIP-937; until 4.0 the old one counts where it is set and none of the new ones is.
+    """
+    limit = configs.get("message.timestamp.difference.max.ms")
+    new = [configs[key] for key in _LIMITS if key in configs]
+    is_newer = any(one.source is not ConfigSource.DEFAULT_CONFIG for one in new)
+    if limit is None or is_newer or (new and limit.source is ConfigSource.DEFAULT_CONFIG):
+        return configs
+    return {**configs, **dict.fromkeys(_LIMITS, limit)}
 
 
 def _needed(flow: FlowSpec, configs: Mapping[str, ConfigValue]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.copy.positions import read_positions
+from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.selection import explain_topic, policy_of
 from jobs.replication.flow.spec import FlowSpec
@@ -19,6 +20,7 @@ from jobs.replication.topics.creation import Creation, plan_creation
 from jobs.replication.topics.existing import refuse_existing_topics
 from jobs.replication.topics.fan_in import keeps_name
 from jobs.replication.topics.growth import plan_growth
+from jobs.replication.topics.remote_topics import known_settings
 
 # Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
 LONGEST_NAME = 249
@@ -30,7 +32,7 @@ class PreviewInput:
 
     `target` are the topics of the target by name, None when not known. `configs` are those of source
     topics, `brokers` the number of the target's live brokers, `refused` the target's topics that the
-    flow must not write, with the reason.
+    flow must not write, with the reason, `settings` those that its version of Kafka knows.
     """
 
     topics: Sequence[TopicDescription]
@@ -38,6 +40,7 @@ class PreviewInput:
     configs: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     brokers: int | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
+    settings: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,16 @@ def read_known(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> 
         {name: found for name, found in configs.items() if isinstance(found, dict)},
         len(describe_cluster(target).brokers),
         _refused(target, flow, selected, there),
+        _settings(target, flow, there),
     )
+
+
+def _settings(
+    target: ClusterClient, flow: FlowSpec, there: Mapping[str, TopicDescription]
+) -> frozenset[str] | None:
+    own = positions_topic(flow.source.alias)
+    sample = own if own in there else next(iter(there), None)
+    return known_settings(target, sample) if sample else None
 
 
 def _refused(
@@ -146,7 +158,7 @@ def _remote(
     if known.target is None or name in known.refused or not topic.partitions:
         return None, None, ()
     if name not in known.target:
-        return plan_creation(flow, topic, name, configs, known.brokers), None, ()
+        return plan_creation(flow, topic, name, configs, known.brokers, known.settings), None, ()
     counts = len(topic.partitions), len(known.target[name].partitions)
     policy = configs.get("cleanup.policy")
     growth = plan_growth(flow, topic.name, name, counts, (policy and policy.value) or "")

@@ -12,6 +12,7 @@ from jobs.cluster.admin.topics import create_partitions, create_topics, describe
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import TopicChange
@@ -109,10 +110,21 @@ def plan_creations(
     names = remote_names(spec, topics)
     brokers = max(len(describe_cluster(target).brokers), 1)
     configs = describe_topic_configs(source, [topic.name for topic in topics])
+    known = known_settings(target, positions_topic(spec.source.alias))
     planned = (
-        plan_creation(spec, t, names[t.name], _known(configs[t.name]), brokers) for t in topics
+        plan_creation(spec, t, names[t.name], _known(configs[t.name]), brokers, known)
+        for t in topics
     )
     return {creation.remote_topic: creation for creation in planned}
+
+
+def known_settings(target: ClusterClient, topic: str) -> frozenset[str] | None:
+    """Return which settings of topics the target's version of Kafka knows, by one of its topics.
+
+    None: it is not there, or the principal may not DESCRIBE_CONFIGS of it.
+    """
+    found = describe_topic_configs(target, [topic])[topic]
+    return frozenset(found) if isinstance(found, dict) else None
 
 
 def create_remote_topics(

@@ -18,6 +18,8 @@ needs_kraft_log = pytest.mark.skipif(
 
 _NUMBERS = re.compile(r"(\w+): (-?\d+)")
 _CONTROL = re.compile(r"\] (\w+):? (\{.*\})$")
+# Before Kafka 3.5 it only says of which type a control record is.
+_BARE_CONTROL = re.compile(r"\] controlType: (\w+)\(\d+\)$")
 _TYPES = {
     "LeaderChange": "LEADER_CHANGE",
     "SnapshotHeader": "SNAPSHOT_HEADER",
@@ -60,6 +62,8 @@ def _record(line: str) -> tuple[int, int, str, Any]:
     if " payload: " in line:
         payload = json.loads(line.partition(" payload: ")[2])
         return *place, payload["type"], payload["data"]
+    if bare := _BARE_CONTROL.search(line):
+        return *place, bare[1], None
     control = _CONTROL.search(line)
     assert control, line
     return *place, _TYPES[control[1]], json.loads(control[2])

@@ -6,10 +6,14 @@ from jobs.replication.topics.config_sync import OWN_CONFIGS
 from jobs.replication.topics.creation import plan_creation
 from tests.jobs.replication.topics.making import default, flow, override, topic
 
+OLD_LIMIT, AFTER, BEFORE = (
+    f"message.timestamp.{kind}.max.ms" for kind in ("difference", "after", "before")
+)
 
-def create(configs=None, brokers=3, replicas=3, **settings):
+
+def create(configs=None, brokers=3, replicas=3, known=None, **settings):
     described = topic("orders", 4, replicas=replicas)
-    return plan_creation(flow(**settings), described, "east.orders", configs or {}, brokers)
+    return plan_creation(flow(**settings), described, "east.orders", configs or {}, brokers, known)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,39 @@ def test_an_excluded_setting_is_not_taken_over():
 def test_a_target_that_refuses_a_setting_gets_only_those_that_are_needed():
     creation = create({"segment.ms": override("8"), "retention.ms": override("7")})
     assert creation.spec_of_needed().configs == {"retention.ms": "7", **OWN_CONFIGS}
+
+
+def test_what_the_targets_version_does_not_know_is_not_asked_for():
+    configs = {AFTER: default("3600000"), "retention.ms": override("7"), "new": override("1")}
+    creation = create(configs, known={"retention.ms", *OWN_CONFIGS})
+    assert creation.configs == creation.needed == {"retention.ms": "7", **OWN_CONFIGS}
+
+
+@pytest.mark.parametrize(
+    ("configs", "limits"),
+    [
+        pytest.param({OLD_LIMIT: default("9")}, ("9", "9"), id="before Kafka 3.6"),
+        pytest.param(
+            {OLD_LIMIT: default("9"), AFTER: default("1"), BEFORE: default("2")},
+            ("1", "2"),
+            id="3.6 to 3.9, by default",
+        ),
+        pytest.param(
+            {OLD_LIMIT: override("5"), AFTER: default("1"), BEFORE: default("2")},
+            ("5", "5"),
+            id="3.6 to 3.9, the old one is set",
+        ),
+        pytest.param(
+            {OLD_LIMIT: override("5"), AFTER: override("1"), BEFORE: default("2")},
+            ("1", "2"),
+            id="3.6 to 3.9, a new one is set",
+        ),
+        pytest.param({AFTER: default("1"), BEFORE: default("2")}, ("1", "2"), id="4.0"),
+    ],
+)
+def test_copies_are_taken_with_the_timestamps_that_the_source_takes(configs, limits):
+    found = create(configs).configs
+    assert (found[AFTER], found[BEFORE]) == limits
 
 
 def test_a_creation_is_a_change_from_nothing():
