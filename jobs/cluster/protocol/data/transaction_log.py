@@ -137,6 +137,6 @@ def _fault(fault: ClusterFault) -> ClusterFault:
     return Denied(
         f"{fault.message.rstrip('.')}, and brokers before Kafka 3.0 tell of transactions nowhere else.",
         cluster=fault.cluster,
-        hint=f"Give the principal READ and DESCRIBE on the topic {STATE_TOPIC}, or let the flow copy with "
+        hint=f"Give the principal READ on the topic {STATE_TOPIC}, or let the flow copy with "
         "delivery at_least_once, which needs no transactions.",
     )
