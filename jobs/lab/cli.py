@@ -16,9 +16,9 @@ from jobs.lab import control
 from jobs.lab.daemon import LabDaemon
 from jobs.lab.errors import LabError
 from jobs.lab.install.preparation import kafka_jvm
-from jobs.lab.lab import Lab, read_plans, wipe
-from jobs.lab.plan import DEFAULT_BASE_PORT, ClusterPlan, standard_plans
-from jobs.lab.status import stopped_status
+from jobs.lab.install.releases import KAFKA_VERSION, VERSIONS
+from jobs.lab.lab import Lab, read_plans, stopped_status, wipe
+from jobs.lab.plan import ALIASES, DEFAULT_BASE_PORT, ClusterPlan, standard_plans
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  no public name
 _START_S = 400.0
@@ -46,6 +46,10 @@ def add_parser(commands: Parsers) -> None:
     _add(orders, "status", "show clusters and nodes; exit code 1 when something is down", status)
     for name, text in _NODE_ORDERS.items():
         _add(orders, name, text, order).add_argument("subject", metavar="NODE", help="e.g. east-1")
+    text = "restart a node with another version of Kafka: a step of a rolling upgrade"
+    upgrading = _add(orders, "upgrade-node", text, upgrade_node)
+    upgrading.add_argument("subject", metavar="NODE", help="e.g. east-1")
+    upgrading.add_argument("--kafka", required=True, choices=VERSIONS, help="the version")
     adding = _add(orders, "add-controller", "add a controller to a cluster's quorum", order)
     adding.add_argument("subject", metavar="CLUSTER", help="e.g. east")
     text = "start a MirrorMaker 2 from east to west, for topics of its own (mirrored-...)"
@@ -53,7 +57,11 @@ def add_parser(commands: Parsers) -> None:
     text = "start a Kafka Streams application of two instances on east (shop-totals)"
     _add(orders, "start-streams", text, plain_order)
     _add(orders, "wipe", "stop the lab and delete its data", wipe_lab)
-    _add(orders, "fetch", "fetch Kafka into the cache folder and start nothing", fetch)
+    text = "fetch Kafka into the cache folder and start nothing"
+    fetching = _add(orders, "fetch", text, fetch)
+    fetching.add_argument(
+        "--kafka", choices=VERSIONS, default=KAFKA_VERSION, help=f"default: {KAFKA_VERSION}"
+    )
     _add_traffic(orders)
 
 
@@ -63,8 +71,7 @@ def start(arguments: argparse.Namespace) -> dict[str, Any]:
     os.umask(FOR_THIS_USER_ONLY)
     root = folder(arguments)
     plans = wanted_plans(arguments, root)
-    jvm = kafka_jvm()
-    lab = Lab(root, plans, jvm=jvm)
+    lab = Lab(root, plans)
     if arguments.foreground:
         LabDaemon(lab).run(
             _say, with_traffic=arguments.traffic, with_mirror_maker=arguments.mirror_maker
@@ -106,6 +113,12 @@ def order(arguments: argparse.Namespace) -> dict[str, Any]:
     return control.ask(folder(arguments), arguments.order, arguments.subject)
 
 
+def upgrade_node(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Let the daemon restart a node with another version, which is fetched here, where that is shown."""
+    kafka_jvm(arguments.kafka)
+    return control.ask(folder(arguments), arguments.order, arguments.subject, arguments.kafka)
+
+
 def plain_order(arguments: argparse.Namespace) -> dict[str, Any]:
     """Give the daemon an order about the lab as a whole."""
     return control.ask(folder(arguments), arguments.order)
@@ -123,8 +136,9 @@ def wipe_lab(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
     """Fetch Kafka's jars and make the class archive, so that the first start is quick."""
-    jvm = kafka_jvm()
+    jvm = kafka_jvm(arguments.kafka)
     return {
+        "kafka": jvm.release.version,
         "java": str(jvm.java.command),
         "java_major": jvm.java.major,
         "options": list(jvm.options),
@@ -159,10 +173,29 @@ def folder(arguments: argparse.Namespace) -> Path:
 
 def wanted_plans(arguments: argparse.Namespace, root: Path) -> list[ClusterPlan]:
     """Return the plans that the options ask for; none when an existing lab is to go on as it is."""
-    if arguments.base_port is None and arguments.west_nodes is None and read_plans(root):
+    given = (arguments.base_port, arguments.west_nodes, arguments.kafka, arguments.zookeeper)
+    if given == (None, None, None, None) and read_plans(root):
         return []
     base_port = DEFAULT_BASE_PORT if arguments.base_port is None else arguments.base_port
-    return standard_plans(base_port, west_nodes=arguments.west_nodes or 1)
+    versions: dict[str, str] = {}
+    for alias, version in arguments.kafka or ():
+        versions |= {alias: version} if alias else dict.fromkeys(ALIASES, version)
+    return standard_plans(
+        base_port,
+        west_nodes=arguments.west_nodes or 1,
+        versions=versions,
+        zookeeper=frozenset(arguments.zookeeper or ()),
+    )
+
+
+def version_argument(text: str) -> tuple[str | None, str]:
+    """Return `[CLUSTER=]VERSION` as a pair; raises what argparse shows."""
+    alias, _, version = text.rpartition("=")
+    if alias and alias not in ALIASES:
+        raise argparse.ArgumentTypeError(f"there is no cluster {alias}: {', '.join(ALIASES)}")
+    if version not in VERSIONS:
+        raise argparse.ArgumentTypeError(f"{version!r} is none of {', '.join(VERSIONS)}")
+    return alias or None, version
 
 
 def _add(
@@ -180,6 +213,15 @@ def _add_start(orders: Parsers) -> None:
     parser = _add(orders, "start", "start the lab; its data of last time is used again", start)
     text = f"client port of east-1, west is 100 higher (default: {DEFAULT_BASE_PORT})"
     parser.add_argument("--base-port", type=int, metavar="N", help=text)
+    parser.add_argument(
+        "--kafka",
+        type=version_argument,
+        action="append",
+        metavar="[CLUSTER=]VERSION",
+        help=f"version of Kafka, of one cluster or both: {', '.join(VERSIONS)}; repeatable",
+    )
+    text = "this cluster has a ZooKeeper (before 3.3 every one has); repeatable"
+    parser.add_argument("--zookeeper", choices=ALIASES, action="append", help=text)
     parser.add_argument("--west-nodes", type=int, choices=(1, 3), help="nodes of west (default: 1)")
     parser.add_argument(
         "--traffic", action="store_true", help="also write and read records on east"
@@ -232,11 +274,15 @@ def as_text(answer: dict[str, Any]) -> str:
         return "".join(f"{name}: {value}\n" for name, value in answer.items())
     lines = [f"lab {answer['dir']}: {'running' if answer['is_running'] else 'not running'}"]
     for cluster in answer["clusters"]:
-        lines.append(f"{cluster['alias']}  {cluster['bootstrap_servers']}")
+        lines.append(
+            f"{cluster['alias']}  {cluster['bootstrap_servers']}  Kafka {cluster['kafka']}"
+        )
         for node in cluster["nodes"]:
             rack = node["rack"] or "-"
             name, state = f"{node['name']:10}", f"{node['state']:9}"
-            lines.append(f"  {name} {state} {node['address']:16} {rack:8} pid {node['pid'] or '-'}")
+            own = node["kafka"] if node["kafka"] != cluster["kafka"] else ""
+            pid = f"pid {node['pid'] or '-'} {own and f'Kafka {own}'}".rstrip()
+            lines.append(f"  {name} {state} {node['address']:16} {rack:8} {pid}")
     if answer["is_running"]:
         lines.append(f"traffic: {'running' if answer['traffic'] else 'none'}")
         if answer.get("mirror_maker"):
@@ -253,6 +299,8 @@ def _start_keeper(root: Path, plans: list[ClusterPlan], also: list[str]) -> None
     command = [sys.executable, "-m", "jobs.lab", "lab", "start", "--foreground", "--dir", str(root)]
     if not read_plans(root):
         command += ["--base-port", str(plans[0].base_port), "--west-nodes", str(plans[1].nodes)]
+        command += [f"--kafka={plan.alias}={plan.kafka}" for plan in plans]
+        command += [f"--zookeeper={plan.alias}" for plan in plans if plan.zookeeper]
     command += also
     with log.open("w") as output:
         keeper = subprocess.Popen(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from jobs.lab.ports import check_free
 from jobs.lab.properties import NodePlan
 from jobs.lab.security import make_certificates
 from jobs.lab.storage import Identity, format_node, run_side_by_side
+from jobs.lab.zookeeper import ZooKeeper
 
 # Measured: 2 to 5 s; the rest is for a machine that has a lot else to do.
 SERVING_S = 120.0
@@ -34,12 +37,23 @@ ADDED_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
 
 
 class Cluster:
-    """The nodes of a cluster below one folder; an existing folder is taken up with its data."""
+    """The nodes of a cluster below one folder; an existing folder is taken up with its data.
 
-    def __init__(self, plan: ClusterPlan, folder: Path, jvm: KafkaJvm) -> None:
+    `jvms` run the versions of nodes that have another one than the cluster.
+    """
+
+    def __init__(
+        self, plan: ClusterPlan, folder: Path, jvm: KafkaJvm, jvms: Mapping[str, KafkaJvm] = {}
+    ) -> None:
         self.plan = plan
         self.folder = folder
         self.jvm = jvm
+        self._jvms = dict(jvms)
+        self.zookeeper = (
+            ZooKeeper(folder / "zookeeper", jvm, plan.zookeeper_address)
+            if plan.has_zookeeper
+            else None
+        )
         self.nodes: dict[int, Node] = {}
         for node_id in plan.node_ids:
             self._add_node(node_id, is_broker=True)
@@ -51,6 +65,13 @@ class Cluster:
     def identity(self) -> Identity:
         """The ids of the cluster and its log directories; made when first asked for."""
         return Identity.read_or_make(self._identity_file, self.plan.node_ids)
+
+    @property
+    def cluster_id(self) -> str | None:
+        """Kafka's id of the cluster; None before the first start with ZooKeeper."""
+        if self.zookeeper is None:
+            return self.identity.cluster_id
+        return next((node.cluster_id for node in self.nodes.values() if node.cluster_id), None)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -83,6 +104,8 @@ class Cluster:
 
     def check_ports(self) -> None:
         """Raise `PortTaken` when another program has one of the ports of a node that is not running."""
+        if self.zookeeper and self.zookeeper.pid is None:
+            check_free([self.plan.port("CONTROLLER", 1)])
         for node in self.nodes.values():
             if not node.is_running:
                 names = self.plan.listeners if node.plan.is_broker else ("CONTROLLER",)
@@ -96,7 +119,9 @@ class Cluster:
         self.wait_until_serving(timeout_s)
 
     def start_nodes(self) -> None:
-        """Start every node without waiting."""
+        """Start every node without waiting; a ZooKeeper serves before the first one starts."""
+        if self.zookeeper:
+            self.zookeeper.start(SERVING_S)
         for node in self.nodes.values():
             node.start()
 
@@ -139,14 +164,40 @@ class Cluster:
                 node.ask_to_stop()
             if not node.has_ended_within(max(0.1, end - time.monotonic())):
                 node.kill()
+        if self.zookeeper:
+            self.zookeeper.stop()
 
     def kill(self) -> None:
         """Kill every node at once."""
         for node in self.nodes.values():
             node.kill()
+        if self.zookeeper:
+            self.zookeeper.kill()
+
+    def upgrade_node(
+        self, node_id: int, jvm: KafkaJvm, timeout_s: float = SERVING_S
+    ) -> ClusterPlan:
+        """Stop a node, start it with another version and wait until it serves: a rolling upgrade's step.
+
+        Returns the new plan. The features of the cluster stay as they are.
+        """
+        versions = {**self.plan.node_versions, node_id: jvm.release.version}
+        plan = replace(self.plan, node_versions=versions)
+        old = self.node(node_id)
+        old.stop()
+        self.plan, self._jvms[jvm.release.version] = plan, jvm
+        self._add_node(node_id, is_broker=old.plan.is_broker).start()
+        self.wait_until_serving(timeout_s)
+        return plan
 
     def add_controller(self, timeout_s: float = SERVING_S) -> Node:
         """Add a controller to the running quorum: format, start, add as voter. Returns its node."""
+        if self.zookeeper or not self.jvm.release.has_dynamic_quorum:
+            raise LabError(
+                f"{self.plan.alias} runs Kafka {self.plan.kafka} and has "
+                f"{'a ZooKeeper' if self.zookeeper else 'a static quorum'}: voters are added from "
+                "Kafka 3.9 on."
+            )
         node_id = max(self.nodes) + 1
         if node_id > MAX_NODES:
             raise LabError(
@@ -177,7 +228,7 @@ class Cluster:
         """Run Kafka's tool; returns what it says where it fails, None: the node is a voter."""
         arguments = ["--bootstrap-server", self.bootstrap_servers, "--command-config"]
         arguments += [str(node.properties), "add-controller"]
-        quiet = node.plan.folder / "log4j2-tool.yaml"
+        quiet = node.plan.folder / "log4j2-tool.properties"
         with self.jvm.start_tool(
             "org.apache.kafka.tools.MetadataQuorumCommand", arguments, logging=quiet
         ) as tool:
@@ -187,7 +238,8 @@ class Cluster:
     def _add_node(self, node_id: int, *, is_broker: bool) -> Node:
         folder = self.folder / f"node-{node_id}"
         own = self.plan.node_overrides.get(node_id, {})
-        self.nodes[node_id] = Node(NodePlan(self.plan, node_id, folder, is_broker, own), self.jvm)
+        jvm = self._jvms.get(self.plan.release(node_id).version, self.jvm)
+        self.nodes[node_id] = Node(NodePlan(self.plan, node_id, folder, is_broker, own), jvm)
         return self.nodes[node_id]
 
     @property

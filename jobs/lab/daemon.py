@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from jobs.lab import control
 from jobs.lab.child import start_child
 from jobs.lab.errors import LabError
-from jobs.lab.lab import Lab, Say
+from jobs.lab.lab import Lab, Say, lab_status
 from jobs.lab.mirror_maker import MirrorMaker, beside_properties
-from jobs.lab.status import lab_status
 
 if TYPE_CHECKING:
     from jobs.lab.streams.application import StreamsApplication
@@ -58,6 +57,7 @@ class LabDaemon:
             "resume": lambda name: self._with_node(name, lambda node: node.resume()),
             "start-node": self.start_node,
             "add-controller": self.add_controller,
+            "upgrade-node": self.upgrade_node,
             "start-mirror-maker": self.start_mirror_maker,
             "start-streams": self.start_streams,
         }
@@ -110,6 +110,11 @@ class LabDaemon:
         """Add a controller to a cluster's quorum."""
         node = self.lab.cluster(alias).add_controller()
         return {"node": node.name, "is_running": node.is_running, "is_paused": False}
+
+    def upgrade_node(self, name: str, version: str) -> dict[str, Any]:
+        """Restart a node with another version of Kafka and wait until it serves."""
+        node = self.lab.upgrade_node(name, version)
+        return {"node": name, "kafka": version, "is_running": node.is_running}
 
     def start_mirror_maker(self) -> dict[str, Any]:
         """Start a MirrorMaker 2 from the first cluster to the second; one that runs already stays."""

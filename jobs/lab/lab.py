@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from jobs.lab.cluster import SERVING_S, Cluster
 from jobs.lab.errors import LabError, UnknownNode
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.install.preparation import kafka_jvm
+from jobs.lab.install.releases import VERSIONS
 from jobs.lab.node import Node
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.storage import format_node, run_side_by_side
@@ -28,6 +29,7 @@ class Lab:
     """Clusters below one folder. As a context manager it starts and stops them.
 
     A folder that holds a lab already is taken up with its data; its plans win when none are given.
+    `jvm` runs the newest of the lab's versions, as it does MirrorMaker 2 and Streams.
     """
 
     def __init__(
@@ -35,9 +37,13 @@ class Lab:
     ) -> None:
         self.root = root.resolve()
         self.plans = _agreed_plans(self.root, list(plans))
-        self.jvm = jvm or kafka_jvm()
+        versions = frozenset[str]().union(*(plan.versions for plan in self.plans))
+        given = {jvm.release.version: jvm} if jvm else {}
+        jvms = {version: given.get(version) or kafka_jvm(version) for version in versions}
+        self.jvm = jvms[max(versions, key=VERSIONS.index)]
         self.clusters = {
-            plan.alias: Cluster(plan, self.root / plan.alias, self.jvm) for plan in self.plans
+            plan.alias: Cluster(plan, self.root / plan.alias, jvms[plan.kafka], jvms)
+            for plan in self.plans
         }
 
     def cluster(self, alias: str) -> Cluster:
@@ -55,6 +61,15 @@ class Lab:
             have = ", ".join(node.name for c in self.clusters.values() for node in c.nodes.values())
             raise UnknownNode(f"There is no node {name} in this lab: {have}.")
         return self.clusters[alias].node(int(number))
+
+    def upgrade_node(self, name: str, version: str) -> Node:
+        """Restart a node with another version of Kafka: a step of a rolling upgrade, kept in the plans."""
+        node = self.node(name)
+        cluster = self.cluster(node.plan.cluster.alias)
+        plan = cluster.upgrade_node(node.plan.node_id, kafka_jvm(version))
+        self.plans = [plan if one.alias == plan.alias else one for one in self.plans]
+        self._write_plans()
+        return self.node(name)
 
     def start(self, timeout_s: float = SERVING_S, say: Say = lambda text: None) -> None:
         """Format what is new, start all nodes of all clusters and wait until they serve."""
@@ -141,6 +156,53 @@ def wipe(root: Path) -> None:
     if not read_plans(root):
         raise LabError(f"There is no lab in {root}: nothing was deleted.")
     shutil.rmtree(root)
+
+
+def lab_status(lab: Lab) -> dict[str, Any]:
+    """Return the clusters and nodes of a lab that runs in this process."""
+    return {
+        "dir": str(lab.root),
+        "is_running": True,
+        "clusters": [_cluster_status(cluster) for cluster in lab.clusters.values()],
+    }
+
+
+def stopped_status(root: Path) -> dict[str, Any]:
+    """Return the status of a lab that nobody keeps; without clusters where there is none."""
+    clusters = [
+        {
+            "alias": plan.alias,
+            "kafka": plan.kafka,
+            "bootstrap_servers": plan.bootstrap_servers(),
+            "nodes": [],
+        }
+        for plan in read_plans(root)
+    ]
+    return {"dir": str(root), "is_running": False, "clusters": clusters}
+
+
+def _cluster_status(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "alias": cluster.plan.alias,
+        "cluster_id": cluster.cluster_id,
+        "kafka": cluster.plan.kafka,
+        "bootstrap_servers": cluster.bootstrap_servers,
+        "nodes": [_node_status(node) for node in cluster.nodes.values()],
+    }
+
+
+def _node_status(node: Node) -> dict[str, Any]:
+    """Return one node; `state` is `serving`, `starting`, `paused` or `stopped`."""
+    return {
+        "name": node.name,
+        "kafka": node.jvm.release.version,
+        "state": node.state(),
+        "pid": node.pid,
+        "address": node.plan.address,
+        "rack": node.plan.cluster.rack(node.plan.node_id) if node.plan.is_broker else None,
+        "roles": "broker,controller" if node.plan.is_broker else "controller",
+        "log": str(node.log),
+    }
 
 
 def _agreed_plans(root: Path, wanted: list[ClusterPlan]) -> list[ClusterPlan]:

@@ -104,7 +104,7 @@ class MirrorMaker:
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = self.folder / "mm2.properties"
         settings.write_text(render(self.properties), encoding="utf-8")
-        logging = self.folder / "log4j2.yaml"
+        logging = self.folder / "log4j2.properties"
         logging.write_text(logging_configuration("warn"), encoding="utf-8")
         command = self.jvm.command(
             _MAIN, [str(settings)], logging=logging, heap=self.heap, quick_start=quick_start

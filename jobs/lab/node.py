@@ -6,13 +6,20 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from jobs.lab.child import start_child
 from jobs.lab.errors import NotServing
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.probe import accepts, live_brokers
-from jobs.lab.properties import NodePlan, logging_configuration, render, server_properties
+from jobs.lab.properties import (
+    SESSION_OVER_S,
+    NodePlan,
+    logging_configuration,
+    render,
+    server_properties,
+)
 
 _LAST_LINES = 5
 # Where much else runs and a process has much memory to give back, its end takes its time.
@@ -46,12 +53,26 @@ class Node:
     @property
     def logging(self) -> Path:
         """The Log4j 2 configuration of the node."""
-        return self.plan.folder / "log4j2.yaml"
+        return self.plan.folder / "log4j2.properties"
 
     @property
     def is_formatted(self) -> bool:
         """Whether the log directory belongs to a cluster."""
         return (self.plan.data / "meta.properties").exists()
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster that the log directory belongs to; None before the first start with ZooKeeper."""
+        if not self.is_formatted:
+            return None
+        meta = (self.plan.data / "meta.properties").read_text(encoding="utf-8")
+        return next(
+            (line[11:] for line in meta.splitlines() if line.startswith("cluster.id=")), None
+        )
+
+    @property
+    def _ended_in_order(self) -> bool:
+        return (self.plan.data / ".kafka_cleanshutdown").exists()
 
     @property
     def is_running(self) -> bool:
@@ -73,6 +94,9 @@ class Node:
         """Start the JVM; does not wait until it serves (`Cluster.wait_until_serving` does)."""
         if self.is_running:
             return
+        if self.plan.cluster.has_zookeeper and self.is_formatted and not self._ended_in_order:
+            # ZooKeeper has the broker as live until its session is over, and refuses a second one.
+            time.sleep(SESSION_OVER_S)
         self.write_files()
         command = self.jvm.command("kafka.Kafka", [str(self.properties)], logging=self.logging)
         self._process = start_child(command, self.log)
@@ -144,13 +168,9 @@ class Node:
     def _answers(self, brokers: frozenset[int]) -> bool:
         if not self.plan.is_broker:
             return accepts(self.plan.address)
-        known = live_brokers(self.plan.address, self._cluster_id())
+        cluster_id = self.cluster_id
+        known = live_brokers(self.plan.address, cluster_id) if cluster_id else None
         return known is not None and known >= brokers
-
-    def _cluster_id(self) -> str:
-        """Return the id that the log directory was formatted with."""
-        meta = (self.plan.data / "meta.properties").read_text(encoding="utf-8")
-        return next(line[11:] for line in meta.splitlines() if line.startswith("cluster.id="))
 
     def _signal(self, number: signal.Signals) -> bool:
         if self._process is None or self._process.poll() is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError
+from jobs.lab.install.releases import KAFKA_VERSION, KafkaRelease
 
 HOST = "127.0.0.1"
 MAX_NODES = 20
@@ -17,16 +18,19 @@ _ALIAS = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _LISTENERS = ("PLAINTEXT", "CONTROLLER", "SASL_PLAINTEXT", "SSL", "SASL_SSL")
 _HIGHEST_PORT = 65535
 DEFAULT_BASE_PORT = 19092
+ALIASES = ("east", "west")  # the clusters of `standard_plans`
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """One cluster: nodes 1..`nodes` are broker and controller at once.
+    """One cluster: nodes 1..`nodes` are broker and controller at once, or brokers beside a ZooKeeper.
 
     `base_port` is the client port of node 1, the next nodes follow. `racks` are given out in turn;
     none means no racks. `overrides` are broker settings that win over the lab's own. `is_secure`
     adds listeners with SASL_PLAINTEXT, SSL and SASL_SSL, two users and ACLs (see `security`).
     `node_overrides` are settings of single nodes by their id, which win over all others.
+    `kafka` is the version of all nodes but those in `node_versions`. Before Kafka 3.3 a cluster has a
+    ZooKeeper, from 3.3 to 3.9 it has one with `zookeeper`.
     """
 
     alias: str
@@ -36,6 +40,9 @@ class ClusterPlan:
     overrides: Mapping[str, str] = field(default_factory=dict)
     is_secure: bool = False
     node_overrides: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    kafka: str = KAFKA_VERSION
+    zookeeper: bool = False
+    node_versions: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _ALIAS.fullmatch(self.alias):
@@ -46,11 +53,27 @@ class ClusterPlan:
             raise LabError(
                 f"{self.base_port} is no usable base port: 1024 to {_HIGHEST_PORT - BLOCK}."
             )
-        if not set(self.node_overrides) <= set(self.node_ids):
+        named = {*self.node_overrides, *self.node_versions}
+        if not named <= set(self.node_ids):
             raise LabError(
                 f"{self.alias} has the nodes 1 to {self.nodes}, "
-                f"but there are settings for {sorted(set(self.node_overrides) - set(self.node_ids))}."
+                f"but there are settings for {sorted(named - set(self.node_ids))}."
             )
+        for version in self.versions:
+            if self.has_zookeeper and not KafkaRelease(version).has_zookeeper:
+                raise LabError(
+                    f"{self.alias} has a ZooKeeper, which Kafka {version} cannot use: take 3.9 or older."
+                )
+
+    @property
+    def versions(self) -> frozenset[str]:
+        """The Kafka versions of the cluster's nodes."""
+        return frozenset((self.kafka, *self.node_versions.values()))
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether the cluster keeps its metadata in ZooKeeper."""
+        return self.zookeeper or not KafkaRelease(self.kafka).has_kraft
 
     @property
     def node_ids(self) -> range:
@@ -65,7 +88,12 @@ class ClusterPlan:
     @property
     def listeners(self) -> tuple[str, ...]:
         """The names of a broker's listeners."""
-        return _LISTENERS if self.is_secure else _LISTENERS[:2]
+        names = _LISTENERS if self.is_secure else _LISTENERS[:2]
+        return tuple(n for n in names if n != "CONTROLLER" or not self.has_zookeeper)
+
+    def release(self, node_id: int) -> KafkaRelease:
+        """Return the Kafka version of a node."""
+        return KafkaRelease(self.node_versions.get(node_id, self.kafka))
 
     def port(self, listener: str, node_id: int) -> int:
         """Return the port of a listener: each listener has twenty ports of the cluster's block."""
@@ -75,13 +103,19 @@ class ClusterPlan:
         """Return host:port of a listener."""
         return f"{HOST}:{self.port(listener, node_id)}"
 
+    @property
+    def zookeeper_address(self) -> str:
+        """Where the cluster's ZooKeeper listens, if it has one: at the port of a first controller."""
+        return self.address("CONTROLLER", 1)
+
     def bootstrap_servers(self, listener: str = "PLAINTEXT") -> str:
         """Return the addresses of all brokers on one listener."""
         return ",".join(self.address(listener, node_id) for node_id in self.node_ids)
 
     def ports(self) -> list[int]:
         """Return every port that the cluster begins with."""
-        return [self.port(name, node_id) for name in self.listeners for node_id in self.node_ids]
+        ports = [self.port(n, node_id) for n in self.listeners for node_id in self.node_ids]
+        return [*ports, self.port("CONTROLLER", 1)] if self.has_zookeeper else ports
 
     def rack(self, node_id: int) -> str | None:
         """Return the rack of a node."""
@@ -93,18 +127,38 @@ class ClusterPlan:
             "racks": list(self.racks),
             "overrides": dict(self.overrides),
             "node_overrides": {str(one): dict(own) for one, own in self.node_overrides.items()},
+            "node_versions": {str(one): version for one, version in self.node_versions.items()},
         }
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> ClusterPlan:
         """Read what `to_mapping` returned."""
         own = {int(node_id): own for node_id, own in values.get("node_overrides", {}).items()}
-        return cls(**{**values, "racks": tuple(values["racks"]), "node_overrides": own})
+        versions = {int(one): version for one, version in values.get("node_versions", {}).items()}
+        kept = {"racks": tuple(values["racks"]), "node_overrides": own, "node_versions": versions}
+        return cls(**{**values, **kept})
 
 
-def standard_plans(base_port: int = DEFAULT_BASE_PORT, *, west_nodes: int = 1) -> list[ClusterPlan]:
-    """Return the lab of the demo: `east` over three data centres and a smaller `west`."""
-    return [
+def standard_plans(
+    base_port: int = DEFAULT_BASE_PORT,
+    *,
+    west_nodes: int = 1,
+    versions: Mapping[str, str] | None = None,
+    zookeeper: frozenset[str] = frozenset(),
+) -> list[ClusterPlan]:
+    """Return the lab of the demo: `east` over three data centres and a smaller `west`.
+
+    `versions` are Kafka versions by alias; the clusters in `zookeeper` have one.
+    """
+    plans = [
         ClusterPlan("east", 3, base_port, racks=("dc-a", "dc-b", "dc-c")),
         ClusterPlan("west", west_nodes, base_port + BLOCK, racks=("dc-w1", "dc-w2", "dc-w3")),
+    ]
+    return [
+        replace(
+            plan,
+            kafka=(versions or {}).get(plan.alias, KAFKA_VERSION),
+            zookeeper=plan.alias in zookeeper,
+        )
+        for plan in plans
     ]

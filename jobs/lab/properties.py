@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jobs.lab.install.releases import KafkaRelease
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.security import secure_properties
 
@@ -27,6 +28,9 @@ _SMALL = {
 }
 
 _SESSION_MS = 9_000
+# ZooKeeper ends a session at the next tick after its timeout, which is at least two ticks.
+_ZOOKEEPER_SESSION_MS, TICK_MS = 4_000, 500
+SESSION_OVER_S = (_ZOOKEEPER_SESSION_MS + 2 * TICK_MS) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +68,19 @@ def server_properties(node: NodePlan) -> dict[str, str]:
     """Return the settings of a node, the plan's overrides last, those of the node itself very last."""
     plan = node.cluster
     names = plan.listeners if node.is_broker else ("CONTROLLER",)
+    is_dynamic = KafkaRelease(plan.kafka).has_dynamic_quorum
+    # Before 3.9 a broker that advertises a controller's listener does not start.
+    advertised = [name for name in names if name != "CONTROLLER" or is_dynamic]
     listeners = ",".join(f"{name}://{plan.address(name, node.node_id)}" for name in names)
-    controllers = ",".join(plan.address("CONTROLLER", node_id) for node_id in plan.node_ids)
     settings = {
-        "process.roles": "broker,controller" if node.is_broker else "controller",
-        "node.id": str(node.node_id),
+        **(_zookeeper(node) if plan.has_zookeeper else _kraft(node)),
         "listeners": listeners,
-        "advertised.listeners": listeners,
+        "advertised.listeners": ",".join(
+            f"{name}://{plan.address(name, node.node_id)}" for name in advertised
+        ),
         "listener.security.protocol.map": ",".join(
             f"{name}:{'PLAINTEXT' if name == 'CONTROLLER' else name}" for name in plan.listeners
         ),
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": controllers,
         "log.dirs": str(node.data),
     }
     if node.is_broker:
@@ -83,9 +88,36 @@ def server_properties(node: NodePlan) -> dict[str, str]:
         if rack := plan.rack(node.node_id):
             settings["broker.rack"] = rack
     if plan.is_secure:
-        settings |= secure_properties(node.folder.parent / "certificates")
+        settings |= secure_properties(
+            node.folder.parent / "certificates", zookeeper=plan.has_zookeeper
+        )
     settings |= _SMALL | replication_settings(plan.nodes) | dict(plan.overrides)
     return settings | dict(node.overrides)
+
+
+def _kraft(node: NodePlan) -> dict[str, str]:
+    plan = node.cluster
+    controllers = {node_id: plan.address("CONTROLLER", node_id) for node_id in plan.node_ids}
+    voters = ",".join(f"{node_id}@{address}" for node_id, address in controllers.items())
+    is_dynamic = KafkaRelease(plan.kafka).has_dynamic_quorum
+    return {
+        "process.roles": "broker,controller" if node.is_broker else "controller",
+        "node.id": str(node.node_id),
+        "controller.listener.names": "CONTROLLER",
+        **(
+            {"controller.quorum.bootstrap.servers": ",".join(controllers.values())}
+            if is_dynamic
+            else {"controller.quorum.voters": voters}
+        ),
+    }
+
+
+def _zookeeper(node: NodePlan) -> dict[str, str]:
+    return {
+        "broker.id": str(node.node_id),
+        "zookeeper.connect": node.cluster.zookeeper_address,
+        "zookeeper.session.timeout.ms": str(_ZOOKEEPER_SESSION_MS),
+    }
 
 
 def replication_settings(nodes: int) -> dict[str, str]:
@@ -117,23 +149,20 @@ def escaped(value: str) -> str:
 
 
 def logging_configuration(level: str) -> str:
-    """Return a Log4j 2 configuration that writes to stdout, which is the node's log file."""
+    """Return a Log4j 2 configuration that writes to stdout, which is the node's log file.
+
+    A properties file: the YAML reader is not among the jars of older versions.
+    """
     return f"""\
-Configuration:
-  status: error
-  Appenders:
-    Console:
-      name: out
-      PatternLayout:
-        pattern: "%d %p %m (%c)%n"
-  Loggers:
-    Root:
-      level: {level}
-      AppenderRef:
-        ref: out
-    Logger:
-      - name: org.apache.kafka.common.config
-        level: warn
-      - name: org.apache.kafka.common.security.authenticator
-        level: info
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d %p %m (%c)%n
+rootLogger.level = {level}
+rootLogger.appenderRef.out.ref = out
+logger.config.name = org.apache.kafka.common.config
+logger.config.level = warn
+logger.authenticator.name = org.apache.kafka.common.security.authenticator
+logger.authenticator.level = info
 """

@@ -10,14 +10,17 @@ from jobs.lab.install.java import Java
 # Not secrets: they open nothing but a lab on the loopback address.
 USERS = {"admin": "admin-lab-password", "limited": "limited-lab-password"}
 _STORE_PASSWORD = "lab-store-password"  # noqa: S105  see above
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_ZOOKEEPER_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
 _SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
-def secure_properties(certificates: Path) -> dict[str, str]:
+def secure_properties(certificates: Path, *, zookeeper: bool = False) -> dict[str, str]:
     """Return the settings of the secure listeners.
 
     `admin` may do everything, `limited` is known but has no ACL; whoever comes through the
-    plaintext listener (brokers, controllers and tools) may do everything.
+    plaintext listener (brokers, controllers and tools) may do everything. Users of SCRAM are there where
+    formatting makes them (`scram_arguments`), those of PLAIN always.
     """
     settings = {
         "sasl.enabled.mechanisms": ",".join(("PLAIN", *_SCRAM)),
@@ -25,7 +28,7 @@ def secure_properties(certificates: Path) -> dict[str, str]:
         "ssl.keystore.location": str(certificates / "server.p12"),
         "ssl.keystore.password": _STORE_PASSWORD,
         "ssl.key.password": _STORE_PASSWORD,
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "authorizer.class.name": _ZOOKEEPER_AUTHORIZER if zookeeper else _AUTHORIZER,
         "super.users": "User:ANONYMOUS;User:admin",
     }
     for listener in ("sasl_plaintext", "sasl_ssl"):

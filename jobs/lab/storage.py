@@ -56,11 +56,14 @@ def new_id() -> str:
 
 
 def format_node(node: Node, identity: Identity) -> None:
-    """Format one node with Kafka's own tool; a node that is formatted already stays as it is."""
-    if node.is_formatted:
+    """Format one node with Kafka's own tool; a node that is formatted already stays as it is.
+
+    With ZooKeeper nothing is formatted: the first broker makes the cluster's id.
+    """
+    if node.is_formatted or node.plan.cluster.has_zookeeper:
         return
     node.write_files()
-    quiet = node.plan.folder / "log4j2-tool.yaml"
+    quiet = node.plan.folder / "log4j2-tool.properties"
     quiet.write_text(logging_configuration("warn"), encoding="utf-8")
     arguments = ["format", "-t", identity.cluster_id, "-c", str(node.properties)]
     arguments += _quorum_arguments(node, identity)
@@ -80,10 +83,14 @@ def run_side_by_side(steps: Sequence[Callable[[], object]]) -> None:
 def _quorum_arguments(node: Node, identity: Identity) -> list[str]:
     """Return how the node joins: as one of the first voters, or as an observer that is added later."""
     plan = node.plan.cluster
+    release = node.jvm.release
+    users = scram_arguments() if plan.is_secure and release.has_scram_in_format else []
+    if not release.has_dynamic_quorum:
+        return users
     if str(node.plan.node_id) not in identity.directory_ids:
         return ["--no-initial-controllers"]
     voters = ",".join(
         f"{node_id}@{plan.address('CONTROLLER', int(node_id))}:{directory_id}"
         for node_id, directory_id in identity.directory_ids.items()
     )
-    return ["--initial-controllers", voters, *(scram_arguments() if plan.is_secure else [])]
+    return ["--initial-controllers", voters, *users]

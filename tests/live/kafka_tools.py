@@ -33,7 +33,7 @@ WITHIN_S = 60
 
 def run_tool(kafka, folder: Path, main: str, *arguments: str) -> str:
     """Run a class or a source file of ours; returns its standard output."""
-    logging = folder / "log4j2.yaml"
+    logging = folder / "log4j2.properties"
     logging.write_text(logging_configuration("error"), encoding="utf-8")
     command = kafka.command(main, list(arguments), logging=logging)
     # Java writes what its locale can: names here are of any language.
@@ -69,7 +69,7 @@ class Told:
 
 def run(cluster: Cluster, main: str, *arguments: str) -> str:
     """Run one of Kafka's tools against all nodes; returns what it printed."""
-    quiet = cluster.node(1).plan.folder / "log4j2-tool.yaml"
+    quiet = cluster.node(1).plan.folder / "log4j2-tool.properties"
     words = ["--bootstrap-server", cluster.bootstrap_servers, *arguments]
     with cluster.jvm.start_tool(main, words, logging=quiet) as tool:
         said, _ = tool.communicate()

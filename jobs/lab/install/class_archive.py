@@ -9,22 +9,22 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from jobs.lab.install import fetch
 from jobs.lab.install.java import Java
+from jobs.lab.install.releases import KafkaRelease
 
 
-def find_archive(java: Java) -> Path | None:
+def find_archive(java: Java, release: KafkaRelease) -> Path | None:
     """Return the archive that fits this Java and these jars in this folder; None when there is none."""
-    for path in fetch.kafka_folder().glob(f"classes-{_key(java)}-*.jsa"):
+    for path in release.folder.glob(f"classes-{_key(java, release)}-*.jsa"):
         if path.stem.rpartition("-")[2] == str(path.stat().st_size):
             return path
     return None
 
 
-def keep_archive(java: Java, made: Path) -> Path:
+def keep_archive(java: Java, release: KafkaRelease, made: Path) -> Path:
     """Move an archive that was just made (and tried) to its place."""
-    name = f"classes-{_key(java)}-{made.stat().st_size}.jsa"
-    return made.replace(fetch.kafka_folder() / name)
+    name = f"classes-{_key(java, release)}-{made.stat().st_size}.jsa"
+    return made.replace(release.folder / name)
 
 
 def options_for(archive: Path | None) -> list[str]:
@@ -39,5 +39,5 @@ def options_for(archive: Path | None) -> list[str]:
     ]
 
 
-def _key(java: Java) -> str:
-    return hashlib.sha256(f"{java.version}\n{fetch.class_path()}".encode()).hexdigest()[:16]
+def _key(java: Java, release: KafkaRelease) -> str:
+    return hashlib.sha256(f"{java.version}\n{release.class_path}".encode()).hexdigest()[:16]

@@ -10,61 +10,30 @@ import shutil
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.cache import cache_folder
 from jobs.lab.errors import FetchFailed
-from jobs.lab.install.jars import JARS, KAFKA_VERSION, LOG4J_VERSION
 from jobs.lab.install.java import Java
 from jobs.lab.install.progress import Progress
+from jobs.lab.install.releases import KafkaRelease
 
-_WANTED = (
-    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
-    ("org.apache.kafka", "connect-mirror", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-shell", KAFKA_VERSION),
-    ("org.apache.kafka", "kafka-streams", KAFKA_VERSION),
-    ("org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J_VERSION),
-)
 _NEEDED_BYTES = 600 * 1024 * 1024  # the jars twice (Ivy keeps its own copy until the end) and slack
 _RETRIEVED_NAME = "[artifact]-[revision](-[classifier]).[ext]"
 
 
-def kafka_folder() -> Path:
-    """Return the cache folder of this Kafka version."""
-    return cache_folder() / "kafka" / KAFKA_VERSION
-
-
-def jars_folder() -> Path:
-    """Return where the jars are, or will be."""
-    return kafka_folder() / "jars"
-
-
-def is_fetched() -> bool:
-    """Return whether all jars are there; their content was compared when they were fetched."""
-    folder = jars_folder()
-    return folder.is_dir() and set(JARS) <= {path.name for path in folder.iterdir()}
-
-
-def class_path() -> str:
-    """Return the class path in a fixed order: a class archive fits only one order."""
-    return os.pathsep.join(str(jars_folder() / name) for name in sorted(JARS))
-
-
-def fetch_jars(java: Java) -> Path:
-    """Return the folder of Kafka's jars, fetching them when they are not there yet.
+def fetch_jars(java: Java, release: KafkaRelease) -> None:
+    """Fetch the jars of a version when they are not there yet.
 
     About one minute and 130 MB the first time. Raises `FetchFailed` with what to do.
     """
-    if is_fetched():
-        return jars_folder()
-    kafka_folder().mkdir(parents=True, exist_ok=True)
-    with only_one(kafka_folder() / "fetch.lock"):
-        if not is_fetched():
-            _fetch(java)
-    return jars_folder()
+    if release.is_fetched:
+        return
+    release.folder.mkdir(parents=True, exist_ok=True)
+    with only_one(release.folder / "fetch.lock"):
+        if not release.is_fetched:
+            _fetch(java, release)
 
 
 def ivy_jar() -> Path:
@@ -77,11 +46,11 @@ def ivy_jar() -> Path:
     return found[0]
 
 
-def ivy_file() -> str:
+def ivy_file(release: KafkaRelease) -> str:
     """Return what Ivy shall resolve; the configuration `default` leaves test and build jars out."""
     dependencies = "".join(
         f'<dependency org="{org}" name="{name}" rev="{version}" conf="*->default"/>'
-        for org, name, version in _WANTED
+        for org, name, version in release.artifacts
     )
     info = '<info organisation="crosslog" module="lab"/>'
     return (
@@ -97,36 +66,37 @@ def only_one(path: Path) -> Iterator[None]:
         yield
 
 
-def _fetch(java: Java) -> None:
-    free = shutil.disk_usage(kafka_folder()).free
+def _fetch(java: Java, release: KafkaRelease) -> None:
+    free = shutil.disk_usage(release.folder).free
     if free < _NEEDED_BYTES:
         raise FetchFailed(
-            f"Fetching Kafka needs {_NEEDED_BYTES >> 20} MB in {kafka_folder()}, only {free >> 20} MB "
+            f"Fetching Kafka needs {_NEEDED_BYTES >> 20} MB in {release.folder}, only {free >> 20} MB "
             "are free. Make room or let CROSSLOG_CACHE point to another disk."
         )
-    with tempfile.TemporaryDirectory(prefix="partial-", dir=kafka_folder()) as folder:
+    with tempfile.TemporaryDirectory(prefix="partial-", dir=release.folder) as folder:
         partial = Path(folder)
-        _run_ivy(java, partial)
-        _compare(partial / "jars")
-        shutil.rmtree(jars_folder(), ignore_errors=True)
-        (partial / "jars").rename(jars_folder())
+        _run_ivy(java, release, partial)
+        _compare(partial / "jars", release.jars)
+        shutil.rmtree(release.jars_folder, ignore_errors=True)
+        (partial / "jars").rename(release.jars_folder)
 
 
-def _run_ivy(java: Java, folder: Path) -> None:
+def _run_ivy(java: Java, release: KafkaRelease, folder: Path) -> None:
     """Resolve and retrieve; Ivy's own lines are the progress: each jar is found, then downloaded."""
-    (folder / "ivy.xml").write_text(ivy_file(), encoding="utf-8")
+    (folder / "ivy.xml").write_text(ivy_file(release), encoding="utf-8")
     last: deque[str] = deque(maxlen=400)
     process = subprocess.Popen(
         _ivy_command(java, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    with Progress(f"fetching Apache Kafka {KAFKA_VERSION}", 2 * len(JARS)) as progress, process:
+    doing = f"fetching Apache Kafka {release.version}"
+    with Progress(doing, 2 * len(release.jars)) as progress, process:
         done = 0
         for line in process.stdout or ():
             last.append(line.rstrip())
             done += line.startswith("\tfound ") or "[SUCCESSFUL ]" in line
             progress.show(done, line.split()[1] if line.startswith("\tfound ") else "")
         if process.wait() != 0:
-            raise FetchFailed(_reason(last))
+            raise FetchFailed(_reason(last, release))
 
 
 def _ivy_command(java: Java, folder: Path) -> list[str]:
@@ -141,10 +111,10 @@ def _ivy_command(java: Java, folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _reason(lines: deque[str]) -> str:
+def _reason(lines: deque[str], release: KafkaRelease) -> str:
     text = "\n".join(lines)
     if "No space left" in text:
-        return f"The disk of {kafka_folder()} is full. Make room or set CROSSLOG_CACHE."
+        return f"The disk of {release.folder} is full. Make room or set CROSSLOG_CACHE."
     wanted = (
         "UnknownHost",
         "Connection refused",
@@ -158,19 +128,19 @@ def _reason(lines: deque[str]) -> str:
     return (
         "Kafka's jars could not be fetched. They are needed once; this machine must reach a Maven "
         "repository for it (CROSSLOG_IVY_SETTINGS can name an Ivy settings file for your own mirror), or "
-        f"copy {jars_folder()} from a machine that has it. Ivy said: {said}"
+        f"copy {release.jars_folder} from a machine that has it. Ivy said: {said}"
     )
 
 
-def _compare(folder: Path) -> None:
+def _compare(folder: Path, jars: Mapping[str, str]) -> None:
     """Refuse jars that are missing or not byte for byte those of the listing; drop all others."""
     for path in folder.iterdir():
-        if path.name not in JARS:
+        if path.name not in jars:
             path.unlink()
-    wrong = [name for name, digest in JARS.items() if _digest(folder / name) != digest]
+    wrong = [name for name, digest in jars.items() if _digest(folder / name) != digest]
     if wrong:
         raise FetchFailed(
-            f"{len(wrong)} of {len(JARS)} jars came damaged or not at all, {wrong[0]} among them. "
+            f"{len(wrong)} of {len(jars)} jars came damaged or not at all, {wrong[0]} among them. "
             "Try again; a proxy that changes downloads gives the same picture every time."
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.lab.install.java import Java
+from jobs.lab.install.releases import KafkaRelease
 
 _QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
@@ -19,6 +20,7 @@ class KafkaJvm:
     java: Java
     class_path: str
     options: Sequence[str] = field(default=())
+    release: KafkaRelease = field(default_factory=KafkaRelease)
 
     def command(
         self,

@@ -6,6 +6,8 @@ import logging
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jobs.lab.cluster import Cluster
@@ -13,46 +15,50 @@ from jobs.lab.errors import LabError
 from jobs.lab.install import class_archive, fetch
 from jobs.lab.install.java import Java, find_java
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.releases import KAFKA_VERSION, KafkaRelease
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 
 logger = logging.getLogger(__name__)
 
 
-def kafka_jvm() -> KafkaJvm:
-    """Return how Kafka's classes are run, after fetching and making what is missing.
+def kafka_jvm(version: str = KAFKA_VERSION) -> KafkaJvm:
+    """Return how the classes of a Kafka version are run, after fetching and making what is missing.
 
     Raises `JavaMissing` or `FetchFailed`.
     """
+    release = KafkaRelease(version)
     java = find_java()
-    fetch.fetch_jars(java)
-    archive = class_archive.find_archive(java)
+    fetch.fetch_jars(java, release)
+    archive = class_archive.find_archive(java, release)
     if archive is None:
-        with fetch.only_one(fetch.kafka_folder() / "classes.lock"):
-            archive = class_archive.find_archive(java) or make_class_archive(java)
-    return KafkaJvm(java, fetch.class_path(), class_archive.options_for(archive))
+        with fetch.only_one(release.folder / "classes.lock"):
+            archive = class_archive.find_archive(java, release) or make_class_archive(java, release)
+    return _jvm(java, release, class_archive.options_for(archive))
 
 
-def make_class_archive(java: Java) -> Path | None:
+def make_class_archive(java: Java, release: KafkaRelease) -> Path | None:
     """Make the class archive out of a rehearsal: one small node that starts and stops; about 8 s.
 
     A lab works without the archive, only slower, so a failure is logged and None returned.
     """
-    sys.stderr.write("making the class archive of Kafka (once, about 10 s)\n")
-    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=fetch.kafka_folder()) as folder:
+    sys.stderr.write(f"making the class archive of Kafka {release.version} (once, about 10 s)\n")
+    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=release.folder) as folder:
         made = Path(folder) / "classes.jsa"
-        recording = KafkaJvm(java, fetch.class_path(), [f"-XX:ArchiveClassesAtExit={made}"])
+        recording = _jvm(java, release, [f"-XX:ArchiveClassesAtExit={made}"])
         try:
             _rehearse(recording, Path(folder) / "cluster")
-            _try_out(
-                KafkaJvm(java, fetch.class_path(), class_archive.options_for(made)), Path(folder)
-            )
-            return class_archive.keep_archive(java, made)
+            _try_out(_jvm(java, release, class_archive.options_for(made)), Path(folder))
+            return class_archive.keep_archive(java, release, made)
         except (OSError, LabError, subprocess.SubprocessError) as error:
             logger.warning(
                 "no class archive was made, nodes will start more slowly reason=%s", error
             )
             return None
+
+
+def _jvm(java: Java, release: KafkaRelease, options: Sequence[str]) -> KafkaJvm:
+    return KafkaJvm(java, release.class_path, options, release)
 
 
 def _try_out(jvm: KafkaJvm, folder: Path) -> None:
@@ -69,9 +75,10 @@ def _try_out(jvm: KafkaJvm, folder: Path) -> None:
 
 def _rehearse(recording: KafkaJvm, folder: Path) -> None:
     """Run one node from format to stop; only the node records, the formatting before it does not."""
-    plain = KafkaJvm(recording.java, recording.class_path)
-    base_port = find_base_port(lambda base: [ClusterPlan("rehearsal", 1, base)])
-    plan = ClusterPlan("rehearsal", 1, base_port)
+    plain = replace(recording, options=())
+    version = recording.release.version
+    base_port = find_base_port(lambda base: [ClusterPlan("rehearsal", 1, base, kafka=version)])
+    plan = ClusterPlan("rehearsal", 1, base_port, kafka=version)
     Cluster(plan, folder, plain).format()
     cluster = Cluster(plan, folder, recording)
     try:

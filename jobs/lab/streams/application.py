@@ -126,7 +126,7 @@ class StreamsInstance:
         (self.folder / "door").unlink(missing_ok=True)
         file = self.folder / "streams.properties"
         file.write_text(render(self.settings.properties(self.folder, self.endpoint)), "utf-8")
-        logging = self.folder / "log4j2.yaml"
+        logging = self.folder / "log4j2.properties"
         logging.write_text(logging_configuration("error"), "utf-8")
         heap = self.settings.heap
         command = self.jvm.command(MAIN, [str(file)], logging=logging, heap=heap)

@@ -32,9 +32,9 @@ def with_program(jvm: KafkaJvm) -> KafkaJvm:
     """
     key = f"{jvm.java.version}\n{jvm.class_path}\n{SOURCE.read_text('utf-8')}"
     name = f"streams-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    folder = fetch.kafka_folder() / name
+    folder = jvm.release.folder / name
     if not folder.is_dir():
-        with fetch.only_one(fetch.kafka_folder() / "streams.lock"):
+        with fetch.only_one(jvm.release.folder / "streams.lock"):
             if not folder.is_dir():
                 _compile(jvm, folder)
     # Behind the jars: the class archive fits every class path that begins with its own.

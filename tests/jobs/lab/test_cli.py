@@ -75,3 +75,41 @@ def test_labs_of_other_names_stand_in_other_folders(tmp_path, monkeypatch):
 def test_a_lab_is_whole_when_every_node_serves(state, is_whole):
     answer = {"is_running": True, "clusters": [{"nodes": [{"state": "serving"}, {"state": state}]}]}
     assert cli.is_whole(answer) is is_whole
+
+
+def plans_for(folder, *options):
+    parser = argparse.ArgumentParser()
+    cli.add_parser(parser.add_subparsers())
+    return cli.wanted_plans(parser.parse_args(["lab", "start", *options]), folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "east", "west"),
+    [
+        pytest.param((), ("4.3.1", False), ("4.3.1", False), id="newest"),
+        pytest.param(("--kafka", "3.9.1"), ("3.9.1", False), ("3.9.1", False), id="both"),
+        pytest.param(("--kafka", "east=2.8.2"), ("2.8.2", True), ("4.3.1", False), id="one"),
+        pytest.param(
+            ("--kafka", "3.6.2", "--zookeeper", "west"),
+            ("3.6.2", False),
+            ("3.6.2", True),
+            id="zookeeper",
+        ),
+    ],
+)
+def test_each_cluster_may_have_its_version(tmp_path, options, east, west):
+    found = [(plan.kafka, plan.has_zookeeper) for plan in plans_for(tmp_path, *options)]
+    assert found == [east, west]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        pytest.param("3.5.0", "'3.5.0' is none of 2.8.2, ", id="version"),
+        pytest.param("north=3.9.1", "there is no cluster north: east, west", id="cluster"),
+    ],
+)
+def test_a_version_that_cannot_run_is_refused_at_its_option(tmp_path, capsys, option, words):
+    with pytest.raises(SystemExit):
+        plans_for(tmp_path, "--kafka", option)
+    assert words in capsys.readouterr().err

@@ -61,3 +61,30 @@ def test_settings_of_one_node_outlive_json():
 def test_settings_of_a_node_that_is_not_there_are_refused():
     with pytest.raises(LabError, match="settings for \\[3\\]"):
         ClusterPlan("east", 2, 19092, node_overrides={3: {}})
+
+
+@pytest.mark.parametrize(
+    ("kafka", "zookeeper", "has_zookeeper"),
+    [
+        pytest.param("2.8.2", False, True, id="before-kraft"),
+        pytest.param("3.3.2", False, False, id="kraft"),
+        pytest.param("3.9.1", True, True, id="asked-for"),
+    ],
+)
+def test_a_cluster_has_a_zookeeper_before_kraft_or_when_asked_for(kafka, zookeeper, has_zookeeper):
+    plan = ClusterPlan("old", 2, 9092, kafka=kafka, zookeeper=zookeeper)
+    assert plan.has_zookeeper is has_zookeeper
+    assert ("CONTROLLER" in plan.listeners) is not has_zookeeper
+    assert plan.port("CONTROLLER", 1) in plan.ports()
+
+
+def test_kafka_4_with_a_zookeeper_is_refused():
+    with pytest.raises(LabError, match=r"which Kafka 4\.0\.2 cannot use"):
+        ClusterPlan("east", 1, 9092, kafka="4.0.2", zookeeper=True)
+
+
+def test_the_version_of_an_upgraded_node_outlives_json():
+    plan = ClusterPlan("east", 2, 19092, kafka="3.9.1", node_versions={2: "4.3.1"})
+    again = ClusterPlan.from_mapping(json.loads(json.dumps(plan.to_mapping())))
+    assert again == plan
+    assert [again.release(node_id).version for node_id in again.node_ids] == ["3.9.1", "4.3.1"]

@@ -75,3 +75,16 @@ def test_values_are_written_as_java_reads_them(value, line):
 def test_a_value_of_two_lines_is_refused():
     with pytest.raises(ValueError, match="one line"):
         render({"a": "x\nsuper.users=User:ANONYMOUS"})
+
+
+def test_before_3_9_the_quorum_is_static():
+    found = settings(ClusterPlan("old", 2, 9092, kafka="3.6.2"))
+    assert found["controller.quorum.voters"] == "1@127.0.0.1:9112,2@127.0.0.1:9113"
+    assert "controller.quorum.bootstrap.servers" not in found
+
+
+def test_a_broker_with_zookeeper_is_no_controller():
+    found = settings(ClusterPlan("old", 1, 9092, kafka="2.8.2", is_secure=True))
+    assert (found["broker.id"], found["zookeeper.connect"]) == ("1", "127.0.0.1:9112")
+    assert found["authorizer.class.name"] == "kafka.security.authorizer.AclAuthorizer"
+    assert not {"process.roles", "node.id", "controller.listener.names"} & set(found)

@@ -64,7 +64,7 @@ class Shell:
             subprocess.run(["sh", "-c", line], cwd=self.folder, check=True, timeout=60)
             return ""
         name = words[0].removeprefix("bin/").removesuffix(".sh")
-        logging = self.folder / "log4j2.yaml"
+        logging = self.folder / "log4j2.properties"
         logging.write_text(logging_configuration("error"), encoding="utf-8")
         done = subprocess.run(
             self.cluster.jvm.command(MAINS[name], words[1:], logging=logging, heap="128m"),

@@ -33,7 +33,7 @@ def topic(east) -> str:
 def group(east, client, topic):
     """A share group of one member that has read five records of partition 0, and nothing of partition 1."""
     name = f"g-share-{uuid.uuid4().hex[:8]}"
-    quiet = east.node(1).plan.folder / "log4j2-tool.yaml"
+    quiet = east.node(1).plan.folder / "log4j2-tool.properties"
     words = ["--bootstrap-server", east.bootstrap_servers, "--topic", topic, "--group", name]
     with east.jvm.start_tool(CONSUMER, words, logging=quiet) as tool:
         try:

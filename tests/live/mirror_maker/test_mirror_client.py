@@ -74,7 +74,7 @@ def mirrored(east, west) -> str:
 
 
 def java_answers(kafka, tmp_path, settings, questions) -> dict:
-    logging = tmp_path / "log4j2.yaml"
+    logging = tmp_path / "log4j2.properties"
     logging.write_text(logging_configuration("error"), encoding="utf-8")
     command = kafka.command(
         str(PROGRAM), [json.dumps(settings), json.dumps(questions)], logging=logging

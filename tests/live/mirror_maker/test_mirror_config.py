@@ -79,7 +79,7 @@ FILES = {
 def answers(kafka, tmp_path_factory):
     """What Kafka says of each file, and the defaults of its connectors."""
     folder = tmp_path_factory.mktemp("mirror-config")
-    logging = folder / "log4j2.yaml"
+    logging = folder / "log4j2.properties"
     logging.write_text(logging_configuration("error"), encoding="utf-8")
     paths = []
     for number, text in enumerate(FILES.values()):

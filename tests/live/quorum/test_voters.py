@@ -39,7 +39,7 @@ def run(quorum, command: str) -> str:
     """Run a command of a plan with Kafka's own class, as bin/kafka-metadata-quorum.sh does."""
     script, *arguments = shlex.split(command)
     assert script == "bin/kafka-metadata-quorum.sh"
-    quiet = quorum.node(1).plan.folder / "log4j2-tool.yaml"
+    quiet = quorum.node(1).plan.folder / "log4j2-tool.properties"
     with quorum.jvm.start_tool(QUORUM, arguments, logging=quiet) as tool:
         said, _ = tool.communicate()
     assert tool.returncode == 0, said

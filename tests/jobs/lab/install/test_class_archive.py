@@ -4,8 +4,10 @@ import pytest
 
 from jobs.lab.install import class_archive
 from jobs.lab.install.java import Java
+from jobs.lab.install.releases import KafkaRelease
 
 JAVA = Java(Path("/usr/bin/java"), 17, "one")
+KAFKA = KafkaRelease()
 
 
 @pytest.fixture
@@ -17,17 +19,17 @@ def made(tmp_path, monkeypatch):
 
 
 def test_a_kept_archive_is_found(made):
-    assert class_archive.keep_archive(JAVA, made) == class_archive.find_archive(JAVA)
+    assert class_archive.keep_archive(JAVA, KAFKA, made) == class_archive.find_archive(JAVA, KAFKA)
 
 
 def test_an_archive_of_another_java_is_not_used(made):
-    class_archive.keep_archive(JAVA, made)
-    assert class_archive.find_archive(Java(JAVA.command, 17, "another")) is None
+    class_archive.keep_archive(JAVA, KAFKA, made)
+    assert class_archive.find_archive(Java(JAVA.command, 17, "another"), KAFKA) is None
 
 
 def test_an_archive_that_was_cut_short_is_not_used(made):
-    class_archive.keep_archive(JAVA, made).write_bytes(b"cla")
-    assert class_archive.find_archive(JAVA) is None
+    class_archive.keep_archive(JAVA, KAFKA, made).write_bytes(b"cla")
+    assert class_archive.find_archive(JAVA, KAFKA) is None
 
 
 def test_without_an_archive_no_option_is_given():

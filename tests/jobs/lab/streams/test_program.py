@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from jobs.lab.errors import JavaMissing
-from jobs.lab.install import fetch
 from jobs.lab.install.java import find_java
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.releases import KafkaRelease
 from jobs.lab.streams.program import CompilerMissing, with_program
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KafkaJvm:
     """A Java that was made without a compiler."""
     monkeypatch.setenv("CROSSLOG_CACHE", str(tmp_path))
-    fetch.kafka_folder().mkdir(parents=True)
+    KafkaRelease().folder.mkdir(parents=True)
     try:
         java = find_java()
     except JavaMissing as error:
