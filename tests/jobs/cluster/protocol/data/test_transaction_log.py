@@ -28,15 +28,14 @@ class OldLog:
     def __init__(self, *brokers, is_there=True) -> None:
         self.batches: list[bytes] = []
         self.end = 0
+        self.faults: list[ErrorCode] = []
         self.high_watermark: int | None = None
         for broker in brokers:
             del broker.offered[fake_broker.LIST_TRANSACTIONS]
             del broker.offered[fake_broker.DESCRIBE_TRANSACTIONS]
             broker.offered[fake_broker.FETCH] = (0, 12)
             broker.answers[fake_broker.FIND_COORDINATOR] = coordinator(1)
-            broker.answers[fake_broker.LIST_OFFSETS] = lambda asked: offsets(offset=self.visible)(
-                asked
-            )
+            broker.answers[fake_broker.LIST_OFFSETS] = self._list_offsets
             broker.answers[fake_broker.FETCH] = self._fetch
         if is_there:
             self.lead(*brokers, epoch=0)
@@ -60,6 +59,10 @@ class OldLog:
         key, value = encode_transaction_record(name, data if state else None)
         self.batches.append(encode_batch([PlacedRecord(self.end, 1, key, value)]))
         self.end += 1
+
+    def _list_offsets(self, asked):
+        error = self.faults.pop(0) if self.faults else ErrorCode.none
+        return offsets(error=error, offset=self.visible)(asked)
 
     def _fetch(self, asked):
         offset = asked.message.topics[0].partitions[0].fetch_offset
@@ -127,12 +130,9 @@ async def test_a_leader_that_has_just_been_elected_is_asked_until_it_knows_what_
     async with brokers() as (one,), cluster_of(one) as cluster:
         log = OldLog(one)
         log.write("flow-1", "PrepareCommit", ORDERS)
-        answers = [ErrorCode.offset_not_available, ErrorCode.none]
-        one.answers[fake_broker.LIST_OFFSETS] = lambda asked: offsets(
-            error=answers.pop(0), offset=log.end
-        )(asked)
+        log.faults = [ErrorCode.offset_not_available]
         assert (await describe_transaction(cluster, "flow-1")).is_ending
-        assert answers == []
+        assert log.faults == []
 
 
 async def test_after_an_election_the_log_is_read_again():
