@@ -31,15 +31,8 @@ _PARTITIONS = (
     Field("topic", Kind.STRING, default=""),
     Field("partitionIds", Kind.INT32, is_array=True, default=()),
 )
-KEY_SCHEMA = MessageSchema(
-    0,
-    "TransactionLogKey",
-    "TRANSACTION_KEY",
-    0,
-    0,
-    (Field("transactionalId", Kind.STRING, default=""),),
-    compact_since=1,
-)
+_ID = Field("transactionalId", Kind.STRING, default="")
+KEY_SCHEMA = MessageSchema(0, "TransactionLogKey", "TRANSACTION_KEY", 0, 0, (_ID,), compact_since=1)
 VALUE_SCHEMA = MessageSchema(
     0,
     "TransactionLogValue",

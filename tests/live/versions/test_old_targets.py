@@ -4,7 +4,17 @@ Tests of other folders are made here with that target.
 """
 
 import pytest
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
 
+from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.protocol.errors import Denied
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
@@ -38,12 +48,18 @@ from tests.live.replication.test_topic_sync import (  # noqa: F401
     topic,
 )
 from tests.live.spark.runs import RunningFlow
-from tests.live.topics import ends_of, new_topic
+from tests.live.topics import admin_of, ends_of, new_topic
 from tests.live.whole_batches import Transactions, read_placed
 from tests.waiting import eventually
 
 OLD = "2.8.2"
-STATE_TOPIC = "__transaction_state"
+DENIED = AclBinding(
+    "TOPIC", "LITERAL", "__transaction_state", "User:ANONYMOUS", "*", "READ", "DENY"
+)
+WITH_ACLS = {
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +67,7 @@ def lab(kafka, tmp_path_factory):
     def plans(base_port):
         return [
             ClusterPlan("east", 1, base_port, overrides=NO_RETENTION),
-            ClusterPlan("west", 1, base_port + 100, kafka=OLD, overrides=NO_RETENTION),
+            ClusterPlan("west", 1, base_port + 100, kafka=OLD, overrides=NO_RETENTION | WITH_ACLS),
         ]
 
     with Lab(tmp_path_factory.mktemp("old-target"), plans(find_base_port(plans))) as lab:
@@ -70,10 +86,9 @@ def west(lab):
 
 @pytest.fixture
 def small_lab(small_lab):
-    """The target of the chaos is an old one."""
-    return lambda alias, **settings: small_lab(
-        alias, **({"kafka": OLD} if alias == "haven" else {}), **settings
-    )
+    """The target of the chaos is an old one: there a topic with one replica needs one in the ISR."""
+    old = {"kafka": OLD, "overrides": {"min.insync.replicas": "1"}}
+    return lambda alias, nodes: small_lab(alias, nodes=nodes, **(old if alias == "haven" else {}))
 
 
 def test_topics_of_all_kinds_are_copied_exactly_once(east, west, family, flow_of_family):  # noqa: F811
@@ -137,3 +152,37 @@ def test_a_run_begins_copies_and_ends(east, west, tmp_path, settings):
         running.wait_for_positions(ends_of(east, topic))
         assert running.stop().outcome is Outcome.CANCELLED
     assert {p: len(r) for p, r in read_placed(west, f"east.{topic}").items()} == {0: 300, 1: 200}
+
+
+@pytest.fixture
+def unread(west):
+    """Deny READ on the log of transactions."""
+    own = AclBindingFilter(
+        ResourceType.TOPIC,
+        DENIED.name,
+        ResourcePatternType.LITERAL,
+        None,
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    with ClusterClient(west.connection, timeout_s=60) as client:
+        assert create_acls(client, [DENIED]) == {DENIED: None}
+        eventually(lambda: DENIED in (describe_acls(client) or ()))
+        yield
+        admin_of(west.connection).delete_acls([own])[own].result()
+        eventually(lambda: DENIED not in (describe_acls(client) or ()))
+
+
+def test_without_the_right_to_read_the_log_exactly_once_ends_and_at_least_once_copies(
+    east, west, unread
+):
+    topic = new_topic(east)  # noqa: F811
+    produce(east, topic, 30)
+    with pytest.raises(Denied, match="TOPIC_AUTHORIZATION_FAILED") as raised:
+        fence_flow(flow_between(east, west, topic))
+    assert "READ on the topic __transaction_state" in raised.value.hint
+    flow = flow_between(east, west, topic, delivery=Guarantee.AT_LEAST_ONCE)
+    assert fence_flow(flow) == 0
+    copy_all(flow, east, topic)
+    assert len(read_placed(west, f"east.{topic}")[0]) == 30
