@@ -30,7 +30,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A topic; `topic_id` is None before Kafka 2.8, `error` says why there are no partitions."""
+    """A topic; `topic_id` is None before Kafka 3.1, `error` says why there are no partitions."""
 
     topic: str
     topic_id: UUID | None

@@ -13,7 +13,6 @@ from confluent_kafka.admin import (
 )
 
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
-from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.protocol.errors import Denied
 from jobs.lab.lab import Lab
@@ -49,7 +48,7 @@ from tests.live.replication.test_topic_sync import (  # noqa: F401
     topic,
 )
 from tests.live.spark.runs import RunningFlow
-from tests.live.topics import admin_of, delete_topic, ends_of, make_topic, new_topic
+from tests.live.topics import admin_of, ends_of, new_topic
 from tests.live.whole_batches import Transactions, read_placed
 from tests.waiting import eventually
 
@@ -187,17 +186,3 @@ def test_without_the_right_to_read_the_log_exactly_once_ends_and_at_least_once_c
     assert fence_flow(flow) == 0
     copy_all(flow, east, topic)
     assert len(read_placed(west, f"east.{topic}")[0]) == 30
-
-
-def test_a_topic_that_was_made_again_has_another_id(west):
-    name = new_topic(west)
-
-    def found() -> str | None:
-        with ClusterClient(west.connection, timeout_s=60) as client:
-            return describe_topics(client, [name])[0].topic_id
-
-    before = found()
-    delete_topic(west, name)
-    eventually(lambda: found() is None, 60)
-    make_topic(west, name)
-    assert found() not in (None, before)

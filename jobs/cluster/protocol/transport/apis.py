@@ -144,7 +144,7 @@ SASL_AUTHENTICATE = Api(
     sasl_authenticate.SaslAuthenticateRequest, sasl_authenticate.SaslAuthenticateResponse, 2
 )
 # Topic ids since version 10; before version 12 a topic's name is never null. Version 10 has all fields.
-METADATA = Api(metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 11, 10, 9)
+METADATA = Api(metadata_request.MetadataRequest, metadata_response.MetadataResponse, 12, 9)
 # 12: transaction protocol 2; 10: hints about new leaders (KIP-951).
 PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
 LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)

@@ -59,10 +59,10 @@ async def test_a_broker_learns_the_client_id():
 
 async def test_the_best_version_that_both_speak_is_used():
     async with FakeBroker() as broker:
-        broker.offered[fake_broker.METADATA] = (0, 10)
+        broker.offered[fake_broker.METADATA] = (0, 11)
         async with connected(broker) as connection:
             await ask(connection)
-            assert broker.versions_of(fake_broker.METADATA) == [10]
+            assert broker.versions_of(fake_broker.METADATA) == [9]
 
 
 @pytest.mark.parametrize(
