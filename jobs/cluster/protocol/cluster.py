@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy, TimedOut, Unreachable
@@ -23,6 +23,9 @@ from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
 from jobs.cluster.protocol.transport.versions import BrokerVersions
+
+if TYPE_CHECKING:
+    from jobs.cluster.protocol.data.transaction_log import TransactionTail
 
 CLIENT_ID_PREFIX = "crosslog-"
 _Answer = TypeVar("_Answer")
@@ -58,6 +61,8 @@ class RawCluster:
         self._supports_transactions_v2: bool | None = None
         # Which broker coordinates a transactional id, as far as known; see `coordinator`.
         self.coordinators: dict[str, int] = {}
+        # What was read of `__transaction_state`, by partition; see `transaction_log`.
+        self.transaction_tails: dict[int, TransactionTail] = {}
 
     async def __aenter__(self) -> RawCluster:
         return self

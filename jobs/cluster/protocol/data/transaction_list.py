@@ -14,7 +14,8 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.coordinator import GaveUp, ask_coordinator
-from jobs.cluster.protocol.errors import Unavailable, Where, answer_fault
+from jobs.cluster.protocol.data.transaction_log import STATE_TOPIC, read_transactions
+from jobs.cluster.protocol.errors import Unavailable, VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 from jobs.cluster.protocol.transport.compact import read_bytes, read_count, read_tags
@@ -23,8 +24,10 @@ from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.frames import Call
 from jobs.cluster.protocol.transport.primitives import producer_number, transactional_name
 from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.wire.topics.transaction_state import TRANSACTION_STATES
 
-_STATE_TOPIC = "__transaction_state"
+# What was read in that time stays read.
+_READ_S = 10.0
 _NOT_FOUND = "TRANSACTIONAL_ID_NOT_FOUND"
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 # The timeout, the start time, producer id and epoch.
@@ -74,7 +77,8 @@ async def list_transactions(
 
     A broker knows those that it coordinates. While coordinators move, one could be missed
     between two brokers' answers, so the list is made again until no leader of `__transaction_state`
-    changed meanwhile. Ids that the principal may not DESCRIBE are not in it. Raises `ClusterFault`,
+    changed meanwhile. Ids that the principal may not DESCRIBE are not in it. Where a broker cannot list
+    (before Kafka 3.0) the log of all coordinators is read instead. Raises `ClusterFault`,
     also when a broker does not answer: a list with a hole would leave a zombie alive.
     """
     listed = await _producers_by_name(cluster, (), budget_s)
@@ -95,11 +99,9 @@ async def _producers_by_name(
     tries = RetryBudget(cluster.timing, budget_s)
     while True:
         try:
-            before = await cluster.metadata([_STATE_TOPIC])
-            found = await asyncio.gather(
-                *(_of(cluster, broker, producer_ids) for broker in before.brokers)
-            )
-            after = await cluster.metadata([_STATE_TOPIC], newer_than=before)
+            before = await cluster.metadata([STATE_TOPIC])
+            found = await _told(cluster, before, producer_ids)
+            after = await cluster.metadata([STATE_TOPIC], newer_than=before)
             if _leaders(before) == _leaders(after):
                 return {name: producer for told in found for name, producer in told.items()}
             last: ClusterFault | None = None
@@ -116,11 +118,11 @@ async def describe_transaction(
 ) -> DescribedTransaction:
     """Return what became of the last transaction of an id.
 
-    Source: DescribeTransactions (API 65, KIP-664). Raises `ClusterFault`.
+    Source: DescribeTransactions (API 65, KIP-664), or the log of the coordinator. Raises `ClusterFault`.
     """
 
     async def send(connection: BrokerConnection) -> DescribedTransaction:
-        return await describe_on(connection, transactional_id)
+        return await describe_on(cluster, connection, transactional_id)
 
     try:
         return await ask_coordinator(cluster, transactional_id, send, budget_s)
@@ -128,8 +130,17 @@ async def describe_transaction(
         raise gave_up.fault from None
 
 
-async def describe_on(connection: BrokerConnection, transactional_id: str) -> DescribedTransaction:
+def describes(connection: BrokerConnection) -> bool:
+    """Return whether this broker describes transactions, with one request."""
+    return connection.versions.best(DESCRIBE_TRANSACTIONS.speaks) is not None
+
+
+async def describe_on(
+    cluster: RawCluster, connection: BrokerConnection, transactional_id: str
+) -> DescribedTransaction:
     """Likewise, asked of this one broker; raises what it answers where it is not the coordinator."""
+    if not describes(connection):
+        return await _described_in_log(cluster, connection, transactional_id)
     request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
     version = connection.version(DESCRIBE_TRANSACTIONS.speaks)
     asked = DESCRIBE_TRANSACTIONS.call(request, version)
@@ -177,6 +188,41 @@ def _read_partitions(frame: memoryview, at: int, written: set[TopicPartition]) -
     return at
 
 
+async def _described_in_log(
+    cluster: RawCluster, connection: BrokerConnection, transactional_id: str
+) -> DescribedTransaction:
+    found = await read_transactions(
+        cluster, transactional_id, leader=connection.server.broker_id, budget_s=_READ_S
+    )
+    one = found.get(transactional_id)
+    if one is None:
+        return DescribedTransaction("Empty", frozenset())
+    started_ms = one["transactionStartTimestampMs"]
+    return DescribedTransaction(
+        TRANSACTION_STATES[one["transactionStatus"]],
+        frozenset(
+            TopicPartition(topic["topic"], number)
+            for topic in one["transactionPartitions"] or ()
+            for number in topic["partitionIds"]
+        ),
+        one["producerId"],
+        *((started_ms, one["transactionTimeoutMs"]) if started_ms >= 0 else (None, None)),
+    )
+
+
+async def _told(
+    cluster: RawCluster, metadata: ClusterMetadata, producer_ids: Sequence[int]
+) -> list[dict[str, int]]:
+    try:
+        return await asyncio.gather(
+            *(_of(cluster, broker, producer_ids) for broker in metadata.brokers)
+        )
+    except VersionNotOffered:
+        found = await read_transactions(cluster, budget_s=_READ_S)
+    listed = {name: one["producerId"] for name, one in found.items()}
+    return [{n: one for n, one in listed.items() if not producer_ids or one in producer_ids}]
+
+
 async def _of(cluster: RawCluster, broker_id: int, producer_ids: Sequence[int]) -> dict[str, int]:
     connection = await cluster.connection_to(broker_id, COORDINATOR)
     filters = tuple(producer_number(one) for one in producer_ids)
@@ -192,7 +238,7 @@ async def _of(cluster: RawCluster, broker_id: int, producer_ids: Sequence[int]) 
 
 def _leaders(metadata: ClusterMetadata) -> list[tuple[int, int | None, int]]:
     """Return who coordinates what; [] when that is not told, or nobody ever used a transaction."""
-    topic = metadata.topics.get(_STATE_TOPIC)
+    topic = metadata.topics.get(STATE_TOPIC)
     partitions = topic.partitions.values() if topic else ()
     return sorted((p.partition, p.leader, p.leader_epoch) for p in partitions)
 

@@ -21,7 +21,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.coordinator import GaveUp, ask_coordinator
-from jobs.cluster.protocol.data.transaction_list import DescribedTransaction, describe_on
+from jobs.cluster.protocol.data.transaction_list import (
+    DescribedTransaction,
+    describe_on,
+    describes,
+)
 from jobs.cluster.protocol.data.transactions import ProducerIdentity, add_partitions_to_txn, end_txn
 from jobs.cluster.protocol.errors import LeaderMoved
 from jobs.cluster.protocol.transport.connection import BrokerConnection
@@ -118,11 +122,14 @@ class TransactionCompletion:
         """Wait until no end is under way; returns what there is then, and who leads these partitions.
 
         Both are asked at once on one connection. A broker answers what comes on one in the order of asking,
-        so the leaders are those after the end.
+        so the leaders are those after the end. Where it is read in the log, the leaders are asked afterwards:
+        the same broker writes there that an end is complete, after it knew who led for the last marker.
         """
 
         async def look(connection: BrokerConnection) -> tuple[DescribedTransaction, LeaderSnapshot]:
-            described = describe_on(connection, self._name)
+            described = describe_on(self._target, connection, self._name)
+            if not describes(connection):
+                return await described, await self._leaders_on(connection, partitions)
             return await asyncio.gather(described, self._leaders_on(connection, partitions))
 
         clock = self._target.timing.clock
