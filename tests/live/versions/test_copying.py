@@ -21,7 +21,6 @@ from tests.live.copiers import copy_all, flow_between
 from tests.live.groups import Rounds, consume, new_group
 from tests.live.records import Record, produce, write
 from tests.live.topics import make_topic, new_topic
-from tests.live.versions.versions import having
 from tests.live.whole_batches import read_placed
 from tests.waiting import eventually
 
@@ -29,8 +28,6 @@ pytestmark = pytest.mark.timeout(900)
 RECORDS = 400
 LIMIT_S = 600
 PARTITIONS = 6
-# Targets before 3.0 are in `test_old_targets`.
-TARGET_SINCE = (3, 0)
 # message.timestamp.after.max.ms is an hour by default (KIP-1030).
 SINCE_LIMITED = (4, 0)
 
@@ -86,13 +83,11 @@ def test_a_compacted_topic_is_copied_to_the_newest_and_translated(cluster, newes
     assert_copied(cluster, newest, filled(cluster)[1])
 
 
-@having(since=TARGET_SINCE)
 @pytest.mark.capability("Copying compressed and transactional batches", role="target")
 def test_every_record_is_copied_once_from_the_newest_and_translated(cluster, newest, filled):
     assert_copied(newest, cluster, filled(newest)[0])
 
 
-@having(since=TARGET_SINCE)
 @pytest.mark.capability("Copying compacted topics", role="target")
 def test_a_compacted_topic_is_copied_from_the_newest_and_translated(cluster, newest, filled):
     assert_copied(newest, cluster, filled(newest)[1])
@@ -114,7 +109,6 @@ def test_checkpoints_of_a_source_lie_where_its_group_goes_on(cluster, newest):
     assert_checkpoints(cluster, newest)
 
 
-@having(since=TARGET_SINCE)
 @pytest.mark.capability("Checkpoints", role="target")
 def test_checkpoints_on_a_target_lie_where_a_group_goes_on(cluster, newest):
     assert_checkpoints(newest, cluster)
@@ -143,7 +137,6 @@ def test_a_group_of_a_source_fails_over_and_back_without_a_lost_record(cluster, 
     assert_moves(cluster, newest)
 
 
-@having(since=TARGET_SINCE)
 @pytest.mark.capability("Failover and failback", role="target")
 def test_a_group_fails_over_to_a_target_and_back_without_a_lost_record(cluster, newest):
     assert_moves(newest, cluster)
