@@ -87,7 +87,10 @@ async def alter_reassignments(
 async def list_reassignments(
     cluster: RawCluster, partitions: Collection[TopicPartition] | None = None
 ) -> dict[TopicPartition, Reassignment]:
-    """Return the reassignments in progress, of all partitions when None; raises `ClusterFault`."""
+    """Return the reassignments in progress, of all partitions when None; raises `ClusterFault`.
+
+    With ZooKeeper only the controller knows them.
+    """
     topics = None
     if partitions is not None:
         topics = tuple(
@@ -112,7 +115,7 @@ async def list_reassignments(
             for one in topic.partitions
         }
 
-    return await cluster.ask_any(send)
+    return await cluster.ask_controller(send)
 
 
 def _partition(where: TopicPartition, replicas: tuple[int, ...] | None) -> ReassignablePartition:
