@@ -64,7 +64,8 @@ class _Recorder:
 
     def pytest_sessionfinish(self) -> None:
         rows = sorted(self._rows.values(), key=lambda row: (row["capability"], row["test"]))
-        self._file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        self._file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def started(alias: str, folder: Path, **settings: object) -> Lab:
