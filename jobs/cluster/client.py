@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, Refused, TimedOut, TlsFailed
+from jobs.cluster.errors import ClusterFault, Refused, Remedy, TimedOut, TlsFailed
 from jobs.cluster.librdkafka_errors import error_in, fault_of
 from jobs.cluster.protocol.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
 from jobs.cluster.protocol.cluster import RawCluster
@@ -177,7 +177,9 @@ class ClusterClient:
             if option in text:
                 hint = "The file behind the reference must be in PEM format."
                 message = f"{field} cannot be used: {text}"
-                return TlsFailed(message, cluster=self.connection.alias, hint=hint, field=field)
+                fault = TlsFailed(message, cluster=self.connection.alias, hint=hint, field=field)
+                fault.remedy = Remedy.OPERATOR
+                return fault
         return Refused(f"The settings are not usable: {text}", cluster=self.connection.alias)
 
 
