@@ -38,8 +38,8 @@ async def find_open_transactions(
     producers = sorted({one.producer_id for one in opened.values()})
     try:
         names = await names_of_producers(cluster, producers, budget_s=budget_s) if producers else {}
-    except ClusterFault as fault:  # whose they are is not known; that the others have none, is
-        return found | dict.fromkeys(opened, fault)
+    except ClusterFault as unnamed:  # whose they are is not known; that the others have none, is
+        return found | dict.fromkeys(opened, unnamed)
     for where, one in opened.items():
         if one.producer_id in names:
             name = names[one.producer_id]
