@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, Refused, TimedOut, TlsFailed
+from jobs.cluster.errors import ClusterFault, Refused, Remedy, SecretReplaced, TimedOut, TlsFailed
 from jobs.cluster.librdkafka_errors import error_in, fault_of
 from jobs.cluster.protocol.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
 from jobs.cluster.protocol.cluster import RawCluster
@@ -47,6 +47,7 @@ class ClusterClient:
         self.timeout_s = timeout_s
         self._client_id = client_id
         self._heard_of_trouble = False
+        self._made_with: Mapping[str, Any] = {}
         self._is_one_cluster = "," not in connection.bootstrap_servers
 
     def __enter__(self) -> ClusterClient:
@@ -124,7 +125,13 @@ class ClusterClient:
 
         The client library's own words are no use to a person: the cluster is asked again, for two seconds.
         """
-        return self._why() if self._heard_of_trouble else None
+        if not self._heard_of_trouble:
+            return None
+        fault = self._why()
+        if fault is None and self._made_with != self.connection.client_config():
+            text = "A secret was replaced, and the one before is not accepted any more."
+            fault = SecretReplaced(text, cluster=self.connection.alias)
+        return fault
 
     def _why(self) -> ClusterFault | None:
         try:
@@ -144,6 +151,7 @@ class ClusterClient:
     def _make(
         self, kind: Callable[[dict[str, Any]], _Client], overrides: dict[str, Any]
     ) -> _Client:
+        self._made_with = self.connection.client_config()
         config = {**self._client_config(), **overrides}
         try:
             return kind(config)
@@ -177,7 +185,9 @@ class ClusterClient:
             if option in text:
                 hint = "The file behind the reference must be in PEM format."
                 message = f"{field} cannot be used: {text}"
-                return TlsFailed(message, cluster=self.connection.alias, hint=hint, field=field)
+                fault = TlsFailed(message, cluster=self.connection.alias, hint=hint, field=field)
+                fault.remedy = Remedy.OPERATOR
+                return fault
         return Refused(f"The settings are not usable: {text}", cluster=self.connection.alias)
 
 

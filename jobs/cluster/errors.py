@@ -187,6 +187,14 @@ class SecretMissing(ClusterFault):
     hint = "Set the environment variable or put the file where the reference says."
 
 
+class SecretReplaced(ClusterFault):
+    """The secret behind a reference is another one than that with which a consumer or producer began."""
+
+    code = "secret_replaced"
+    remedy = Remedy.RETRY
+    hint = "Consumers and producers are made again with the new one."
+
+
 class Refused(ClusterFault):
     """The cluster understood the request and said no."""
 

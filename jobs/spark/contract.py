@@ -66,9 +66,18 @@ class JobResult:
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def refused(cls, fault: ClusterFault, summary: Mapping[str, Any] | None = None) -> JobResult:
-        """Return the end by a fault; `is_final` in the summary: the same arguments end in the same way."""
-        is_final = fault.remedy in {Remedy.FINAL, Remedy.DOUBTFUL}
+    def refused(
+        cls,
+        fault: ClusterFault,
+        summary: Mapping[str, Any] | None = None,
+        *,
+        has_worked: bool = False,
+    ) -> JobResult:
+        """Return the end by a fault; `is_final` in the summary: the same arguments end in the same way.
+
+        `has_worked`: a run before this one did, so that a doubtful fault may pass.
+        """
+        is_final = fault.is_final or (fault.remedy is Remedy.DOUBTFUL and not has_worked)
         told = {**(summary or {}), "code": fault.code, "is_final": is_final}
         return cls(Outcome.FAILED, f"{fault} {fault.hint}".strip(), told)
 

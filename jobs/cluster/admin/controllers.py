@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -51,7 +52,8 @@ class Controllers:
         name = CLIENT_ID_PREFIX + client_id
         security = security_of(connection)
         self._connection_pool = ConnectionPool(
-            Options(connection.alias, name, security, timing, _LARGEST_ANSWER_BYTES)
+            Options(connection.alias, name, security, timing, _LARGEST_ANSWER_BYTES),
+            partial(security_of, connection),
         )
 
     async def __aenter__(self) -> Controllers:

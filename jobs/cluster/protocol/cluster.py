@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -271,7 +272,8 @@ class RawCluster:
 def new_pool(connection: Connection, client_id: str, timing: Timing) -> ConnectionPool:
     """Return connections, none open yet; raises `SecretMissing`, `TlsFailed`. See `RawCluster`."""
     name = CLIENT_ID_PREFIX + client_id if client_id else CLIENT_ID_PREFIX.rstrip("-")
-    return ConnectionPool(Options(connection.alias, name, security_of(connection), timing))
+    options = Options(connection.alias, name, security_of(connection), timing)
+    return ConnectionPool(options, partial(security_of, connection))
 
 
 def bootstrap_servers(text: str) -> list[Server]:

@@ -152,13 +152,13 @@ class KafkaCheckpointDoor:
         self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
     ) -> None:
         """Produce to partition 0 and wait until all replicas have it."""
-        if self._producer is None:
-            self._producer = self._target.producer(_WRITER)
+        # Only one that works is kept: the next one begins with the secrets of then.
+        producer, self._producer = self._producer or self._target.producer(_WRITER), None
         refused: list[KafkaError] = []
         for checkpoint in checkpoints:
             headers = _headers(topic_ids.get(checkpoint.topic, ""))
-            self._produce(self._producer, checkpoint, at_ms, headers, refused)
-        left = self._producer.flush(_FLUSH_S)
+            self._produce(producer, checkpoint, at_ms, headers, refused)
+        left = producer.flush(_FLUSH_S)
         doing = f"Writing checkpoints to {self._read.topic}"
         if refused:
             raise self._target.fault_of(refused[0], doing)
@@ -167,6 +167,7 @@ class KafkaCheckpointDoor:
                 f"{doing}: {left} of {len(checkpoints)} were not acknowledged within {_FLUSH_S:g} s.",
                 cluster=self._target.connection.alias,
             )
+        self._producer = producer
 
     def _produce(
         self,

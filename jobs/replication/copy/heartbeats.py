@@ -15,9 +15,10 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.records import KafkaException, Producer
 from jobs.replication.flow.heartbeat_copy import HeartbeatCopy
 from jobs.replication.flow.selection import policy_of
@@ -50,14 +51,34 @@ class Heartbeats:
         self._now_ms = now_ms
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeats", daemon=True)
-        self._producers: list[tuple[Producer, str, str]] = []
-        there, back = flow.source.alias, flow.target.alias
+        self._clients = (source, target)
         if flow.heartbeats is not HeartbeatsTo.NONE:
-            to_target = target.producer(_SETTINGS)
-            self._producers.append((to_target, there, back))
-            self._copy = HeartbeatCopy(flow, source, target, to_target)
-        if flow.heartbeats is HeartbeatsTo.BOTH:
-            self._producers.append((source.producer(_SETTINGS), back, there))
+            self._open()
+
+    def _open(self) -> None:
+        """Make producers and the copy, with the secrets of now; raises `ClusterFault`."""
+        source, target = self._clients
+        there, back = self._flow.source.alias, self._flow.target.alias
+        settings = self._client_settings()
+        to_target = target.producer(_SETTINGS)
+        producers = [(to_target, there, back)]
+        if self._flow.heartbeats is HeartbeatsTo.BOTH:
+            producers.append((source.producer(_SETTINGS), back, there))
+        self._copy = HeartbeatCopy(self._flow, source, target, to_target)
+        self._producers, self._settings = producers, settings
+
+    def _client_settings(self) -> list[dict[str, Any]]:
+        return [dict(one.connection.client_config()) for one in self._clients]
+
+    def renew(self) -> None:
+        """Make the clients again where a secret was replaced: they keep the one that they began with."""
+        try:
+            if self._client_settings() != self._settings:
+                before = self._copy
+                self._open()
+                before.close()
+        except ClusterFault as fault:
+            logger.info("no new heartbeats flow=%s error=%s", self._flow.name, fault)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -73,9 +94,10 @@ class Heartbeats:
         self._thread.join()
 
     def _beat(self) -> None:
-        if not self._producers:
+        if self._flow.heartbeats is HeartbeatsTo.NONE:
             return
         while True:
+            self.renew()
             for producer, source_alias, target_alias in self._producers:
                 self._send(producer, source_alias, target_alias)
             self._copy.copy_new()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import SecretReplaced
 from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.copy.records.partition import CopiedPartition
@@ -79,7 +80,7 @@ class ProgressReport:
         """Ask clusters that something was heard about: one broken connection is no lost cluster."""
         for cluster in self._clusters:
             fault = cluster.fault()
-            if fault is not None and not fault.retriable:
+            if fault is not None and (not fault.retriable or isinstance(fault, SecretReplaced)):
                 raise fault
             if fault is not None:
                 return f"{fault} {fault.hint}"

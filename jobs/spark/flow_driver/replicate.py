@@ -114,6 +114,7 @@ class FlowDriver:
         )
         self.state.control.look()
         self.state.take_settings()
+        self.has_copied_before = bool(self.state.topic_ids)
         self.is_living = False
         self.is_shrunk = False
         self.over: str | None = None
@@ -190,7 +191,8 @@ class FlowDriver:
         self.state.message = self.state.fault = f"{fault} {fault.hint}"
         self.state.progress.fail_all_open(CopyState.FAILED, self.state.fault)
         self.state.show()
-        return JobResult.refused(fault, self.state.summary())
+        summary = self.state.summary()
+        return JobResult.refused(fault, summary, has_worked=self.has_copied_before)
 
     def _begin_anew_after(self, problem: str, failures: int) -> None:
         logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)

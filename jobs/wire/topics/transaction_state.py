@@ -65,14 +65,23 @@ def decode_transaction_record(
 
     Raises `RecordFormatError`, for a version or a state that is not known, too.
     """
-    name = _decode(KEY_SCHEMA, key)["transactionalId"]
-    if value is None:
-        return name, None
+    name = decode_transaction_key(key)
+    return name, None if value is None else decode_transaction_value(name, value)
+
+
+def decode_transaction_key(key: bytes | None) -> str:
+    """Return the transactional id; raises `RecordFormatError`."""
+    name: str = _decode(KEY_SCHEMA, key)["transactionalId"]
+    return name
+
+
+def decode_transaction_value(name: str, value: bytes) -> dict[str, Any]:
+    """Return the fields of what the log has of `name`; raises `RecordFormatError`."""
     found = _decode(VALUE_SCHEMA, value)
     if not 0 <= found["transactionStatus"] < len(TRANSACTION_STATES):
         number = found["transactionStatus"]
         raise RecordFormatError(VALUE_SCHEMA.name, f"the state {number} of {name} is unknown")
-    return name, found
+    return found
 
 
 def encode_transaction_record(

@@ -1,26 +1,33 @@
 """A cluster that is not there, hangs or speaks something else: a named fault, always in time."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 import time
 
 import pytest
+from kio.schema.errors import ErrorCode
 
 from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.connection import Connection
+from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.cluster.errors import (
     ClusterFault,
     NameNotResolved,
     ProtocolMismatch,
     SecretMissing,
+    SecretReplaced,
     TimedOut,
     TlsFailed,
     Unreachable,
 )
-from tests.waiting import PATIENCE, Stalls
+from jobs.cluster.secrets import SecretRef
+from tests.jobs.cluster.protocol import fake_broker
+from tests.jobs.cluster.protocol.fake_broker import FakeBroker
+from tests.jobs.cluster.protocol.transport.test_login import answered, handshake
+from tests.waiting import PATIENCE, Stalls, eventually
 
 BUDGET_S = 3.0
 # The budget, the net below it, and what a busy machine adds.
@@ -186,3 +193,32 @@ def test_a_consumer_that_meets_a_dead_port_leaves_its_fault(dead_port):
 
 def test_a_client_that_asks_nothing_connects_to_nothing():
     ClusterClient(Connection("east", "no-such-host.invalid:9092")).close()
+
+
+async def test_a_consumer_with_a_secret_that_was_replaced_leaves_its_fault(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "before")
+    async with FakeBroker() as broker:
+        broker.answers[fake_broker.SASL_HANDSHAKE] = handshake()
+        broker.answers[fake_broker.SASL_AUTHENTICATE] = lambda asked: answered(
+            error=ErrorCode.none
+            if asked.message.auth_bytes == b"\0ada\0after"
+            else ErrorCode.sasl_authentication_failed
+        )
+        connection = Connection(
+            "east",
+            f"127.0.0.1:{broker.port}",
+            SecurityProtocol.SASL_PLAINTEXT,
+            sasl_mechanism=SaslMechanism.PLAIN,
+            sasl_username="ada",
+            sasl_password=SecretRef("env", "CROSSLOG_SECRET_X"),
+        )
+        with ClusterClient(connection) as client:
+            consumer = client.consumer({})
+            monkeypatch.setenv("CROSSLOG_SECRET_X", "after")
+
+            def is_told() -> bool:
+                consumer.poll(0)
+                return isinstance(client.fault(), SecretReplaced)
+
+            await asyncio.to_thread(eventually, is_told)
+            await asyncio.to_thread(consumer.close)

@@ -23,6 +23,7 @@ RETRY = {
     "log_damaged",
     "snapshot_gone",
     "stale_broker_epoch",
+    "secret_replaced",
 }
 START_OVER = {"outcome_unknown", "offset_out_of_range", "out_of_sequence", "transaction_failed"}
 OPERATOR = {

@@ -21,7 +21,12 @@ from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
 from jobs.cluster.protocol.errors import Denied, LeaderMoved, TopicUnknown
 from jobs.cluster.protocol.metadata import PartitionMetadata, TopicMetadata
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.wire.topics.transaction_state import decode_transaction_record, partition_of
+from jobs.wire.errors import RecordFormatError
+from jobs.wire.topics.transaction_state import (
+    decode_transaction_key,
+    decode_transaction_value,
+    partition_of,
+)
 
 STATE_TOPIC = "__transaction_state"
 _PARTITION_BYTES = 1 << 20
@@ -29,25 +34,25 @@ _PARTITION_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class TransactionTail:
-    """How far a partition was read, in which leader epoch, and the last record of each id.
+    """How far a partition was read, in which leader epoch, and the value of the last record of each id.
 
     After an election everything is read again: an unclean one may have cut the log.
     """
 
     leader: PartitionMetadata
     position: int = 0
-    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    values: dict[str, bytes] = field(default_factory=dict)
 
     def take(self, batch: CommittedBatch | None, position: int) -> None:
         """Take a batch, unless a question at the same time has; raises `RecordFormatError`."""
         if position <= self.position:
             return
         for record in batch.records() if batch is not None else ():
-            name, state = decode_transaction_record(record.key, record.value)
-            if state is None:
-                self.states.pop(name, None)
+            name = decode_transaction_key(record.key)
+            if record.value is None:
+                self.values.pop(name, None)
             else:
-                self.states[name] = state
+                self.values[name] = record.value
         self.position = position
 
 
@@ -61,7 +66,8 @@ async def read_transactions(
     """Return the last record of each id; of one id's partition alone, read from this leader alone.
 
     What was read before is kept with the cluster, and only the tail is read again. Raises `ClusterFault`:
-    `Denied` without READ on the topic, `LeaderMoved` while coordinators move.
+    `Denied` without READ on the topic, `LeaderMoved` while coordinators move, and `TimedOut` when nothing
+    came for `budget_s`: a log of many records takes longer.
     """
     topic = await _topic(cluster, is_there=transactional_id is not None)
     numbers: Collection[int] = topic.partitions
@@ -77,7 +83,13 @@ async def read_transactions(
         # Questions carry the leader epoch, so that all answers are of one leader if it is the same now.
         if now.partition(where) != tail.leader or leader not in (None, tail.leader.leader):
             raise LeaderMoved(f"Reading {where}: its leader moved.", cluster=cluster.alias)
-    return {name: state for tail in tails.values() for name, state in tail.states.items()}
+    values = {name: value for tail in tails.values() for name, value in tail.values.items()}
+    names = values.keys() if transactional_id is None else values.keys() & {transactional_id}
+    try:
+        return {name: decode_transaction_value(name, values[name]) for name in names}
+    except RecordFormatError as error:
+        text = f"{STATE_TOPIC} cannot be read: {error}"
+        raise ClusterFault(text, cluster=cluster.alias) from None
 
 
 async def _topic(cluster: RawCluster, *, is_there: bool) -> TopicMetadata:
@@ -122,13 +134,16 @@ async def _read_to_end(
         tails[where].take(batch, position)
         return position >= ends[where]
 
-    starts = {where: t.position for where, t in tails.items() if t.position < ends[where]}
-    unread = await read_committed_batches(
-        cluster, starts, take, budget_s=budget_s, partition_bytes=_PARTITION_BYTES
-    )
-    for where, fault in unread.items():
-        text = f"{where} was not read to its end within {budget_s:g} s."
-        raise TimedOut(text, cluster=cluster.alias) if fault is None else _fault(fault)
+    while starts := {w: tail.position for w, tail in tails.items() if tail.position < ends[w]}:
+        unread = await read_committed_batches(
+            cluster, starts, take, budget_s=budget_s, partition_bytes=_PARTITION_BYTES
+        )
+        for fault in unread.values():
+            if fault is not None:
+                raise _fault(fault)
+        if all(tails[where].position == start for where, start in starts.items()):
+            text = f"Reading {next(iter(starts))}: nothing came within {budget_s:g} s."
+            raise TimedOut(text, cluster=cluster.alias)
 
 
 def _fault(fault: ClusterFault) -> ClusterFault:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import AuthenticationFailed, ClusterFault, SecretMissing, TlsFailed
 from jobs.cluster.protocol.transport.connection import BrokerConnection, Options
+from jobs.cluster.protocol.transport.security import Security
 from jobs.cluster.protocol.transport.timing import Backoff
 from jobs.cluster.protocol.transport.transport_faults import Server, connection_lost
 
 # A broker answers the requests of one connection one after the other, so that a Fetch which waits for
 # data would hold up everything behind it.
 METADATA, FETCH, PRODUCE, COORDINATOR = "metadata", "fetch", "produce", "coordinator"
+_OF_SECRETS = (AuthenticationFailed, TlsFailed, SecretMissing)
 
 
 class _Slot:
@@ -38,10 +41,13 @@ class ConnectionPool:
 
     Asking for one makes at most one attempt to connect; after a failure the next attempt waits for its
     back-off first, so callers may ask in a loop. Those who wait for the same attempt share its fault.
+    After a refusal of the secrets they are read again with `read_secrets`: a person may have corrected them.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, read_secrets: Callable[[], Security]) -> None:
         self._options = options
+        self._read_secrets = read_secrets
+        self._is_refused = False
         self._slots: dict[tuple[Server, str], _Slot] = {}
         self._is_closed = False
         # When an address last failed to answer what any broker can.
@@ -88,13 +94,17 @@ class ConnectionPool:
         slot.attempts += 1
         slot.fault = None
         try:
+            if self._is_refused:
+                self._options = replace(self._options, security=self._read_secrets())
             opened = await BrokerConnection.open(server, self._options)
         except ClusterFault as fault:
+            self._is_refused |= isinstance(fault, _OF_SECRETS)
             slot.fault = fault
             slot.not_before_s = clock() + slot.backoff.next_s()
             raise
         if self._is_closed:
             opened.close()
+        self._is_refused = False
         slot.connection = opened
         slot.backoff.reset()
         return opened

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, TlsFailed
+from jobs.cluster.errors import ClusterFault, Remedy, TlsFailed
 from jobs.cluster.protocol.transport.oauth import TokenSource
 
 
@@ -92,9 +92,11 @@ def _present(context: ssl.SSLContext, alias: str, config: Mapping[str, object]) 
 
 
 def _not_pem(alias: str, name: str) -> ClusterFault:
-    return TlsFailed(
+    fault = TlsFailed(
         f"{name} cannot be used.",
         cluster=alias,
         hint="The file behind the reference must be in PEM format; an encrypted key needs ssl_key_password.",
         field=name,
     )
+    fault.remedy = Remedy.OPERATOR  # the same reference may lead to another text later
+    return fault

@@ -14,6 +14,8 @@ from jobs.cluster.errors import ClusterFault, Remedy
 _JITTER = 0.2
 # So long the same kind of fault may last where waiting may help; a broker restarts within it.
 LASTING_S = 60.0
+# A fault so long after the last one does not belong to it: loops try again sooner than that.
+QUIET_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Patience:
         self._has_worked = has_worked
         self._clock = clock
         self._since: tuple[Remedy, float] | None = None
+        self._last_s = -math.inf
 
     def succeeded(self) -> None:
         """Note that it works."""
@@ -84,7 +87,9 @@ class Patience:
     def is_over(self, fault: ClusterFault) -> bool:
         """Return whether the loop must end with this fault."""
         remedy, now_s = fault.remedy, self._clock()
-        if self._since is None or self._since[0] is not remedy:
+        is_new = now_s - self._last_s >= QUIET_S
+        self._last_s = now_s
+        if self._since is None or self._since[0] is not remedy or is_new:
             self._since = remedy, now_s
         lasts = now_s - self._since[1] >= LASTING_S
         match remedy:

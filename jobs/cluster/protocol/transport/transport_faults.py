@@ -19,7 +19,7 @@ from jobs.cluster.errors import (
 from jobs.cluster.protocol.errors import ConnectionLost, VersionNotOffered
 from jobs.cluster.protocol.transport.apis import SupportedApi
 
-_EXPIRED, _NOT_YET_VALID = 10, 9
+_OUTDATED = frozenset({9, 10})  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _OTHER_NAME = frozenset({62, 64})  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
 _ADVERTISED = (
     " This address comes from the broker itself (advertised.listeners), "
@@ -31,6 +31,9 @@ _CLIENT_CERTIFICATE_ALERTS = (
     "ALERT_CERTIFICATE_REQUIRED",
     "ALERT_UNKNOWN_CA",
     "ALERT_CERTIFICATE_UNKNOWN",
+    "ALERT_CERTIFICATE_EXPIRED",
+    "ALERT_CERTIFICATE_REVOKED",
+    "ALERT_UNSUPPORTED_CERTIFICATE",
 )
 
 
@@ -72,12 +75,14 @@ def tls_fault(error: ssl.SSLError, server: Server, cluster: str) -> TlsFailed:
     if isinstance(error, ssl.SSLEOFError):
         return _closed_in_tls(reason, server, cluster)
     if reason.endswith(_CLIENT_CERTIFICATE_ALERTS):
-        return TlsFailed(
+        fault = TlsFailed(
             f"{server} does not accept the client certificate ({reason}).",
             cluster=cluster,
             hint="The listener wants a client certificate that its truststore knows.",
             field="ssl_certificate",
         )
+        fault.remedy = Remedy.OPERATOR
+        return fault
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return TlsFailed(
             f"{server} does not speak TLS.",
@@ -100,6 +105,15 @@ def _closed_in_tls(reason: str, server: Server, cluster: str) -> TlsFailed:
 def _certificate_fault(
     error: ssl.SSLCertVerificationError, server: Server, cluster: str
 ) -> TlsFailed:
+    fault = _unfit_certificate(error, server, cluster)
+    # Certificates and authorities are renewed under a flow that works.
+    fault.remedy = Remedy.OPERATOR if error.verify_code in _OUTDATED else Remedy.DOUBTFUL
+    return fault
+
+
+def _unfit_certificate(
+    error: ssl.SSLCertVerificationError, server: Server, cluster: str
+) -> TlsFailed:
     if error.verify_code in _OTHER_NAME:
         return TlsFailed(
             f"The certificate of {server} is for another name ({error.verify_message}).",
@@ -107,15 +121,13 @@ def _certificate_fault(
             hint="Use a host name that is in the certificate, or switch the host name check off.",
             field="bootstrap_servers",
         )
-    if error.verify_code in (_EXPIRED, _NOT_YET_VALID):
-        fault = TlsFailed(
+    if error.verify_code in _OUTDATED:
+        return TlsFailed(
             f"The certificate of {server} is not valid now ({error.verify_message}).",
             cluster=cluster,
             hint="Renew the broker's certificate, or correct the clock of this machine.",
             field="bootstrap_servers",
         )
-        fault.remedy = Remedy.OPERATOR
-        return fault
     return TlsFailed(
         f"The certificate of {server} is not trusted ({error.verify_message}).",
         cluster=cluster,

@@ -49,9 +49,9 @@ def _signals():
     signal.signal(signal.SIGTERM, before)
 
 
-def driver_of(folder, source, *, until_caught_up=False) -> FlowDriver:
+def driver_of(folder, source, **arguments) -> FlowDriver:
     flow = FlowSpec("f", source, TARGET)
-    arguments = {"flow": flow.to_mapping(), "until_caught_up": until_caught_up}
+    arguments = {"flow": flow.to_mapping(), **arguments}
     return FlowDriver(JobSpec("r", "replicate", arguments), folder, FakeSpark())
 
 
@@ -124,13 +124,23 @@ async def test_a_run_waits_for_a_cluster_that_is_down(tmp_path):
 async def test_a_listener_that_only_closes_connections_ends_the_run_when_it_lasts(
     tmp_path, closes_at, says
 ):
-    async with FakeBroker() as broker:
-        broker.answers[closes_at] = Close
-        driver, clock = driver_of(tmp_path, broker.connection), Clock()
-        driver.patience = Patience(waits_for_people=True, clock=clock)
-        driving = asyncio.create_task(asyncio.to_thread(driver.drive))
-        await eventually_async(lambda: progress(tmp_path).get("fault"))
-        clock.now = LASTING_S
-        result = await driving
+    result = await end_at_a_broker_that_closes(tmp_path, closes_at)
     assert (result.outcome, result.summary["is_final"]) == (Outcome.FAILED, True)
     assert says in result.error
+
+
+async def test_such_an_end_of_a_flow_that_copied_before_is_not_final(tmp_path):
+    before = {"topic_ids": {"orders": "AAAAAAAAAAAAAAAAAAAAAQ"}}
+    result = await end_at_a_broker_that_closes(tmp_path, API_VERSIONS, **before)
+    assert (result.outcome, result.summary["is_final"]) == (Outcome.FAILED, False)
+
+
+async def end_at_a_broker_that_closes(folder, closes_at, **arguments):
+    async with FakeBroker() as broker:
+        broker.answers[closes_at] = Close
+        driver, clock = driver_of(folder, broker.connection, **arguments), Clock()
+        driver.patience = Patience(waits_for_people=True, clock=clock)
+        driving = asyncio.create_task(asyncio.to_thread(driver.drive))
+        await eventually_async(lambda: progress(folder).get("fault"))
+        clock.now = LASTING_S
+        return await driving

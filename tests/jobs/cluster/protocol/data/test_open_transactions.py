@@ -1,5 +1,8 @@
 """Which transaction holds a last stable offset, when leaders and coordinators answer one after the other."""
 
+import contextlib
+from dataclasses import replace
+
 import pytest
 from kio.schema.describe_producers.v0.response import (
     DescribeProducersResponse,
@@ -13,12 +16,14 @@ from kio.schema.errors import ErrorCode
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.data.open_transactions import find_open_transactions
+from jobs.cluster.protocol.errors import Denied
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.data.test_transaction_list import (
     coordinated_by,
     described,
     listed,
 )
+from tests.jobs.cluster.protocol.data.test_transaction_log import OldLog
 from tests.jobs.cluster.protocol.data.test_transactions import coordinator
 from tests.jobs.cluster.protocol.fake_broker import NOW, topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
@@ -117,3 +122,36 @@ async def test_a_producer_without_a_name_is_told_without_one():
 )
 async def test_a_missing_right_is_no_verdict(answers, transaction):
     assert isinstance(await found(*answers, transaction=transaction), ClusterFault)
+
+
+@contextlib.asynccontextmanager
+async def before_3_0(*answers):
+    """A cluster that describes producers and neither lists nor describes transactions, and its log."""
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        log = OldLog(one)
+        one.topics = (*one.topics, topic("barn", {0: 1}))
+        left = list(answers)
+        one.answers[fake_broker.DESCRIBE_PRODUCERS] = lambda _: left.pop(0)
+        yield cluster, one, log
+
+
+async def test_before_kafka_3_0_the_log_says_which_transaction_it_is():
+    async with before_3_0(producers((7, 10))) as (cluster, _, log):
+        log.write("tx", "Ongoing", {"topic": "barn", "partitionIds": [0]})
+        told = (await find_open_transactions(cluster, [BARN], budget_s=5))[BARN]
+    assert (told.transactional_id, told.state, told.is_known) == ("tx", "Ongoing", True)
+    assert (told.started_ms, told.timeout_ms) == (5, 1000)
+
+
+async def test_who_may_not_read_the_log_learns_it_only_of_open_transactions():
+    async with before_3_0(producers((7, 10)), producers((7, -1))) as (cluster, one, _):
+        one.topics = (
+            replace(
+                topic("__transaction_state", {}), error_code=ErrorCode.topic_authorization_failed
+            ),
+            topic("barn", {0: 1}),
+        )
+        told = (await find_open_transactions(cluster, [BARN], budget_s=5))[BARN]
+        assert isinstance(told, Denied)
+        assert "READ on the topic __transaction_state" in told.hint
+        assert await find_open_transactions(cluster, [BARN], budget_s=5) == {BARN: None}

@@ -15,7 +15,7 @@ from jobs.wire.topics.transaction_state import TRANSACTION_STATES, encode_transa
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.data.test_offsets import offsets
 from tests.jobs.cluster.protocol.data.test_transactions import coordinator
-from tests.jobs.cluster.protocol.fake_broker import NOW, topic
+from tests.jobs.cluster.protocol.fake_broker import NOW, PATIENT, Close, topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 
 STATE_TOPIC = "__transaction_state"
@@ -186,6 +186,39 @@ async def test_who_may_not_read_the_log_learns_which_right_is_missing():
     assert not raised.value.retriable
     assert "READ on the topic __transaction_state" in raised.value.hint
     assert "at_least_once" in raised.value.hint
+
+
+async def test_a_log_is_read_on_as_long_as_something_comes_within_the_budget():
+    now = [0.0]
+    async with brokers() as (one,):
+        log = OldLog(one)
+        for number in range(3):
+            log.write(f"flow-{number}", "Empty")
+        whole, answers = list(log.batches), one.answers[fake_broker.FETCH]
+
+        def piecewise(asked):
+            offset = asked.message.topics[0].partitions[0].fetch_offset
+            if len(one.of(fake_broker.FETCH)) % 2:
+                log.batches = whole[: offset + 1]
+                return answers(asked)
+            now[0] += 1000.0
+            return Close
+
+        one.answers[fake_broker.FETCH] = piecewise
+        timing = replace(PATIENT, clock=lambda: now[0])
+        async with cluster_of(one, timing=timing) as cluster:
+            assert len(await list_transactions(cluster, "flow-")) == 3
+
+
+async def test_a_value_of_an_unknown_version_is_no_transaction_that_is_not_there():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        log = OldLog(one)
+        key, _ = encode_transaction_record("flow-1", None)
+        log.batches.append(encode_batch([PlacedRecord(0, 1, key, b"\0\7")]))
+        log.end = 1
+        with pytest.raises(ClusterFault, match="version 7 is unknown"):
+            await describe_transaction(cluster, "flow-1")
+        assert (await describe_transaction(cluster, "flow-2")).state == "Empty"
 
 
 async def test_a_log_that_cannot_be_read_is_no_empty_log():

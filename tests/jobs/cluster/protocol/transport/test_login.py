@@ -9,12 +9,20 @@ from kio.schema.errors import ErrorCode
 from kio.schema.sasl_authenticate.v2.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
-from jobs.cluster.errors import AuthenticationFailed, ClusterFault, ProtocolMismatch
+from jobs.cluster.connection import SaslMechanism, SecurityProtocol
+from jobs.cluster.errors import (
+    AuthenticationFailed,
+    ClusterFault,
+    ProtocolMismatch,
+    SecretMissing,
+)
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.oauth import TokenSource
 from jobs.cluster.protocol.transport.security import Credentials, Security
+from jobs.cluster.secrets import SecretRef
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, FakeBroker
+from tests.jobs.cluster.protocol.fake_cluster import cluster_of
 from tests.jobs.cluster.protocol.scram_server import ScramServer
 from tests.token_server import CLIENT, SECRET, token_server
 
@@ -174,3 +182,28 @@ async def test_a_session_without_a_lifetime_lasts():
         now[0] += 1e9
         assert connection.is_usable
         connection.close()
+
+
+async def test_a_password_that_was_corrected_is_used_by_the_same_door(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "wrong")
+    async with FakeBroker() as broker:
+        broker.answers[fake_broker.SASL_HANDSHAKE] = handshake()
+        broker.answers[fake_broker.SASL_AUTHENTICATE] = lambda asked: answered(
+            error=ErrorCode.none
+            if asked.message.auth_bytes == b"\0ada\0right"
+            else ErrorCode.sasl_authentication_failed
+        )
+        settings = {
+            "security_protocol": SecurityProtocol.SASL_PLAINTEXT,
+            "sasl_mechanism": SaslMechanism.PLAIN,
+            "sasl_username": "ada",
+            "sasl_password": SecretRef("env", "CROSSLOG_SECRET_X"),
+        }
+        async with cluster_of(broker, **settings) as cluster:
+            with pytest.raises(AuthenticationFailed):
+                await cluster.metadata()
+            monkeypatch.delenv("CROSSLOG_SECRET_X")
+            with pytest.raises(SecretMissing):
+                await cluster.metadata()
+            monkeypatch.setenv("CROSSLOG_SECRET_X", "right")
+            assert (await cluster.metadata()).brokers

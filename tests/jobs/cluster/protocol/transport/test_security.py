@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import SecretMissing, TlsFailed
+from jobs.cluster.errors import Remedy, SecretMissing, TlsFailed
 from jobs.cluster.protocol.transport.security import security_of
 from tests.jobs.cluster.protocol.certificates import Authority
 
@@ -49,7 +49,7 @@ def test_an_authority_that_is_no_certificate_is_told_without_its_content(monkeyp
     monkeypatch.setenv("CROSSLOG_SECRET_X", content)
     with pytest.raises(TlsFailed) as caught:
         secure(ssl_ca="env:CROSSLOG_SECRET_X")
-    assert caught.value.field == "ssl_ca"
+    assert (caught.value.field, caught.value.remedy) == ("ssl_ca", Remedy.OPERATOR)
     assert "nter2" not in str(caught.value)
 
 

@@ -5,6 +5,7 @@ import pytest
 from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.transport.timing import (
     LASTING_S,
+    QUIET_S,
     Backoff,
     Patience,
     RetryBudget,
@@ -70,10 +71,17 @@ def test_patience_ends_by_what_would_end_the_fault(remedy, settings, ends_after_
     clock = Clock()
     patience = Patience(**{"waits_for_people": True, "clock": clock} | settings)
     ended = []
-    for clock.now in (0, LASTING_S - 1, LASTING_S, 100 * LASTING_S):
+    for clock.now in (0, LASTING_S - 1, LASTING_S, 2 * LASTING_S):
         if patience.is_over(fault(remedy)):
             ended.append(clock.now)
     assert ended[:1] == ([] if ends_after_s is None else [ends_after_s])
+
+
+def test_faults_with_a_long_quiet_time_between_them_do_not_last():
+    clock = Clock()
+    patience = Patience(waits_for_people=True, has_worked=True, clock=clock)
+    for clock.now in (0, QUIET_S, 2 * QUIET_S):
+        assert not patience.is_over(fault(Remedy.FINAL))
 
 
 def test_patience_begins_again_after_a_success_and_with_another_kind_of_fault():

@@ -2,16 +2,18 @@
 
 import asyncio
 import datetime as dt
+import ssl
 from dataclasses import replace
 
 import pytest
 
 from jobs.cluster.connection import Connection, SecurityProtocol
-from jobs.cluster.errors import TimedOut, TlsFailed
+from jobs.cluster.errors import Remedy, TimedOut, TlsFailed
 from jobs.cluster.protocol.metadata import metadata_request
 from jobs.cluster.protocol.transport.apis import METADATA
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.security import security_of
+from jobs.cluster.protocol.transport.transport_faults import Server, tls_fault
 from jobs.cluster.secrets import SecretRef
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.certificates import Authority
@@ -60,7 +62,7 @@ async def test_large_requests_and_answers_arrive_whole(trusting, tmp_path):
 async def test_an_authority_that_is_not_ours_is_not_trusted(trusting, tmp_path):
     async with FakeBroker(tls=Authority().server(tmp_path)) as broker:
         fault = await fault_of(broker.server, broker.options(security=trusting))
-        assert fault.field == "ssl_ca"
+        assert (fault.field, fault.remedy) == ("ssl_ca", Remedy.DOUBTFUL)
 
 
 async def test_a_certificate_for_another_name_is_told(trusting, tmp_path):
@@ -68,6 +70,7 @@ async def test_a_certificate_for_another_name_is_told(trusting, tmp_path):
         fault = await fault_of(broker.server, broker.options(security=trusting))
         assert fault.field == "bootstrap_servers"
         assert "another name" in fault.message
+        assert fault.remedy is Remedy.DOUBTFUL
 
 
 async def test_an_expired_certificate_is_told(trusting, tmp_path):
@@ -75,6 +78,22 @@ async def test_an_expired_certificate_is_told(trusting, tmp_path):
     async with FakeBroker(tls=AUTHORITY.server(tmp_path, ends=yesterday)) as broker:
         fault = await fault_of(broker.server, broker.options(security=trusting))
         assert "not valid now" in fault.message
+        assert fault.remedy is Remedy.OPERATOR
+
+
+@pytest.mark.parametrize(
+    "alert",
+    [
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED",
+        "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+        "TLSV1_ALERT_UNKNOWN_CA",
+    ],
+)
+def test_a_client_certificate_that_is_refused_waits_for_a_person(alert):
+    error = ssl.SSLError(1, f"[SSL: {alert}] (_ssl.c:1)")
+    error.reason = alert
+    fault = tls_fault(error, Server("127.0.0.1", 9), "east")
+    assert (fault.field, fault.remedy) == ("ssl_certificate", Remedy.OPERATOR)
 
 
 async def test_a_port_without_tls_is_told(trusting):

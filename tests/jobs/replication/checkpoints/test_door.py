@@ -1,0 +1,55 @@
+"""Which producer writes checkpoints after one that failed."""
+
+import pytest
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import TimedOut
+from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.flow.spec import FlowSpec
+
+
+class Producer:
+    """A producer that leaves so many records behind."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def flush(self, _timeout_s):
+        return self.left
+
+
+class Client:
+    """The door to a cluster with these producers."""
+
+    def __init__(self, connection, *producers) -> None:
+        self.connection = connection
+        self.producers = list(producers)
+
+    def producer(self, _settings):
+        return self.producers.pop(0)
+
+    def fault(self):
+        return None
+
+
+def door_of(*producers) -> tuple[KafkaCheckpointDoor, Client]:
+    source = Client(Connection("east", "127.0.0.1:1"))
+    target = Client(Connection("west", "127.0.0.1:2"), *producers)
+    flow = FlowSpec("f", source.connection, target.connection)
+    return KafkaCheckpointDoor(flow, source, target), target
+
+
+def test_a_producer_that_failed_is_not_used_again():
+    """It keeps the secrets that it began with, which a person may have corrected since."""
+    door, target = door_of(Producer(1), Producer(0))
+    with pytest.raises(TimedOut):
+        door.write([], 0, {})
+    door.write([], 0, {})
+    assert target.producers == []
+
+
+def test_a_producer_that_works_is_kept():
+    door, target = door_of(Producer(0), Producer(0))
+    door.write([], 0, {})
+    door.write([], 0, {})
+    assert len(target.producers) == 1
