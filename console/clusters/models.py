@@ -6,6 +6,7 @@ whole picture is stands in `CollectionRound`. What a successful round no longer 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -78,6 +79,7 @@ class Cluster(models.Model):
     findings = models.JSONField(default=list, blank=True)
     # What brokers last said that they offer, `ClusterVersions.to_mapping`; null: they never did.
     versions = models.JSONField(null=True, blank=True)
+    versions_at = models.DateTimeField(null=True, blank=True)
 
     clusters_at: ClassVar = ("pk",)
 
@@ -90,7 +92,9 @@ class Cluster(models.Model):
     @property
     def offers(self) -> ClusterVersions:
         """What its brokers last said that they offer."""
-        return ClusterVersions.from_mapping(self.versions) if self.versions else ClusterVersions({})
+        if not self.versions:
+            return ClusterVersions({})
+        return replace(ClusterVersions.from_mapping(self.versions), read_at=self.versions_at)
 
     def connection(self) -> Connection:
         """Return how to reach this cluster; raises `InvalidFields`."""

@@ -36,6 +36,9 @@ class CapabilitySerializer(serializers.Serializer[Judged]):
 class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
     """The Kafka versions of a cluster, and what works on it."""
 
+    read_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the brokers said so; null: they never did."
+    )
     versions = serializers.CharField(source="text")
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
     metadata_version = serializers.CharField(help_text="Finalized; empty where it is not told.")
@@ -56,3 +59,6 @@ class LackingSerializer(CapabilitySerializer):
     """A capability that a flow needs and that one of its clusters does not simply have."""
 
     cluster = serializers.CharField()
+    read_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its brokers said so; null: they never did."
+    )

@@ -29,7 +29,7 @@ class Mode(StrEnum):
     KRAFT = "KRaft"
     ZOOKEEPER = "ZooKeeper"
     MIGRATION = "ZooKeeper and KRaft, as while it migrates"
-    UNKNOWN = "ZooKeeper or KRaft before 3.3"
+    UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)

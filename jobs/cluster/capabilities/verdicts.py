@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, SPOKEN, Capability, Need, read_needs
+from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, Capability, Need, read_needs
 from jobs.cluster.capabilities.releases import (
     KRAFT_ONLY,
     METADATA_VERSION,
@@ -54,12 +55,14 @@ class Judged:
 class ClusterVersions:
     """What each broker offers; `silent` says why a broker told nothing.
 
-    `has_topic_ids` None: not known, as in a cluster without topics.
+    `has_topic_ids` None: not known, as in a cluster without topics. `read_at` is when they said so, where
+    that is kept.
     """
 
     brokers: Mapping[int, BrokerVersions]
     silent: Mapping[int, str] = field(default_factory=dict)
     has_topic_ids: bool | None = None
+    read_at: datetime | None = None
 
     @property
     def releases(self) -> dict[int, Release]:
@@ -87,7 +90,7 @@ class ClusterVersions:
             found = f"brokers on {count} versions: {', '.join(told)}"
         else:
             found = f"Kafka {next(iter(by_release), 'not known')}"
-        return f"{found}; {_brokers(self.silent)} did not answer" if self.silent else found
+        return f"{found}; {_brokers(self.silent)} did not tell" if self.silent else found
 
     @property
     def metadata_version(self) -> str:
@@ -202,7 +205,8 @@ def _problems(capability: Capability, versions: ClusterVersions) -> Iterator[_Pr
         yield _Problem("The cluster runs with ZooKeeper; this needs KRaft.")
         return
     if capability.on_kraft and not capability.needs and versions.mode is not Mode.KRAFT:
-        yield _Problem(f"The brokers run with {versions.mode}; this needs KRaft.", is_known=False)
+        how = f"The metadata mode is {versions.mode}"
+        yield _Problem(f"{how}; this needs KRaft.", is_known=False)
     problems = [_problem(need, versions) for need in read_needs(capability.needs)]
     yield from filter(None, problems)
     levels = [one.features.get(capability.feature, 0) for one in versions.brokers.values()]
@@ -218,7 +222,7 @@ def _is_impossible(capability: Capability, versions: ClusterVersions) -> bool:
 
 def _without_ids(versions: ClusterVersions) -> Iterator[_Problem]:
     if versions.has_topic_ids is None:
-        yield _Problem("The cluster has no topic that would tell.", is_known=False)
+        yield _Problem("No topic is visible that would tell.", is_known=False)
     elif not versions.has_topic_ids:
         yield _Problem(
             f"Topics have no ids: inter.broker.protocol.version of the brokers is below {_IDS_SINCE}."
@@ -241,6 +245,8 @@ def _without_feature(feature: str, versions: ClusterVersions) -> _Problem:
     if oldest.at_least and number(oldest.at_least) < number(_WITH_FEATURES):
         text = f"A preview before Kafka {_WITH_FEATURES}: brokers may refuse it."
         return _Problem(text, is_known=False)
+    if not any(one.features for one in versions.brokers.values()):
+        return _Problem("No broker tells which features are finalized.", is_known=False)
     return _Problem(
         f"{feature} is not finalized at 1 or more: kafka-features.sh upgrade --feature {feature}=1"
     )
@@ -251,7 +257,7 @@ def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: Cluste
     whole = len(without) == len(versions.brokers)
     who = "No broker offers" if whole else f"{_brokers(without).capitalize()} {_not(without)} offer"
     lowest = [one.ranges[key][0] for one in without.values() if key in one.ranges]
-    if lowest and min(lowest) > SPOKEN[need.name][-1]:
+    if lowest and min(lowest) > need.versions[-1]:
         return f"{who} {need.name} below version {min(lowest)}, which crosslog does not speak."
     if need.name in KRAFT_ONLY and any(mode_of(one) is Mode.ZOOKEEPER for one in without.values()):
         return f"{who} {_name(need)}: it needs KRaft and Kafka {since}."
@@ -267,15 +273,15 @@ def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: Cluste
 
 def _offers(need: Need, versions: BrokerVersions) -> bool:
     lowest, highest = versions.ranges.get(KEYS[need.name], (0, -1))
-    return any(lowest <= v <= highest for v in SPOKEN[need.name] if v >= need.at_least)
+    return any(lowest <= version <= highest for version in need.versions)
 
 
 def _came(need: Need) -> str:
-    return came_with(need.name, need.at_least)
+    return came_with(need.name, need.versions[0])
 
 
 def _name(need: Need) -> str:
-    return f"{need.name} {need.at_least}"
+    return f"{need.name} {need.versions[0]}"
 
 
 def _listed(ids: Iterable[int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from jobs.cluster.capabilities import needs
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
@@ -18,26 +19,24 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Lacking(Judged):
-    """A capability of one of a flow's clusters."""
+    """A capability of one of a flow's clusters; `read_at`: see `ClusterVersions`."""
 
     cluster: str
+    read_at: datetime | None
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.title}: {_WORDS[self.verdict]}. {self.why}"
 
 
-def find_lacking(
-    flow: FlowSpec, source: ClusterVersions | None, target: ClusterVersions | None
-) -> list[Lacking]:
-    """Return what the flow's settings ask for and a cluster does not simply have; None: it was not asked."""
+def find_lacking(flow: FlowSpec, source: ClusterVersions, target: ClusterVersions) -> list[Lacking]:
+    """Return what the flow's settings ask for and a cluster does not simply have, or is not known to have."""
     sides = (
         (flow.source.alias, source, set(_of_source(flow))),
         (flow.target.alias, target, set(_of_target(flow))),
     )
     return [
-        Lacking(**asdict(one), cluster=alias)
+        Lacking(**asdict(one), cluster=alias, read_at=versions.read_at)
         for alias, versions, codes in sides
-        if versions is not None
         for one in versions.lacking
         if one.code in codes
     ]

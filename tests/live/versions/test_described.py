@@ -16,7 +16,6 @@ from jobs.cluster.admin.reassignments import list_reassignments
 from jobs.cluster.check import check_connection
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OpenTransaction, TopicPartition
-from jobs.cluster.protocol.errors import VersionNotOffered
 from tests.live.groups import committed, consume, consuming, new_group
 from tests.live.records import produce
 from tests.live.topics import new_topic
@@ -25,7 +24,6 @@ from tests.live.whole_batches import Transactions, opened
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
-SINCE_LIST_TRANSACTIONS = (3, 0)
 
 
 @pytest.fixture
@@ -78,7 +76,7 @@ def test_a_group_its_members_and_its_lag_are_those_of_the_tool(cluster, client):
 
 
 @pytest.mark.capability("Open transactions")
-def test_an_open_transaction_is_found_or_said_to_be_not_known(cluster, client, version):
+def test_an_open_transaction_is_found_with_its_name(cluster, client):
     topic = new_topic(cluster, 2)
     where, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     assert read_open_transactions(client, [where, other]) == {where: None, other: None}
@@ -88,14 +86,10 @@ def test_an_open_transaction_is_found_or_said_to_be_not_known(cluster, client, v
     found = read_open_transactions(client, [where, other])
     writer.end(commit=False)
     assert found[other] is None
-    if version.number < SINCE_LIST_TRANSACTIONS:
-        assert isinstance(found[where], VersionNotOffered)
-        assert "ListTransactions" in found[where].message
-    else:
-        assert isinstance(found[where], OpenTransaction)
-        named = (found[where].transactional_id, found[where].state, found[where].is_known)
-        assert named == (writer.name, "Ongoing", True)
-        assert (found[where].start_offset, found[where].timeout_ms) == (0, 600_000)
+    assert isinstance(found[where], OpenTransaction)
+    named = (found[where].transactional_id, found[where].state, found[where].is_known)
+    assert named == (writer.name, "Ongoing", True)
+    assert (found[where].start_offset, found[where].timeout_ms) == (0, 600_000)
 
 
 @pytest.mark.capability("Log directories")

@@ -12,7 +12,7 @@ from jobs.cluster.descriptions import OpenTransaction, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.transaction_list import describe_transaction, names_of_producers
-from jobs.cluster.protocol.errors import VersionNotOffered, Where, answer_fault
+from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
 from jobs.cluster.protocol.transport.apis import DESCRIBE_PRODUCERS
@@ -36,10 +36,7 @@ async def find_open_transactions(
     found: Found = dict(await ask_leaders(cluster, partitions, partial(_oldest, cluster), budget_s))
     opened = {where: one for where, one in found.items() if isinstance(one, OpenTransaction)}
     producers = sorted({one.producer_id for one in opened.values()})
-    try:
-        names = await names_of_producers(cluster, producers, budget_s=budget_s) if producers else {}
-    except VersionNotOffered as older:  # before Kafka 3.0: whose they are is not known
-        return found | dict.fromkeys(opened, older)
+    names = await names_of_producers(cluster, producers, budget_s=budget_s) if producers else {}
     for where, one in opened.items():
         if one.producer_id in names:
             name = names[one.producer_id]
