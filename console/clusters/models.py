@@ -6,7 +6,6 @@ whole picture is stands in `CollectionRound`. What a successful round no longer 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -92,9 +91,8 @@ class Cluster(models.Model):
     @property
     def offers(self) -> ClusterVersions:
         """What its brokers last said that they offer."""
-        if not self.versions:
-            return ClusterVersions({})
-        return replace(ClusterVersions.from_mapping(self.versions), read_at=self.versions_at)
+        kept = self.versions
+        return ClusterVersions.from_mapping(kept, self.versions_at) if kept else ClusterVersions({})
 
     def connection(self) -> Connection:
         """Return how to reach this cluster; raises `InvalidFields`."""

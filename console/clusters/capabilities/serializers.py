@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from jobs.cluster.capabilities.releases import Mode
+from jobs.cluster.capabilities.releases import NOT_KNOWN, Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
 
 VERDICTS = [(verdict.value, verdict.value) for verdict in Verdict]
@@ -51,7 +51,7 @@ class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
     def get_brokers(self, offers: ClusterVersions) -> list[dict[str, Any]]:
         """Return brokers that answered and those that did not."""
         told = [(i, one.text, one.why) for i, one in offers.releases.items()]
-        silent = [(i, "not known", why) for i, why in offers.silent.items()]
+        silent = [(i, NOT_KNOWN, why) for i, why in offers.silent.items()]
         return [{"broker_id": i, "release": r, "why": w} for i, r, w in sorted(told + silent)]
 
 

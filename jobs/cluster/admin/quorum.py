@@ -38,7 +38,7 @@ _DOING = "Describing the quorum"
 _MISSING_RIGHT = (
     "It needs the operation DESCRIBE on the cluster; some managed services refuse it to everybody."
 )
-_OR_ELSE = " or KRaft before 3.3, or is not Apache Kafka, or something changes what it offers, as a proxy does"
+_OR_ELSE = " or KRaft before 3.3, is not Apache Kafka, or something changes what it offers, as a proxy does"
 # Measured: an election takes about three seconds.
 _BUDGET_S = 10.0
 

@@ -27,11 +27,10 @@ def findings_of(versions: ClusterVersions) -> list[str]:
     kafka = versions.text[:1].upper() + versions.text[1:]
     if versions.mode in {Mode.ZOOKEEPER, Mode.MIGRATION}:
         kafka += f" with {versions.mode}"
-    found = []
+    is_one = len({one.text for one in versions.releases.values()}) == 1 and not versions.silent
+    found = [] if is_one else [f"{kafka}."]
     if lacks := in_words(judged, Verdict.LACKS):
-        found.append(f"{kafka} does not have: {lacks}.")
-    elif len({one.text for one in versions.releases.values()}) > 1 or versions.silent:
-        found.append(f"{kafka}.")
+        found.append(f"{kafka if is_one else 'The cluster'} does not have: {lacks}.")
     if others := in_words(judged, Verdict.ANOTHER_WAY):
         found.append(f"Works another way, see Kafka version and capabilities: {others}.")
     return found + versions.contradictions()

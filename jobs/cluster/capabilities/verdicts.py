@@ -16,6 +16,7 @@ from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, Capability, Need
 from jobs.cluster.capabilities.releases import (
     KRAFT_ONLY,
     METADATA_VERSION,
+    NOT_KNOWN,
     Mode,
     Release,
     level_text,
@@ -84,19 +85,23 @@ class ClusterVersions:
         by_release: dict[str, list[int]] = defaultdict(list)
         for broker, release in self.releases.items():
             by_release[release.text].append(broker)
-        told = [f"{_listed(ids)} on {text}" for text, ids in by_release.items()]
+        told = [
+            f"{_listed(ids)} on {'one that is ' if text == NOT_KNOWN else ''}{text}"
+            for text, ids in by_release.items()
+        ]
         if len(told) > 1:
             count = _COUNTS.get(len(told), str(len(told)))
             found = f"brokers on {count} versions: {', '.join(told)}"
         else:
-            found = f"Kafka {next(iter(by_release), 'not known')}"
+            text = next(iter(by_release), NOT_KNOWN)
+            found = f"Kafka {'version ' if text == NOT_KNOWN else ''}{text}"
         return f"{found}; {_brokers(self.silent)} did not tell" if self.silent else found
 
     @property
     def metadata_version(self) -> str:
         """The finalized metadata.version with the release that brought it; "" without KRaft, or not told."""
         level = max((v.features.get(METADATA_VERSION, 0) for v in self.brokers.values()), default=0)
-        return level_text(level) if level else ""
+        return level_text(level) if level > 0 else ""
 
     @property
     def lacking(self) -> list[Judged]:
@@ -138,7 +143,9 @@ class ClusterVersions:
         }
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> ClusterVersions:
+    def from_mapping(
+        cls, values: Mapping[str, Any], read_at: datetime | None = None
+    ) -> ClusterVersions:
         """Return what `to_mapping` wrote."""
         return cls(
             {
@@ -148,6 +155,7 @@ class ClusterVersions:
             },
             {int(i): why for i, why in values["silent"].items()},
             values["has_topic_ids"],
+            read_at,
         )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from jobs.cluster.capabilities import needs
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
-from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
+from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee, SyncsLocation
 
 _WORDS = {
     Verdict.ANOTHER_WAY: "works another way",
@@ -51,6 +51,8 @@ def _of_source(flow: FlowSpec) -> Iterator[str]:
         yield needs.CHECKPOINTS
     if flow.sync_acls:
         yield needs.ACL_SYNC
+    if flow.offset_syncs is SyncsLocation.SOURCE and not flow.is_watched:
+        yield needs.OFFSET_SYNCS
 
 
 def _of_target(flow: FlowSpec) -> Iterator[str]:
@@ -60,6 +62,8 @@ def _of_target(flow: FlowSpec) -> Iterator[str]:
         return
     has_transactions = flow.path is CopyPath.AUTO and flow.delivery is Guarantee.EXACTLY_ONCE
     yield needs.COPY_INTO if has_transactions else needs.RECORDS_INTO
-    yield from (needs.OFFSET_SYNCS, needs.TOPIC_SYNC)
+    yield needs.TOPIC_SYNC
+    if flow.offset_syncs is SyncsLocation.TARGET:
+        yield needs.OFFSET_SYNCS
     if flow.sync_acls:
         yield needs.ACL_SYNC

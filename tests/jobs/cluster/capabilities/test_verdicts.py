@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.capabilities.releases import Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Verdict
 from jobs.cluster.protocol.transport.versions import BrokerVersions
@@ -91,6 +92,27 @@ def test_brokers_on_two_versions_are_told_apart():
     assert mixed().text == "brokers on two versions: 1, 2 on 3.9, 3 on 4.3"
 
 
+def test_a_broker_whose_version_is_not_known_is_told_beside_the_others():
+    cluster = ClusterVersions(
+        {1: recorded("3.9.1-kraft"), 2: recorded("3.9.1-kraft", hides=(LIST_TRANSACTIONS,))}
+    )
+    assert cluster.text == "brokers on two versions: 1 on 3.9, 2 on one that is not known"
+
+
+def test_a_check_tells_the_versions_first_and_then_what_the_cluster_does_not_have():
+    old = findings_of(recorded_cluster("2.8.2-zookeeper"))
+    assert old[0].startswith("Kafka 2.8 with ZooKeeper does not have: ")
+    several = findings_of(mixed())
+    assert several[0] == "Brokers on two versions: 1, 2 on 3.9, 3 on 4.3."
+    assert several[1].startswith("The cluster does not have: Share groups")
+
+
+def test_a_level_of_features_below_1_is_not_a_metadata_version():
+    assert (
+        recorded_cluster("4.3.1-kraft", finalized={"metadata.version": -1}).metadata_version == ""
+    )
+
+
 def test_what_leaders_and_coordinators_need_must_be_on_every_broker():
     found = judged(mixed())
     assert found["share_lag"].verdict is LACKS
@@ -114,7 +136,7 @@ def test_with_a_silent_broker_nothing_is_promised_that_it_must_serve():
 def test_without_any_answer_nothing_is_known():
     cluster = ClusterVersions({}, {1: "Connection refused."})
     assert {one.verdict for one in cluster.judge()} == {UNKNOWN}
-    assert cluster.text == "Kafka not known; broker 1 did not tell"
+    assert cluster.text == "Kafka version not known; broker 1 did not tell"
 
 
 def test_what_a_proxy_hides_does_not_work_whatever_the_release_has():

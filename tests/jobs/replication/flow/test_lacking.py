@@ -41,6 +41,20 @@ def test_of_a_cluster_that_was_not_asked_nothing_is_known():
     assert [one.code for one in found] == ["copy_into", "offset_syncs", "topic_sync"]
 
 
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        pytest.param("target", ["target"], id="target"),
+        pytest.param("source", ["source"], id="source"),
+        pytest.param("none", [], id="none"),
+    ],
+)
+def test_the_cluster_that_keeps_offset_syncs_is_asked_for_what_they_need(location, expected):
+    unknown = ClusterVersions({})
+    found = find_lacking(flow(offset_syncs=location), unknown, unknown)
+    assert [one.cluster for one in found if one.code == "offset_syncs"] == expected
+
+
 def test_what_lacks_is_a_sentence_with_the_cluster_first():
     (one,) = find_lacking(flow(), NEW, OLD)
     assert str(one) == (
