@@ -131,6 +131,7 @@ def recheck_cluster(
             "operations",
             "findings",
             "versions",
+            "versions_at",
             "checked_at",
         ]
     )
@@ -150,7 +151,7 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
         is_seen = seen.exclude(seen_cluster_id="").update(cluster_id=cluster_id, seen_cluster_id="")
         if is_seen:
             _forget_rows(cluster)
-            Cluster.objects.filter(pk=cluster.pk).update(versions=None)
+            Cluster.objects.filter(pk=cluster.pk).update(versions=None, versions_at=None)
             before, after = {"cluster_id": cluster.cluster_id}, {"cluster_id": cluster_id}
             _audit("cluster.confirm_id", cluster, before=before, after=after)
     if not is_seen:
@@ -258,7 +259,8 @@ def _remember(cluster: Cluster, found: ConnectionCheck, now: datetime) -> None:
     cluster.seen_cluster_id = ""
     cluster.operations = sorted(found.operations)
     cluster.findings = list(found.findings)
-    cluster.versions = found.versions.to_mapping() if found.versions else cluster.versions
+    if found.versions:
+        cluster.versions, cluster.versions_at = found.versions.to_mapping(), now
     cluster.checked_at = now
 
 

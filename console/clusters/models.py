@@ -78,6 +78,7 @@ class Cluster(models.Model):
     findings = models.JSONField(default=list, blank=True)
     # What brokers last said that they offer, `ClusterVersions.to_mapping`; null: they never did.
     versions = models.JSONField(null=True, blank=True)
+    versions_at = models.DateTimeField(null=True, blank=True)
 
     clusters_at: ClassVar = ("pk",)
 
@@ -90,7 +91,8 @@ class Cluster(models.Model):
     @property
     def offers(self) -> ClusterVersions:
         """What its brokers last said that they offer."""
-        return ClusterVersions.from_mapping(self.versions) if self.versions else ClusterVersions({})
+        kept = self.versions
+        return ClusterVersions.from_mapping(kept, self.versions_at) if kept else ClusterVersions({})
 
     def connection(self) -> Connection:
         """Return how to reach this cluster; raises `InvalidFields`."""

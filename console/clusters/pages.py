@@ -12,6 +12,7 @@ from console.clusters import equivalents, queries
 from console.clusters.equivalents import Equivalents
 from console.clusters.facts import cluster_facts, cluster_tabs, group_facts, topic_facts
 from console.clusters.models import Cluster, Noun
+from console.clusters.status import freshness_of_versions
 from console.clusters.tables import (
     BROKERS,
     CLUSTERS,
@@ -51,6 +52,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
         **around_cluster(cluster, "detail", equivalents.of_cluster(cluster)),
         "facts": cluster_facts(cluster, queries.count_partitions(cluster)),
         "offers": cluster.offers,
+        "offers_age": freshness_of_versions(cluster),
         "offers_call": equivalents.of_capabilities(cluster),
         "rounds": queries.freshness_of(cluster),
         "partial": queries.partial_answers(cluster),

@@ -157,6 +157,12 @@ def freshness_of_row(noun: str, row: CollectionRound | None) -> Freshness:
     return freshness_of_round(noun, row, settings.COLLECT_INTERVAL_S)
 
 
+def freshness_of_versions(cluster: Cluster) -> Freshness:
+    """Return how fresh is what its brokers said that they offer; every round for brokers asks."""
+    late = stale_after_s(settings.COLLECT_INTERVAL_S, None)
+    return Freshness("versions", cluster.versions_at, stale_after_s=late)
+
+
 # What the state of partitions and brokers comes from.
 _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
 _BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)

@@ -37,6 +37,7 @@ from console.schedules.models import Outcome
 from console.schedules.starters import Started
 from console.streams.models import StreamsApplication
 from jobs.availability.status.severity import Severity
+from jobs.cluster.capabilities.verdicts import ClusterVersions
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.lag import SeenCheckpoint
 from jobs.replication.checkpoints.topic import GroupPartition
@@ -52,6 +53,7 @@ from tests.console.replication.readiness_world import StubCheckpointDoor
 from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
+from tests.jobs.cluster.capabilities.recorded import recorded, recorded_cluster
 from tests.jobs.reports.rendering.sample import document as document_of_all_blocks
 
 PASSWORD = "a password of ana"
@@ -80,6 +82,18 @@ def make_world(now: datetime) -> ReplicationFlow:
     return fill_flows(east, west, now)
 
 
+# In the middle of a rolling upgrade, one of the brokers behind a proxy.
+UPGRADED = ClusterVersions(
+    {
+        1: recorded("3.9.1-kraft"),
+        2: recorded("4.3.1-kraft"),
+        3: recorded("3.9.1-kraft", hides=(66,)),
+    },
+    silent={4: "Broker 4 did not answer in time."},
+    has_topic_ids=True,
+)
+
+
 def fill_cluster(alias: str, now: datetime, *, is_well: bool) -> Cluster:
     cluster = make_cluster(
         alias,
@@ -88,6 +102,8 @@ def fill_cluster(alias: str, now: datetime, *, is_well: bool) -> Cluster:
         checked_at=now,
         created_at=now - timedelta(days=3),
         operations=["DESCRIBE", "ALTER_CONFIGS"],
+        versions=None if is_well else UPGRADED.to_mapping(),
+        versions_at=None if is_well else now,
         findings=[] if is_well else ["DESCRIBE on groups is not allowed: groups stay unknown."],
     )
     for noun in Noun.values:
@@ -188,7 +204,8 @@ def fill_reports(now: datetime) -> None:
 
 
 def fill_unreachable(alias: str, now: datetime) -> None:
-    cluster = make_cluster(alias)
+    old = recorded_cluster("2.8.2-zookeeper", brokers=(1, 2, 3)).to_mapping()
+    cluster = make_cluster(alias, versions=old, versions_at=now - timedelta(minutes=13))
     for noun in Noun.values:
         CollectionRound.objects.create(
             cluster=cluster, noun=noun, finished_at=now, failing_since=now - timedelta(minutes=12),

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from jobs.cluster.capabilities.releases import Mode
+from jobs.cluster.capabilities.releases import NOT_KNOWN, Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
 
 VERDICTS = [(verdict.value, verdict.value) for verdict in Verdict]
@@ -36,6 +36,9 @@ class CapabilitySerializer(serializers.Serializer[Judged]):
 class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
     """The Kafka versions of a cluster, and what works on it."""
 
+    read_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the brokers said so; null: they never did."
+    )
     versions = serializers.CharField(source="text")
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
     metadata_version = serializers.CharField(help_text="Finalized; empty where it is not told.")
@@ -48,7 +51,7 @@ class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
     def get_brokers(self, offers: ClusterVersions) -> list[dict[str, Any]]:
         """Return brokers that answered and those that did not."""
         told = [(i, one.text, one.why) for i, one in offers.releases.items()]
-        silent = [(i, "not known", why) for i, why in offers.silent.items()]
+        silent = [(i, NOT_KNOWN, why) for i, why in offers.silent.items()]
         return [{"broker_id": i, "release": r, "why": w} for i, r, w in sorted(told + silent)]
 
 
@@ -56,3 +59,6 @@ class LackingSerializer(CapabilitySerializer):
     """A capability that a flow needs and that one of its clusters does not simply have."""
 
     cluster = serializers.CharField()
+    read_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its brokers said so; null: they never did."
+    )

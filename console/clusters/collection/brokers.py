@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.outcome import Outcome
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Broker, Cluster, Partition
+from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterFault
 
@@ -32,12 +32,18 @@ def save_brokers(cluster: Cluster, described: ClusterDescription, now: datetime)
     return Outcome(len(seen), _missing(seen))
 
 
-def save_versions(cluster: Cluster, door: ClusterDoor) -> None:
-    """Write what brokers offer when it changed; without an answer the last one stays."""
-    with suppress(ClusterFault):
+def save_versions(cluster: Cluster, door: ClusterDoor, now: datetime) -> list[str]:
+    """Write what brokers offer; without an answer the last one stays, with its time.
+
+    Returns what a check has said of the versions before, where they are others now.
+    """
+    try:
         found = door.read_versions().to_mapping()
-        if found != cluster.versions:
-            Cluster.objects.filter(pk=cluster.pk).update(versions=found)
+    except ClusterFault:
+        return []
+    Cluster.objects.filter(pk=cluster.pk).update(versions=found, versions_at=now)
+    is_other = cluster.versions and found != cluster.versions
+    return findings_of(cluster.offers) if is_other else []
 
 
 def save_broker_load(cluster: Cluster, now: datetime) -> None:

@@ -111,19 +111,20 @@ class _Visit:
     def _ask(self, noun: Noun, door: ClusterDoor, described: ClusterDescription) -> Outcome:
         now = self.clock()
         if noun is Noun.BROKERS:
-            save_versions(self.cluster, door)
+            self._drop_findings(*save_versions(self.cluster, door, now))
             return save_brokers(self.cluster, described, now)
         outcome = _COLLECT[noun](self.cluster, door, now)
         if noun is Noun.TOPICS and outcome.row_count:
-            self._drop_finding(NO_TOPIC)
+            self._drop_findings(NO_TOPIC)
         return outcome
 
-    def _drop_finding(self, text: str) -> None:
+    def _drop_findings(self, *texts: str) -> None:
         """Take away what the last check said and what a round has seen to be otherwise since."""
-        findings = [one for one in self.cluster.findings if one != text]
+        findings = [one for one in self.cluster.findings if one not in texts]
         if findings != self.cluster.findings:
             checked = Cluster.objects.filter(pk=self.cluster.pk, checked_at=self.cluster.checked_at)
             checked.update(findings=findings)
+            self.cluster.findings = findings
 
     def _round(self, noun: Noun, ask: Callable[[], Outcome]) -> None:
         begun = time.monotonic()

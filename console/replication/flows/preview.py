@@ -55,8 +55,8 @@ def preview_flow(spec: FlowSpec) -> tuple[list[TopicPreview], list[Caution]]:
 def lacking_of(spec: FlowSpec) -> list[Lacking]:
     """Return what the flow needs that its clusters do not simply have, as their brokers last said."""
     rows = Cluster.objects.filter(alias__in=(spec.source.alias, spec.target.alias))
-    offers = {row.alias: row.offers for row in rows if row.versions}
-    return find_lacking(spec, offers.get(spec.source.alias), offers.get(spec.target.alias))
+    offers = {row.alias: row.offers for row in rows}
+    return find_lacking(spec, offers[spec.source.alias], offers[spec.target.alias])
 
 
 def cautions_now(spec: FlowSpec) -> list[Caution]:

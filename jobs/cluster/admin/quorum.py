@@ -38,6 +38,7 @@ _DOING = "Describing the quorum"
 _MISSING_RIGHT = (
     "It needs the operation DESCRIBE on the cluster; some managed services refuse it to everybody."
 )
+_OR_ELSE = " or KRaft before 3.3, is not Apache Kafka, or something changes what it offers, as a proxy does"
 # Measured: an election takes about three seconds.
 _BUDGET_S = 10.0
 
@@ -220,10 +221,8 @@ def _worst(answer: Any, partition: Any | None) -> tuple[int, str | None]:
 def _no_quorum(alias: str, connection: BrokerConnection, why: str) -> NoQuorum:
     is_offered = connection.versions.best(DESCRIBE_QUORUM.speaks) is not None
     mode = Mode.UNKNOWN if is_offered else mode_of(connection.versions)
-    hides = (
-        "" if mode is Mode.ZOOKEEPER else ", or something changes what it offers, as a proxy does"
-    )
-    text = f"{connection.server} {why}: this cluster runs with {mode}{hides}."
+    others = "" if mode is Mode.ZOOKEEPER else _OR_ELSE
+    text = f"{connection.server} {why}: this cluster runs with ZooKeeper{others}."
     return NoQuorum(text, cluster=alias)
 
 

@@ -5,6 +5,7 @@ The table is `capabilities.toml`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,15 @@ KEYS = {one.name: one.key for one in _SPOKEN}
 SPOKEN = {name: sorted({v for s in _SPOKEN if s.name == name for v in s.versions}) for name in KEYS}
 
 
+_WORD = re.compile(r"(\?)?(\w+)(?:([:=])(\d+))?")
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A request in version `at_least` or a later one that crosslog speaks."""
+    """A request in one of the `versions` that crosslog speaks of it."""
 
     name: str
-    at_least: int
+    versions: tuple[int, ...]
     on_all: bool = True
 
 
@@ -52,11 +56,14 @@ def read_table(name: str) -> dict[str, Any]:
 
 def read_needs(text: str) -> list[Need]:
     """Read the requests of a capability."""
-    found = []
-    for word in text.split():
-        name, _, version = word.lstrip("?").partition(":")
-        found.append(Need(name, int(version or SPOKEN[name][0]), on_all=word[0] != "?"))
-    return found
+    return [_need(*_WORD.fullmatch(word).groups("")) for word in text.split()]  # type: ignore[union-attr]  # the table's own words
+
+
+def _need(any_one: str, name: str, sign: str, version: str) -> Need:
+    spoken = SPOKEN[name]
+    if version:
+        spoken = [v for v in spoken if v == int(version) or (sign == ":" and v > int(version))]
+    return Need(name, tuple(spoken), on_all=not any_one)
 
 
 COPY_FROM, COPY_INTO = "copy_from", "copy_into"

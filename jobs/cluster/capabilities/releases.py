@@ -21,6 +21,7 @@ KRAFT_ONLY = {
 _KEYS = {**KEYS, "LeaderAndIsr": 4, "JoinGroup": 11}
 _WITHOUT_OWN, _BEFORE_IT, _LEADER_AND_ISR_OF_IT = "3.4", "3.3", 7
 METADATA_VERSION = "metadata.version"
+NOT_KNOWN = "not known"
 
 
 class Mode(StrEnum):
@@ -29,7 +30,7 @@ class Mode(StrEnum):
     KRAFT = "KRaft"
     ZOOKEEPER = "ZooKeeper"
     MIGRATION = "ZooKeeper and KRaft, as while it migrates"
-    UNKNOWN = "ZooKeeper or KRaft before 3.3"
+    UNKNOWN = NOT_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,7 @@ def tell_release(versions: BrokerVersions) -> Release:
     if lacking:
         own = next(name for name, ok in offered[newest] if ok)
         without = ", ".join(f"{name} of Kafka {release}" for name, release in lacking[:3])
-        return Release(
-            "not known", why=f"it offers {own} as Kafka {newest} does, without {without}"
-        )
+        return Release(NOT_KNOWN, why=f"it offers {own} as Kafka {newest} does, without {without}")
     return _with_level(newest, versions)
 
 
@@ -104,7 +103,7 @@ def _with_level(newest: str, versions: BrokerVersions) -> Release:
         return Release(by_level, by_level)
     theirs = f"Kafka {by_level}" if by_level else f"a Kafka newer than {NEWEST}"
     why = f"its requests are those of Kafka {newest}, its metadata.version {level} is that of {theirs}"
-    return Release("not known", why=why)
+    return Release(NOT_KNOWN, why=why)
 
 
 def _split(versions: BrokerVersions, release: str) -> Iterator[tuple[str, bool]]:

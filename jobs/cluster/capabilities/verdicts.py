@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, SPOKEN, Capability, Need, read_needs
+from jobs.cluster.capabilities.needs import CAPABILITIES, KEYS, Capability, Need, read_needs
 from jobs.cluster.capabilities.releases import (
     KRAFT_ONLY,
     METADATA_VERSION,
+    NOT_KNOWN,
     Mode,
     Release,
     level_text,
@@ -54,12 +56,14 @@ class Judged:
 class ClusterVersions:
     """What each broker offers; `silent` says why a broker told nothing.
 
-    `has_topic_ids` None: not known, as in a cluster without topics.
+    `has_topic_ids` None: not known, as in a cluster without topics. `read_at` is when they said so, where
+    that is kept.
     """
 
     brokers: Mapping[int, BrokerVersions]
     silent: Mapping[int, str] = field(default_factory=dict)
     has_topic_ids: bool | None = None
+    read_at: datetime | None = None
 
     @property
     def releases(self) -> dict[int, Release]:
@@ -81,19 +85,23 @@ class ClusterVersions:
         by_release: dict[str, list[int]] = defaultdict(list)
         for broker, release in self.releases.items():
             by_release[release.text].append(broker)
-        told = [f"{_listed(ids)} on {text}" for text, ids in by_release.items()]
+        told = [
+            f"{_listed(ids)} on {'one that is ' if text == NOT_KNOWN else ''}{text}"
+            for text, ids in by_release.items()
+        ]
         if len(told) > 1:
             count = _COUNTS.get(len(told), str(len(told)))
             found = f"brokers on {count} versions: {', '.join(told)}"
         else:
-            found = f"Kafka {next(iter(by_release), 'not known')}"
-        return f"{found}; {_brokers(self.silent)} did not answer" if self.silent else found
+            text = next(iter(by_release), NOT_KNOWN)
+            found = f"Kafka {'version ' if text == NOT_KNOWN else ''}{text}"
+        return f"{found}; {_brokers(self.silent)} did not tell" if self.silent else found
 
     @property
     def metadata_version(self) -> str:
         """The finalized metadata.version with the release that brought it; "" without KRaft, or not told."""
         level = max((v.features.get(METADATA_VERSION, 0) for v in self.brokers.values()), default=0)
-        return level_text(level) if level else ""
+        return level_text(level) if level > 0 else ""
 
     @property
     def lacking(self) -> list[Judged]:
@@ -135,7 +143,9 @@ class ClusterVersions:
         }
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> ClusterVersions:
+    def from_mapping(
+        cls, values: Mapping[str, Any], read_at: datetime | None = None
+    ) -> ClusterVersions:
         """Return what `to_mapping` wrote."""
         return cls(
             {
@@ -145,6 +155,7 @@ class ClusterVersions:
             },
             {int(i): why for i, why in values["silent"].items()},
             values["has_topic_ids"],
+            read_at,
         )
 
 
@@ -202,7 +213,8 @@ def _problems(capability: Capability, versions: ClusterVersions) -> Iterator[_Pr
         yield _Problem("The cluster runs with ZooKeeper; this needs KRaft.")
         return
     if capability.on_kraft and not capability.needs and versions.mode is not Mode.KRAFT:
-        yield _Problem(f"The brokers run with {versions.mode}; this needs KRaft.", is_known=False)
+        how = f"The metadata mode is {versions.mode}"
+        yield _Problem(f"{how}; this needs KRaft.", is_known=False)
     problems = [_problem(need, versions) for need in read_needs(capability.needs)]
     yield from filter(None, problems)
     levels = [one.features.get(capability.feature, 0) for one in versions.brokers.values()]
@@ -218,7 +230,7 @@ def _is_impossible(capability: Capability, versions: ClusterVersions) -> bool:
 
 def _without_ids(versions: ClusterVersions) -> Iterator[_Problem]:
     if versions.has_topic_ids is None:
-        yield _Problem("The cluster has no topic that would tell.", is_known=False)
+        yield _Problem("No topic is visible that would tell.", is_known=False)
     elif not versions.has_topic_ids:
         yield _Problem(
             f"Topics have no ids: inter.broker.protocol.version of the brokers is below {_IDS_SINCE}."
@@ -241,6 +253,8 @@ def _without_feature(feature: str, versions: ClusterVersions) -> _Problem:
     if oldest.at_least and number(oldest.at_least) < number(_WITH_FEATURES):
         text = f"A preview before Kafka {_WITH_FEATURES}: brokers may refuse it."
         return _Problem(text, is_known=False)
+    if not any(one.features for one in versions.brokers.values()):
+        return _Problem("No broker tells which features are finalized.", is_known=False)
     return _Problem(
         f"{feature} is not finalized at 1 or more: kafka-features.sh upgrade --feature {feature}=1"
     )
@@ -251,7 +265,7 @@ def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: Cluste
     whole = len(without) == len(versions.brokers)
     who = "No broker offers" if whole else f"{_brokers(without).capitalize()} {_not(without)} offer"
     lowest = [one.ranges[key][0] for one in without.values() if key in one.ranges]
-    if lowest and min(lowest) > SPOKEN[need.name][-1]:
+    if lowest and min(lowest) > need.versions[-1]:
         return f"{who} {need.name} below version {min(lowest)}, which crosslog does not speak."
     if need.name in KRAFT_ONLY and any(mode_of(one) is Mode.ZOOKEEPER for one in without.values()):
         return f"{who} {_name(need)}: it needs KRaft and Kafka {since}."
@@ -267,15 +281,15 @@ def _why_not(need: Need, without: Mapping[int, BrokerVersions], versions: Cluste
 
 def _offers(need: Need, versions: BrokerVersions) -> bool:
     lowest, highest = versions.ranges.get(KEYS[need.name], (0, -1))
-    return any(lowest <= v <= highest for v in SPOKEN[need.name] if v >= need.at_least)
+    return any(lowest <= version <= highest for version in need.versions)
 
 
 def _came(need: Need) -> str:
-    return came_with(need.name, need.at_least)
+    return came_with(need.name, need.versions[0])
 
 
 def _name(need: Need) -> str:
-    return f"{need.name} {need.at_least}"
+    return f"{need.name} {need.versions[0]}"
 
 
 def _listed(ids: Iterable[int]) -> str:

@@ -173,6 +173,8 @@ class RawCluster:
             try:
                 async with asyncio.timeout(self.timing.metadata_timeout_s):
                     connection = await self.connection_to(broker_id, METADATA)
+            except VersionNotOffered:
+                return False  # older than any that crosslog reads
             except (TimeoutError, ClusterFault):
                 return None
             return connection.versions.best(speaks) is not None

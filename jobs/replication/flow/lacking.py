@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from jobs.cluster.capabilities import needs
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Judged, Verdict
-from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
+from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee, SyncsLocation
 
 _WORDS = {
     Verdict.ANOTHER_WAY: "works another way",
@@ -18,26 +19,24 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Lacking(Judged):
-    """A capability of one of a flow's clusters."""
+    """A capability of one of a flow's clusters; `read_at`: see `ClusterVersions`."""
 
     cluster: str
+    read_at: datetime | None
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.title}: {_WORDS[self.verdict]}. {self.why}"
 
 
-def find_lacking(
-    flow: FlowSpec, source: ClusterVersions | None, target: ClusterVersions | None
-) -> list[Lacking]:
-    """Return what the flow's settings ask for and a cluster does not simply have; None: it was not asked."""
+def find_lacking(flow: FlowSpec, source: ClusterVersions, target: ClusterVersions) -> list[Lacking]:
+    """Return what the flow's settings ask for and a cluster does not simply have, or is not known to have."""
     sides = (
         (flow.source.alias, source, set(_of_source(flow))),
         (flow.target.alias, target, set(_of_target(flow))),
     )
     return [
-        Lacking(**asdict(one), cluster=alias)
+        Lacking(**asdict(one), cluster=alias, read_at=versions.read_at)
         for alias, versions, codes in sides
-        if versions is not None
         for one in versions.lacking
         if one.code in codes
     ]
@@ -52,6 +51,8 @@ def _of_source(flow: FlowSpec) -> Iterator[str]:
         yield needs.CHECKPOINTS
     if flow.sync_acls:
         yield needs.ACL_SYNC
+    if flow.offset_syncs is SyncsLocation.SOURCE and not flow.is_watched:
+        yield needs.OFFSET_SYNCS
 
 
 def _of_target(flow: FlowSpec) -> Iterator[str]:
@@ -61,6 +62,8 @@ def _of_target(flow: FlowSpec) -> Iterator[str]:
         return
     has_transactions = flow.path is CopyPath.AUTO and flow.delivery is Guarantee.EXACTLY_ONCE
     yield needs.COPY_INTO if has_transactions else needs.RECORDS_INTO
-    yield from (needs.OFFSET_SYNCS, needs.TOPIC_SYNC)
+    yield needs.TOPIC_SYNC
+    if flow.offset_syncs is SyncsLocation.TARGET:
+        yield needs.OFFSET_SYNCS
     if flow.sync_acls:
         yield needs.ACL_SYNC

@@ -76,7 +76,7 @@ def test_a_group_its_members_and_its_lag_are_those_of_the_tool(cluster, client):
 
 
 @pytest.mark.capability("Open transactions")
-def test_an_open_transaction_is_found(cluster, client):
+def test_an_open_transaction_is_found_with_its_name(cluster, client):
     topic = new_topic(cluster, 2)
     where, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     assert read_open_transactions(client, [where, other]) == {where: None, other: None}

@@ -13,7 +13,9 @@ from confluent_kafka.admin import (
 )
 
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
+from jobs.cluster.admin.offsets import read_open_transactions
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.errors import Denied
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
@@ -186,3 +188,17 @@ def test_without_the_right_to_read_the_log_exactly_once_ends_and_at_least_once_c
     assert fence_flow(flow) == 0
     copy_all(flow, east, topic)
     assert len(read_placed(west, f"east.{topic}")[0]) == 30
+
+
+def test_without_the_right_to_read_the_log_it_is_said_why_a_transaction_is_not_named(west, unread):
+    topic = new_topic(west)  # noqa: F811
+    writer = Transactions(west, topic)
+    writer.begin()
+    writer.write(3)
+    with (
+        ClusterClient(west.connection, timeout_s=60) as client,
+        pytest.raises(Denied, match="tell of transactions nowhere else") as raised,
+    ):
+        read_open_transactions(client, [TopicPartition(topic, 0)])
+    writer.end(commit=False)
+    assert "READ on the topic __transaction_state" in raised.value.hint

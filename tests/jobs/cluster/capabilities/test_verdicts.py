@@ -1,7 +1,10 @@
 """What works on clusters of real brokers, what works another way, and what does not and why."""
 
+from dataclasses import replace
+
 import pytest
 
+from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.capabilities.releases import Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Verdict
 from jobs.cluster.protocol.transport.versions import BrokerVersions
@@ -41,7 +44,9 @@ def test_whole_batches_are_copied_from_and_written_into_every_recorded_release(n
     ("name", "code", "verdict", "words"),
     [
         ("2.8.2-zookeeper", "topic_ids", OTHER, "fetched by name. No broker offers Metadata 12"),
-        ("2.8.2-zookeeper", "open_transactions", OTHER, "seen by polling"),
+        ("2.8.2-zookeeper", "open_transactions", OTHER, "reading __transaction_state"),
+        ("2.8.2-zookeeper", "topic_ids", OTHER, "Metadata 12, which came with Kafka 3.1"),
+        ("3.9.1-zookeeper", "consumer_groups", LACKS, "needs KRaft"),
         ("2.8.2-zookeeper", "newest_times", LACKS, "came with Kafka 3.0"),
         ("2.8.2-zookeeper", "quorum", LACKS, "runs with ZooKeeper"),
         ("2.8.2-zookeeper", "availability", WORKS, ""),
@@ -87,6 +92,27 @@ def test_brokers_on_two_versions_are_told_apart():
     assert mixed().text == "brokers on two versions: 1, 2 on 3.9, 3 on 4.3"
 
 
+def test_a_broker_whose_version_is_not_known_is_told_beside_the_others():
+    cluster = ClusterVersions(
+        {1: recorded("3.9.1-kraft"), 2: recorded("3.9.1-kraft", hides=(LIST_TRANSACTIONS,))}
+    )
+    assert cluster.text == "brokers on two versions: 1 on 3.9, 2 on one that is not known"
+
+
+def test_a_check_tells_the_versions_first_and_then_what_the_cluster_does_not_have():
+    old = findings_of(recorded_cluster("2.8.2-zookeeper"))
+    assert old[0].startswith("Kafka 2.8 with ZooKeeper does not have: ")
+    several = findings_of(mixed())
+    assert several[0] == "Brokers on two versions: 1, 2 on 3.9, 3 on 4.3."
+    assert several[1].startswith("The cluster does not have: Share groups")
+
+
+def test_a_level_of_features_below_1_is_not_a_metadata_version():
+    assert (
+        recorded_cluster("4.3.1-kraft", finalized={"metadata.version": -1}).metadata_version == ""
+    )
+
+
 def test_what_leaders_and_coordinators_need_must_be_on_every_broker():
     found = judged(mixed())
     assert found["share_lag"].verdict is LACKS
@@ -99,7 +125,7 @@ def test_what_leaders_and_coordinators_need_must_be_on_every_broker():
 
 def test_with_a_silent_broker_nothing_is_promised_that_it_must_serve():
     cluster = mixed(silent={4: "Broker 4 did not answer in time."})
-    assert cluster.text.endswith("; broker 4 did not answer")
+    assert cluster.text.endswith("; broker 4 did not tell")
     found = judged(cluster)
     assert found["copy_from"].verdict is UNKNOWN
     assert found["copy_from"].why == "Broker 4 did not tell whether it offers Metadata 9."
@@ -110,7 +136,7 @@ def test_with_a_silent_broker_nothing_is_promised_that_it_must_serve():
 def test_without_any_answer_nothing_is_known():
     cluster = ClusterVersions({}, {1: "Connection refused."})
     assert {one.verdict for one in cluster.judge()} == {UNKNOWN}
-    assert cluster.text == "Kafka not known; broker 1 did not answer"
+    assert cluster.text == "Kafka version not known; broker 1 did not tell"
 
 
 def test_what_a_proxy_hides_does_not_work_whatever_the_release_has():
@@ -145,6 +171,40 @@ def test_a_broker_that_took_old_versions_away_is_not_called_too_old():
     newer = BrokerVersions({**answer.ranges, FETCH: (19, 22)}, answer.features)
     found = judged(ClusterVersions({1: newer}, has_topic_ids=True))["copy_from"]
     assert "No broker offers Fetch below version 19, which crosslog does not speak." in found.why
+
+
+@pytest.mark.parametrize(
+    ("key", "lowest", "codes"),
+    [
+        pytest.param(2, 6, ["copy_from", "record_path_from", "availability"], id="ListOffsets"),
+        pytest.param(10, 4, ["copy_into", "open_transactions"], id="FindCoordinator"),
+    ],
+)
+def test_a_later_version_of_a_request_that_is_asked_in_one_alone_does_not_help(key, lowest, codes):
+    answer = recorded("4.3.1-kraft")
+    ranges = {**answer.ranges, key: (lowest, answer.ranges[key][1])}
+    newer = replace(answer, ranges=ranges)
+    found = judged(ClusterVersions({1: newer}, has_topic_ids=True))
+    assert {found[code].verdict for code in codes} == {LACKS}
+    assert found["groups"].verdict is WORKS
+
+
+def test_features_that_no_broker_tells_are_not_called_switched_off():
+    found = judged(recorded_cluster("4.3.1-kraft", finalized={}))["consumer_groups"]
+    assert (found.verdict, found.why) == (
+        UNKNOWN,
+        "No broker tells which features are finalized.",
+    )
+
+
+def test_what_is_neither_zookeeper_nor_kraft_has_no_known_mode():
+    cluster = recorded_cluster("3.6.2-zookeeper", hides=(4, 5, 6, 7))
+    assert cluster.mode.value == "not known"
+    found = judged(cluster)["uploaded_log"]
+    assert (found.verdict, found.why) == (
+        UNKNOWN,
+        "The metadata mode is not known; this needs KRaft.",
+    )
 
 
 def test_a_cluster_that_migrates_has_both_modes():

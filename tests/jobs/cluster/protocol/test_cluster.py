@@ -348,6 +348,14 @@ class TestARequestThatABrokerLacks:
             assert fault.remedy is Remedy.RETRY
             assert fault.message.endswith("Brokers that did not answer: 2.")
 
+    async def test_is_final_where_another_broker_is_too_old_for_any_request(self):
+        async with brokers(2) as made:
+            del made[0].offered[fake_broker.LIST_TRANSACTIONS]
+            made[1].answers[fake_broker.API_VERSIONS] = replace(
+                made[1].versions(), error_code=ErrorCode.unsupported_version
+            )
+            assert (await self.fault([made[0]])).is_final
+
     async def test_is_final_where_all_were_asked_for_what_any_can_answer(self):
         async with brokers(2) as made, cluster_of(*made) as door:
             for one in made:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jobs.cluster.capabilities.verdicts import ClusterVersions, Verdict
 from jobs.replication.flow.lacking import find_lacking
 from jobs.replication.flow.spec import FlowSpec
 from tests.jobs.cluster.capabilities.recorded import recorded_cluster
@@ -24,7 +25,6 @@ def flow(**settings):
         pytest.param({}, OLD, NEW, ["source recreated another_way"], id="an old source"),
         pytest.param({}, NEW, OLD, ["target copy_into another_way"], id="an old target"),
         pytest.param({"path": "record"}, NEW, OLD, [], id="record by record into it"),
-        pytest.param({}, None, None, [], id="not asked"),
         pytest.param({"copied_by": "mirror_maker"}, OLD, OLD, [], id="only watched"),
     ],
 )
@@ -33,6 +33,26 @@ def test_what_the_settings_of_a_flow_need_and_its_clusters_lack_is_found(
 ):
     found = find_lacking(flow(**settings), source, target)
     assert [f"{one.cluster} {one.code} {one.verdict}" for one in found] == expected
+
+
+def test_of_a_cluster_that_was_not_asked_nothing_is_known():
+    found = find_lacking(flow(), NEW, ClusterVersions({}))
+    assert {(one.cluster, one.verdict) for one in found} == {("target", Verdict.UNKNOWN)}
+    assert [one.code for one in found] == ["copy_into", "offset_syncs", "topic_sync"]
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        pytest.param("target", ["target"], id="target"),
+        pytest.param("source", ["source"], id="source"),
+        pytest.param("none", [], id="none"),
+    ],
+)
+def test_the_cluster_that_keeps_offset_syncs_is_asked_for_what_they_need(location, expected):
+    unknown = ClusterVersions({})
+    found = find_lacking(flow(offset_syncs=location), unknown, unknown)
+    assert [one.cluster for one in found if one.code == "offset_syncs"] == expected
 
 
 def test_what_lacks_is_a_sentence_with_the_cluster_first():
