@@ -239,7 +239,8 @@ class Partition(models.Model):
 
     `leader` is null while the partition is offline. `adding` and `removing` are replicas that a reassignment
     adds and removes; `adding` is null where it is not known whether there is one. `counted_text` are Kafka's
-    counts that it is in, as `|under_replicated|offline|`; `is_unsure` as in `severity.Standing`. `end_offset` is the last stable offset.
+    counts that it is in, as `|under_replicated|offline|`; `is_unsure` as in `severity.Standing`.
+    `end_offset` is the last stable offset.
     `max_timestamp_ms` is the largest timestamp among its records. `open_transaction` is null unless the last
     stable offset stays below the high watermark, see `collection.stuck`. `error` is why the offsets could
     not be read; they keep their last values then.

@@ -185,9 +185,7 @@ class LogReader:
         self, seen: PartitionSeen, least: int | None, observers: tuple[int, ...]
     ) -> PartitionSeen:
         limits = self._min_isr.limits(least, seen.replicas)
-        return replace(
-            seen, min_insync_replicas=least, limits_min_isr=limits, observers=observers
-        )
+        return replace(seen, min_insync_replicas=least, limits_min_isr=limits, observers=observers)
 
 
 def seen_in(change: quorum.Change) -> PartitionSeen:

@@ -27,7 +27,8 @@ from jobs.availability.status.partition_seen import (
 )
 from jobs.availability.status.severity import Moves
 
-# `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`, what limits and sets min ISR.
+# `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`,
+# what limits and sets min ISR.
 Compared = tuple[Any, ...]
 _MOVES = ("leader", "replicas", "isr", "adding", "removing")
 _COLUMNS = ("topic__name", "topic__topic_id", "partition", *_MOVES)

@@ -17,7 +17,9 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("partitionstatus", "is_unsure", models.BooleanField(default=False)),
         migrations.AddField(
-            "partitionstatus", "limits_min_isr", models.BooleanField(blank=True, default=True, null=True)
+            "partitionstatus",
+            "limits_min_isr",
+            models.BooleanField(blank=True, default=True, null=True),
         ),
         migrations.RunPython(fill, migrations.RunPython.noop),
     ]

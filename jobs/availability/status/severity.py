@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-
 # What a number of in-sync replicas that is larger than the number of replicas means.
 BEFORE_LIMIT = "brokers before Kafka 3.7 refuse acks=all here"
 
@@ -121,7 +120,7 @@ def partition_severity(
     return _severity(leader, missing, isr, least)
 
 
-def judge_partition(
+def judge_partition(  # noqa: PLR0913 - one keyword for each thing that decides
     *,
     leader: int | None,
     replicas: Sequence[int],
@@ -135,7 +134,8 @@ def judge_partition(
 
     `replicas` are all of them, observers and those being added included; `observers` count for
     min.insync.replicas while they are in the ISR, as a broker counts them, and are never missing.
-    `is_limited`: see `effective_min_isr`. Kafka counts against the replication factor before the reassignment (KIP-352), so that a new replica in
+    `is_limited`: see `effective_min_isr`.
+    Kafka counts against the replication factor before the reassignment (KIP-352), so that a new replica in
     the ISR makes up for an original one outside: for one that the reassignment removes, rather than another.
     """
     is_unsure = moves.adding is None and any(
@@ -148,7 +148,9 @@ def judge_partition(
     missing = tuple(one for one in replicas if one in out[: max(short, 0)])
     least = effective_min_isr(min_insync_replicas, len(replicas), is_limited=is_limited)
     is_unsure = is_unsure or (least is None and min_insync_replicas is not None)
-    asked = effective_min_isr(min_insync_replicas, len(replicas), is_limited=is_limited is not False)
+    asked = effective_min_isr(
+        min_insync_replicas, len(replicas), is_limited=is_limited is not False
+    )
     severity = _severity(leader, len(missing), len(isr), asked)
     return Standing(
         severity,
@@ -157,7 +159,11 @@ def judge_partition(
         min_insync_replicas is not None and min_insync_replicas > len(replicas),
         None if least is None else (len(isr) if leader is not None else 0) - least,
         kafka_counts(
-            leader, len(replicas) - len(adding), len(isr), min_insync_replicas, asked if severity else least
+            leader,
+            len(replicas) - len(adding),
+            len(isr),
+            min_insync_replicas,
+            asked if severity else least,
         ),
         is_unsure and not severity,
     )
@@ -168,8 +174,8 @@ def kafka_counts(
 ) -> frozenset[Counted]:
     """Return in which of Kafka's counts a partition is.
 
-    `replicas` are those without what a reassignment adds; `least` is min.insync.replicas as it is set, `asked`
-    what the leader asks for. Kafka knows no observers: one outside of the ISR is a missing replica to
+    `replicas` are those without what a reassignment adds; `least` is min.insync.replicas as it is set,
+    `asked` what the leader asks for. Kafka knows no observers: one outside of the ISR is a missing replica to
     it.
     """
     is_in = {

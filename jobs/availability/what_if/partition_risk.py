@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from jobs.availability.status.severity import BEFORE_LIMIT, Moves, Severity, Standing, judge_partition
+from jobs.availability.status.severity import (
+    BEFORE_LIMIT,
+    Moves,
+    Severity,
+    Standing,
+    judge_partition,
+)
 from jobs.availability.what_if.election import SimulatedPartition
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.availability.what_if.outcome import (

@@ -83,7 +83,7 @@ def level_text(level: int) -> str:
 
 
 def level_limits_min_isr(level: int) -> bool | None:
-    """Return whether leaders limit min.insync.replicas; a low metadata.version tells nothing of the brokers."""
+    """Return whether leaders limit min.insync.replicas; a low metadata.version tells nothing of it."""
     return True if level > _LEVELS[_BEFORE_LIMIT] else None
 
 

@@ -65,6 +65,7 @@ def test_counts_overlap_as_kafka_lists_them(leader, replicas, isr, least, adding
         isr=isr,
         min_insync_replicas=least,
         moves=Moves(adding),
+        is_limited=True,
     )
     assert sorted(found.counted_as) == expected.split()
 
