@@ -22,6 +22,7 @@ from console.availability.what_if.cluster_snapshots import (
 )
 from console.availability.what_if.gaps import (
     gaps_now,
+    gaps_of_limit,
     gaps_of_moves,
     gaps_of_racks,
     gaps_of_topics,
@@ -52,6 +53,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
     topics = list(_topics_now(cluster, partitions))
     brokers = _brokers_now(cluster, known)
     voters = placed_voters(_voters_now(log), brokers, sites_of(cluster))
+    limits = cluster.offers.limits_min_isr
     return ClusterSnapshot(
         brokers,
         voters,
@@ -61,9 +63,10 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         (
             *gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster)),
             *gaps_of_moves(numbering.classes, topics),
+            *(() if limits is not None else gaps_of_limit(numbering.classes, topics)),
         ),
         seen_at(cluster),
-        limits_min_isr=cluster.offers.limits_min_isr,
+        limits_min_isr=limits,
     )
 
 
@@ -96,6 +99,8 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     voters = placed_voters(voters, brokers, sites_of(cluster))
     unknown_voters += gaps_of_racks(voters)
     gaps = [*_gaps_then(known, topics), *unknown_voters, *gaps_of_topics(topics)]
+    limits = level_limits_min_isr(_level(log, moment, METADATA_VERSION))
+    gaps += () if limits else gaps_of_limit(numbering.classes, topics)
     gaps += filter(None, [quorum.why_unsure(log, moment)])
     return ClusterSnapshot(
         brokers,
@@ -105,7 +110,7 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
         topics,
         tuple(gaps),
         at,
-        limits_min_isr=level_limits_min_isr(_level(log, moment, METADATA_VERSION)),
+        limits_min_isr=limits,
     )
 
 
