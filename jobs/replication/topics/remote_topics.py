@@ -273,7 +273,8 @@ def _judge(topic: TopicDescription, found: _Round) -> RemoteTopic:
         problem = f"Target topic {name} could not be made: {fault.message} {hint}"
         return RemoteTopic(topic.name, name, 0, problem, is_retriable=fault.retriable)
     if remote.error is not None:
-        problem = f"Target topic {name} cannot be described: {remote.error}"
+        hints = [hint for error, hint in _REMEDIES.items() if error in remote.error]
+        problem = " ".join([f"Target topic {name} cannot be described: {remote.error}", *hints])
         return RemoteTopic(topic.name, name, 0, problem)
     have, want = found.partitions(name), len(topic.partitions)
     done = [d[name] for d in (found.created, found.grown) if name in d]
