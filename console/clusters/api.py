@@ -222,7 +222,7 @@ def _narrowed(rows: QuerySet[Any], asked: dict[str, Any], **paths: str) -> Query
     wanted = {path: asked[name] for name, path in paths.items() if name in asked}
     if "severity" in asked:
         topics = rows.model is Topic
-        unsure = Q(unsure_count__gt=0) if topics else Q(adding__isnull=True)
+        unsure = Q(unsure_count__gt=0) if topics else Q(is_unsure=True)
         rows = rows.filter(on_step(asked["severity"], unsure))
     if "counted_as" in asked:
         rows = rows.filter(in_count(asked["counted_as"]))

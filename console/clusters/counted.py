@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from console.frame.tables.table import Choice
-from jobs.availability.status.severity import Counted, Severity
+from jobs.availability.status.severity import BEFORE_LIMIT, Counted, Severity
 
 COUNTED_AS = {
     Counted.OFFLINE: "Offline",
@@ -19,13 +19,14 @@ _OF_BROKERS = {
     Counted.BROKER_UNDER_MIN_ISR: "Under min ISR (brokers)",
     Counted.BROKER_AT_MIN_ISR: "At min ISR (brokers)",
 }
-# In place of a severity: replicas are out of the ISR, and whether a reassignment adds them is not known.
+# In place of a severity: what `severity.Standing.is_unsure` says.
 UNKNOWN = "unknown"
 UNSURE = (
     "Under-replicated, or being reassigned: not known. "
-    "Listing reassignments needs DESCRIBE on the cluster."
+    "Listing reassignments needs DESCRIBE on the cluster. Or min.insync.replicas asks for more replicas than "
+    f"there are: not known, {BEFORE_LIMIT}."
 )
-_UNSURE = Q(adding__isnull=True)
+_UNSURE = Q(is_unsure=True)
 _OVERLAP = "As kafka-topics.sh counts: a partition can be in several."
 _AS_SET = (
     "min.insync.replicas as it is set; the brokers' metrics compare with the number of replicas where that "

@@ -241,7 +241,8 @@ class Partition(models.Model):
 
     `leader` is null while the partition is offline. `adding` and `removing` are replicas that a reassignment
     adds and removes; `adding` is null where it is not known whether there is one. `counted_text` are Kafka's
-    counts that it is in, as `|under_replicated|offline|`. `end_offset` is the last stable offset.
+    counts that it is in, as `|under_replicated|offline|`; `is_unsure` as in `severity.Standing`.
+    `end_offset` is the last stable offset.
     `max_timestamp_ms` is the largest timestamp among its records. `open_transaction` is null unless the last
     stable offset stays below the high watermark, see `collection.stuck`. `error` is why the offsets could
     not be read; they keep their last values then.
@@ -260,6 +261,7 @@ class Partition(models.Model):
         choices=[(s.value, s.word) for s in Severity], default=Severity.OK.value
     )
     counted_text = models.CharField(max_length=60, blank=True)
+    is_unsure = models.BooleanField(default=False)
     log_start_offset = models.BigIntegerField(null=True, blank=True)
     end_offset = models.BigIntegerField(null=True, blank=True)
     high_watermark = models.BigIntegerField(null=True, blank=True)
@@ -281,11 +283,6 @@ class Partition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topic.name}-{self.partition}"
-
-    @property
-    def is_unsure(self) -> bool:
-        """Whether it is not known if replicas out of the ISR are missing or being added."""
-        return self.adding is None and not self.severity
 
     @property
     def record_count(self) -> int | None:

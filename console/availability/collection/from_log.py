@@ -76,6 +76,7 @@ class LogReader:
             if is_described_anew:
                 known = _known_settings(self._cluster)
                 topics = self._min_isr.differing(known) | self._observed({t for t, _, _ in known})
+                topics |= self._asked_for_more()
                 if topics:
                     self._judge_again(sorted(topics), now, None)
             self._counts.pass_time(now, Source.LOG)
@@ -87,6 +88,11 @@ class LogReader:
         before = PartitionStatus.objects.filter(cluster=self._cluster).exclude(observers=[])
         found = {topic for topic in topics if self._roles.observers(topic, brokers)}
         return found | set(before.order_by().values_list("topic", flat=True).distinct())
+
+    def _asked_for_more(self) -> set[str]:
+        """Return the topics whose verdict depends on the brokers' release."""
+        rows = PartitionStatus.objects.filter(cluster=self._cluster, is_rf_below_min=True)
+        return set(rows.order_by().values_list("topic", flat=True).distinct())
 
     @property
     def _place(self) -> quorum.Place:
@@ -124,7 +130,7 @@ class LogReader:
         seen = seen_in(change)
         moves = Moves(seen.adding, seen.removing)
         observers = self._roles.observers(place.topic, seen.replicas, moves)
-        judged = _with(seen, least.value, observers)
+        judged = self._with(seen, least.value, observers)
         return PartitionUpdate(place, change.at, judged, least.origin)
 
     def _take_others(self, changes: Iterator[quorum.Change]) -> None:
@@ -156,15 +162,13 @@ class LogReader:
             least = self._min_isr.of(row.topic)
             moves = Moves(row.adding, row.removing)
             observers = self._roles.observers(row.topic, row.replicas, moves)
-            is_same = (least.value, least.origin.value) == (
-                row.min_insync_replicas,
-                row.min_isr_origin,
-            )
+            now = (least.value, least.origin.value, self._min_isr.limits(least.value, row.replicas))
+            is_same = now == (row.min_insync_replicas, row.min_isr_origin, row.limits_min_isr)
             if is_same and list(observers) == row.observers:
                 continue
             cause = OBSERVERS_CHANGED if is_same else MIN_ISR_CHANGED
             seen = replace(
-                _with(seen_of(row), least.value, observers),
+                self._with(seen_of(row), least.value, observers),
                 at=at,
                 cause=cause,
                 cause_broker=None,
@@ -176,6 +180,12 @@ class LogReader:
                 )
             )
         self._write(news, stored)
+
+    def _with(
+        self, seen: PartitionSeen, least: int | None, observers: tuple[int, ...]
+    ) -> PartitionSeen:
+        limits = self._min_isr.limits(least, seen.replicas)
+        return replace(seen, min_insync_replicas=least, limits_min_isr=limits, observers=observers)
 
 
 def seen_in(change: quorum.Change) -> PartitionSeen:
@@ -206,12 +216,6 @@ def setting_of(key: str) -> tuple[str, str, str]:
     kind, _, rest = key.partition(":")
     resource, _, name = rest.rpartition(":")
     return kind, resource, name
-
-
-def _with(
-    seen: PartitionSeen, min_insync_replicas: int | None, observers: tuple[int, ...]
-) -> PartitionSeen:
-    return replace(seen, min_insync_replicas=min_insync_replicas, observers=observers)
 
 
 def _known_settings(cluster: Cluster) -> list[tuple[str, int | None, str]]:

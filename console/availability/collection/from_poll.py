@@ -27,7 +27,8 @@ from jobs.availability.status.partition_seen import (
 )
 from jobs.availability.status.severity import Moves
 
-# `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`, the origin of min ISR.
+# `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`,
+# what limits and sets min ISR.
 Compared = tuple[Any, ...]
 _MOVES = ("leader", "replicas", "isr", "adding", "removing")
 _COLUMNS = ("topic__name", "topic__topic_id", "partition", *_MOVES)
@@ -60,7 +61,7 @@ def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: date
 
 
 # What is compared of every partition: whole rows are read of those only that changed.
-_KNOWN = (*_MOVES, "min_insync_replicas", "observers", "min_isr_origin")
+_KNOWN = (*_MOVES, "min_insync_replicas", "observers", "limits_min_isr", "min_isr_origin")
 
 
 def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[PartitionUpdate]:
@@ -75,7 +76,8 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[P
         moved = Moves(None if adding is None else tuple(adding), tuple(removing))
         observers = roles.observers(topic, replicas, moved)
         moves = (leader, replicas, sorted(isr), adding, removing)
-        now = (*moves, least.value, list(observers), least.origin.value)
+        limits = settings.limits(least.value, replicas)
+        now = (*moves, least.value, list(observers), limits, least.origin.value)
         if known is not None and known[0] == now:
             continue
         seen = PartitionSeen(
@@ -84,6 +86,7 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[P
             isr=tuple(sorted(isr)),
             leader=leader,
             min_insync_replicas=least.value,
+            limits_min_isr=limits,
             observers=observers,
             adding=moved.adding,
             removing=moved.removing,
@@ -111,5 +114,5 @@ def _cause(known: Compared | None, now: Compared) -> str:
     """Return what a round saw: a move, or by itself another setting or other observers."""
     if known is None or known[: len(_MOVES)] != now[: len(_MOVES)]:
         return POLLED
-    is_setting = (known[-3], known[-1]) != (now[-3], now[-1])
+    is_setting = (known[-4], *known[-2:]) != (now[-4], *now[-2:])
     return MIN_ISR_CHANGED if is_setting else OBSERVERS_CHANGED

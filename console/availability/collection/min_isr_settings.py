@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from console.availability.status.models import MinIsrSetting
 from console.clusters.models import Cluster, Topic
@@ -22,6 +22,7 @@ class MinIsrSettings:
     def __init__(self, cluster: Cluster, *, is_log_known: bool) -> None:
         self._cluster = cluster
         self._is_log_known = is_log_known
+        self._limits = cluster.offers.limits_min_isr
         rows = MinIsrSetting.objects.filter(cluster=cluster) if is_log_known else ()
         self._set = {row.topic: row.value for row in rows}
         topics = Topic.objects.filter(cluster=cluster).exclude(configs_read_at=None)
@@ -41,6 +42,10 @@ class MinIsrSettings:
             described=self._described.get(topic, NOT_KNOWN),
             is_log_known=self._is_log_known,
         )
+
+    def limits(self, value: int | None, replicas: Sequence[int]) -> bool | None:
+        """Return whether leaders limit this value; true where it makes no difference."""
+        return value is None or value <= len(replicas) or self._limits
 
     def note(self, topic: str, value: int | None, offset: int) -> None:
         """Take in what the log sets, for a topic or (with "") for the cluster; None: nothing any more."""

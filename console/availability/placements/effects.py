@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -263,9 +263,7 @@ def shadow_of(resolved: Resolved, draft: TopicPlacement) -> str:
 
 
 def _only(picture: ClusterSnapshot, topics: Sequence[Any]) -> ClusterSnapshot:
-    return ClusterSnapshot(
-        picture.brokers, picture.voters, picture.has_elr, picture.classes, topics
-    )
+    return replace(picture, topics=topics, digest="")
 
 
 def _worst_first(one: TopicEffect) -> tuple[Any, ...]:

@@ -54,7 +54,8 @@ def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
     """Return the answer where nothing was wrong; what is too old is not judged."""
     if counts.unsure:
         why = f"{_partitions(counts.unsure)}: {UNSURE[0].lower()}{UNSURE[1:]}"
-        return Answer(Look.NONE, "Yes, replicas not known", why)
+        is_yes = not _not_known_writable(counts)
+        return Answer(Look.NONE, "Yes, replicas not known" if is_yes else "Not known", why)
     now = timezone.now()
     if freshness.succeeded_at is not None and freshness.is_stale(now):
         age = format_age(freshness.succeeded_at, now)
@@ -62,6 +63,11 @@ def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
             Look.NONE, "Unknown", f"Every replica was in sync {age}; nothing was read since."
         )
     return Answer(Look.OK, "Yes", "Every replica is in sync.")
+
+
+def _not_known_writable(counts: Rollup) -> int:
+    """Return of how many partitions at most it is not known whether they take writes with acks=all."""
+    return min(counts.unsure, counts.rf_below_min)
 
 
 def with_answers(rows: Sequence[Any]) -> Sequence[Any]:
@@ -78,7 +84,7 @@ def with_answers(rows: Sequence[Any]) -> Sequence[Any]:
 def _counted(row: Any) -> Rollup | None:
     if row.partitions_count is None:
         return None
-    names = (*STATE_COUNTS.values(), "unsure")
+    names = (*STATE_COUNTS.values(), "unsure", "rf_below_min")
     return Rollup(**{name: getattr(row, f"{name}_count") for name in names})
 
 
@@ -159,7 +165,7 @@ def _unsure(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     return {
         "label": "Not known",
         "value": format_count(counts.unsure),
-        "note": "under-replicated, or being reassigned",
+        "note": "under-replicated or being reassigned, or refused before Kafka 3.7",
         "definition": UNSURE,
         "href": _list(cluster, severity=UNKNOWN),
     }
@@ -167,6 +173,7 @@ def _unsure(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
 
 def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     share = counts.partitions - counts.offline - counts.state_under_min_isr
+    share -= _not_known_writable(counts)
     return {
         "label": "Partitions",
         "value": format_count(counts.partitions),

@@ -23,7 +23,7 @@ from console.availability.status.broker_models import (
 )
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.status.min_isr import MinIsrOrigin
-from jobs.availability.status.severity import Severity
+from jobs.availability.status.severity import Severity, effective_min_isr
 from jobs.availability.status.tally import ScopeKind
 
 __all__ = [
@@ -107,6 +107,7 @@ class PartitionStatus(models.Model):
     `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
     begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica
     that is furthest behind lacks; null when it is not known. `counted_text`: Kafka's counts, `|offline|`.
+    `is_unsure` as in `severity.Standing`; `limits_min_isr` is true where it makes no difference.
     """
 
     cluster = models.ForeignKey(
@@ -134,6 +135,8 @@ class PartitionStatus(models.Model):
     )
     severity = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES, default=0)
     counted_text = models.CharField(max_length=60, blank=True)
+    is_unsure = models.BooleanField(default=False)
+    limits_min_isr = models.BooleanField(null=True, blank=True, default=True)
     is_rf_below_min = models.BooleanField(default=False)
     missing_count = models.PositiveIntegerField(default=0)
     replica_text = models.CharField(max_length=400, blank=True)
@@ -170,17 +173,12 @@ class PartitionStatus(models.Model):
         return [int(one) for one in self.missing_text.strip("|").split("|") if one]
 
     @property
-    def is_unsure(self) -> bool:
-        """Whether it is not known if replicas out of the ISR are missing or being added."""
-        return self.adding is None and not self.severity
-
-    @property
     def spare(self) -> int | None:
         """How many in-sync replicas may still be lost before writes with acks=all stop."""
-        if self.min_insync_replicas is None:
-            return None
-        least = min(self.min_insync_replicas, len(self.replicas))
-        return (0 if self.leader is None else len(self.isr)) - least
+        least = effective_min_isr(
+            self.min_insync_replicas, len(self.replicas), is_limited=self.limits_min_isr
+        )
+        return None if least is None else (0 if self.leader is None else len(self.isr)) - least
 
 
 class Stretch(models.Model):

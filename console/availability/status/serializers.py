@@ -18,7 +18,7 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
-from console.clusters.counted import UNKNOWN
+from console.clusters.counted import UNKNOWN, UNSURE
 from console.clusters.models import Cluster
 from console.clusters.serializers import ADDING, STATE_CHOICES, SeverityField
 from console.frame.rest.serializers import FreshnessSerializer
@@ -55,7 +55,7 @@ class CountsSerializer(serializers.ModelSerializer[Rollup]):
                 "help_text": "Sum of UnderMinIsrPartitionCount of the brokers"
             },
             "broker_at_min_isr": {"help_text": "Sum of AtMinIsrPartitionCount of the brokers"},
-            "unsure": {"help_text": "Under-replicated, or being reassigned: not known."},
+            "unsure": {"help_text": UNSURE},
         }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 
 # Written into every snapshot: another version's is made anew.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,7 @@ class ClusterSnapshot:
     gaps: Sequence[str] = ()
     seen_at: datetime | None = None
     digest: str = ""
+    limits_min_isr: bool | None = None
 
     @property
     def partition_count(self) -> int:
@@ -113,6 +114,7 @@ def pack(snapshot: ClusterSnapshot) -> tuple[bytes, str]:
         "brokers": [[b.broker_id, b.rack, b.is_alive, b.is_standby] for b in snapshot.brokers],
         "voters": [[one.node_id, one.rack, one.is_alive] for one in snapshot.voters],
         "has_elr": snapshot.has_elr,
+        "limits_min_isr": snapshot.limits_min_isr,
         "classes": [one.to_row() for one in snapshot.classes],
         "topics": [topic.to_row() for topic in snapshot.topics],
     }
@@ -133,6 +135,7 @@ def unpack(packed: bytes, gaps: Sequence[str], seen_at: datetime | None) -> Clus
         [TopicFacts.from_row(row) for row in content["topics"]],
         tuple(gaps),
         seen_at,
+        limits_min_isr=content["limits_min_isr"],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from console.availability.what_if.cluster_snapshots import PartitionClass, TopicFacts
 from console.quorum import queries as quorum
+from jobs.availability.status.severity import BEFORE_LIMIT
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 
 
@@ -66,6 +67,20 @@ def gaps_of_topics(topics: Sequence[TopicFacts]) -> Iterable[str]:
         yield (
             f"unclean.leader.election.enable of {len(unclean):,} topics is not known, such as {unclean[0]}: "
             "where no replica in sync is left, there is no leader, as with false."
+        )
+
+
+def gaps_of_limit(classes: Sequence[PartitionClass], topics: Iterable[TopicFacts]) -> Iterable[str]:
+    """What leaders make of more min.insync.replicas than there are replicas, where that is not known."""
+    count = sum(
+        len(classes[number].replicas) < (topic.min_insync_replicas or 1)
+        for topic in topics
+        for number in topic.classes
+    )
+    if count:
+        yield (
+            f"min.insync.replicas of {count:,} partitions is more than their replicas. Not known if they "
+            f"take writes, {BEFORE_LIMIT}."
         )
 
 

@@ -144,6 +144,7 @@ class _Builder:
         moves = found.adding or (), found.removing
         observers = observers_of(resolved.placement, found.replicas, self.racks, *moves)
         model = partition_model(facts, number, found, resolved.placement, least, observers)
+        model = replace(model, limits_min_isr=self.snapshot.limits_min_isr)
         self.partitions.append(as_acted(model, self._acted(facts, resolved), self.standbys))
         return len(self.partitions) - 1
 

@@ -22,6 +22,7 @@ from console.availability.what_if.cluster_snapshots import (
 )
 from console.availability.what_if.gaps import (
     gaps_now,
+    gaps_of_limit,
     gaps_of_moves,
     gaps_of_racks,
     gaps_of_topics,
@@ -30,6 +31,7 @@ from console.availability.what_if.gaps import (
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
+from jobs.cluster.capabilities.releases import METADATA_VERSION, level_limits_min_isr
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -51,6 +53,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
     topics = list(_topics_now(cluster, partitions))
     brokers = _brokers_now(cluster, known)
     voters = placed_voters(_voters_now(log), brokers, sites_of(cluster))
+    limits = cluster.offers.limits_min_isr
     return ClusterSnapshot(
         brokers,
         voters,
@@ -60,8 +63,10 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         (
             *gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster)),
             *gaps_of_moves(numbering.classes, topics),
+            *(() if limits is not None else gaps_of_limit(numbering.classes, topics)),
         ),
         seen_at(cluster),
+        limits_min_isr=limits,
     )
 
 
@@ -94,9 +99,18 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     voters = placed_voters(voters, brokers, sites_of(cluster))
     unknown_voters += gaps_of_racks(voters)
     gaps = [*_gaps_then(known, topics), *unknown_voters, *gaps_of_topics(topics)]
+    limits = level_limits_min_isr(_level(log, moment, METADATA_VERSION))
+    gaps += () if limits else gaps_of_limit(numbering.classes, topics)
     gaps += filter(None, [quorum.why_unsure(log, moment)])
     return ClusterSnapshot(
-        brokers, voters, known.has_elr, numbering.classes, topics, tuple(gaps), at
+        brokers,
+        voters,
+        known.has_elr,
+        numbering.classes,
+        topics,
+        tuple(gaps),
+        at,
+        limits_min_isr=limits,
     )
 
 
@@ -118,12 +132,18 @@ class _LogFacts:
         if log is None or not log.next_offset:
             return cls(log)
         moment = quorum.newest_moment(log)
-        return cls(log, moment, _broker_states(log, moment), has_elr=_has_elr(log, moment))
+        return cls.of(log, moment)
+
+    @classmethod
+    def of(cls, log: Any, moment: Any) -> _LogFacts:
+        """What it says of brokers and features."""
+        has_elr = _level(log, moment, ELR_FEATURE) > 0
+        return cls(log, moment, _broker_states(log, moment), has_elr=has_elr)
 
     @classmethod
     def at(cls, log: Any, moment: Any) -> _LogFacts:
         """What counted then."""
-        found = cls(log, moment, _broker_states(log, moment), has_elr=_has_elr(log, moment))
+        found = cls.of(log, moment)
         rows = quorum.states_then(log, moment, quorum.ChangeKind.CONFIG)
         for name, key, state in rows.values_list("topic", "key", "state"):
             kind, _, rest = key.partition(":")
@@ -150,9 +170,10 @@ def _broker_states(log: Any, moment: Any) -> dict[int, Mapping[str, Any]]:
     return {number: state for number, state in rows if number is not None and state}
 
 
-def _has_elr(log: Any, moment: Any) -> bool:
-    rows = quorum.states_then(log, moment, quorum.ChangeKind.FEATURE).filter(name=ELR_FEATURE)
-    return any((state or {}).get("level") for state in rows.values_list("state", flat=True))
+def _level(log: Any, moment: Any, feature: str) -> int:
+    rows = quorum.states_then(log, moment, quorum.ChangeKind.FEATURE).filter(name=feature)
+    levels = [(state or {}).get("level") or 0 for state in rows.values_list("state", flat=True)]
+    return max(levels, default=0)
 
 
 def _partitions_now(

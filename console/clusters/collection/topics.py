@@ -49,7 +49,7 @@ def collect_topics(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
     reassigned = Reassigned(
         door, {TopicPartition(names[row.topic_id], row.partition): row for row in placed}
     )
-    answer = _Answer(door.describe_topics(), reassigned)
+    answer = _Answer(door.describe_topics(), reassigned, cluster.offers.limits_min_isr)
     reassigned.look_again(answer.described)
     answer.read_configs(door, _due_for_configs(answer.described, stored, now))
     with transaction.atomic():
@@ -65,6 +65,7 @@ class _Answer:
 
     described: Sequence[TopicDescription]
     reassigned: Reassigned
+    limits_min_isr: bool | None
     configs: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     asked_configs: Sequence[str] = ()
     config_fault: str = ""
@@ -102,6 +103,7 @@ class _Answer:
             isr=partition.isr,
             min_insync_replicas=least,
             moves=moves,
+            is_limited=self.limits_min_isr,
         )
 
     def _no_reassignments(self) -> str:
@@ -229,6 +231,7 @@ def _partition_values(
         "removing": list(moves.removing),
         "severity": standing.severity.value,
         "counted_text": standing.counted_text,
+        "is_unsure": standing.is_unsure,
     }
 
 

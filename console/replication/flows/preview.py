@@ -9,7 +9,7 @@ from django.db.models import Max
 
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.replication.flows.models import FlowPartition
-from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigSource, ConfigValue
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
@@ -23,6 +23,7 @@ from jobs.replication.topics.cautions import SELECTS_NOTHING, Caution, find_caut
 from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
 from jobs.replication.topics.preview import PreviewInput
 
+_MIN_ISR = "min.insync.replicas"
 # How long a source is asked whether a topic was made since its last round.
 ASK_S = 3.0
 
@@ -83,18 +84,36 @@ def policies_on(alias: str) -> list[Candidate]:
 
 
 def _known(spec: FlowSpec) -> PreviewInput:
-    """Read what was last seen of both clusters: five queries at most."""
+    """Read what was last seen of both clusters: seven queries at most."""
     source = list(Topic.objects.filter(cluster__alias=spec.source.alias).order_by("name"))
     topics = [_described(row) for row in source]
     target = _on_target(spec)
     brokers = Broker.objects.filter(cluster__alias=spec.target.alias, is_live=True).count()
+    there = Cluster.objects.filter(alias=spec.target.alias).first()
     return PreviewInput(
         topics,
         target,
-        {row.name: {k: ConfigValue(v) for k, v in row.configs.items()} for row in source},
+        {row.name: _configs(row) for row in source},
         brokers or None,
         _refused(spec, topics, target or {}),
+        min_isr=_default_min_isr(spec),
+        limits_min_isr=there.offers.limits_min_isr if there else None,
     )
+
+
+def _configs(row: Topic) -> dict[str, ConfigValue]:
+    found = {key: ConfigValue(value) for key, value in row.configs.items()}
+    if row.min_isr_source and _MIN_ISR in found:
+        found[_MIN_ISR] = ConfigValue(row.configs[_MIN_ISR], ConfigSource(row.min_isr_source))
+    return found
+
+
+def _default_min_isr(spec: FlowSpec) -> int | None:
+    """Return min.insync.replicas of the target's topics that do not set it; None: not known."""
+    rows = Topic.objects.filter(cluster__alias=spec.target.alias).exclude(
+        min_isr_source__in=("", ConfigSource.DYNAMIC_TOPIC_CONFIG.value)
+    )
+    return rows.order_by("name").values_list("min_insync_replicas", flat=True).first()
 
 
 def _on_target(spec: FlowSpec) -> dict[str, TopicDescription] | None:

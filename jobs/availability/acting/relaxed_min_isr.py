@@ -5,7 +5,7 @@ Measured on Kafka 4.3.1: without a second connection producers wait 30 s more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdic
 from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.acting.stall import end_stall
 from jobs.availability.promotion.actors.catalogue import ActorKind
+from jobs.availability.status.severity import effective_min_isr
 from jobs.cluster.admin.configs import (
     ConfigValue,
     Resource,
@@ -22,13 +23,15 @@ from jobs.cluster.admin.configs import (
     alter_configs,
     read_configs,
 )
-from jobs.cluster.admin.partitions import describe_partitions
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.capabilities.reader import ask_versions
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
 MIN_ISR = "min.insync.replicas"
+Asked = Callable[[PartitionReplicas], int]
 EXPECTED_MS = 1_000
 _WARNINGS = (
     "Records that are acked meanwhile are on fewer replicas: the loss of those loses them.",
@@ -74,7 +77,8 @@ class RelaxMinIsr:
         async def look(cluster: RawCluster) -> bool:
             least = int(undo["effective"])
             known = await describe_partitions(cluster, [self.topic])
-            return all(len(one.isr) >= min(least, len(one.replicas)) for one in known.values())
+            asked = await _asked(cluster, least)
+            return all(len(one.isr) >= asked(one) for one in known.values())
 
         return with_cluster(self.connections, look)
 
@@ -89,7 +93,7 @@ class RelaxMinIsr:
     async def _plan(self, cluster: RawCluster) -> Plan:
         setting, facts = await self._look(cluster)
         now = _number(setting)
-        stuck = self._stuck(facts, now)
+        stuck = self._stuck(facts, await _asked(cluster, now))
         return Plan(
             actor=ActorKind.RELAX_MIN_ISR,
             cluster=self.connections.alias,
@@ -144,14 +148,13 @@ class RelaxMinIsr:
         return found
 
     def _stuck(
-        self, facts: Mapping[TopicPartition, PartitionFacts], now: int
+        self, facts: Mapping[TopicPartition, PartitionFacts], asked: Asked
     ) -> list[TopicPartition]:
         """Return the partitions that refuse records now and would not with the lower setting."""
         return [
             where
             for where, one in facts.items()
-            if one.known.leader is not None
-            and self.to <= len(one.known.isr) < min(now, len(one.known.replicas))
+            if one.known.leader is not None and self.to <= len(one.known.isr) < asked(one.known)
         ]
 
     async def _look(
@@ -165,7 +168,7 @@ class RelaxMinIsr:
         refuse_when_read_only(cluster.alias, f"Lowering {MIN_ISR} of {self.topic}")
         setting, facts = await self._look(cluster)
         now = _number(setting)
-        stuck = self._stuck(facts, now)
+        stuck = self._stuck(facts, await _asked(cluster, now))
         refusals = self._refusals(now, facts, stuck)
         if refusals:
             return Outcome(
@@ -217,11 +220,8 @@ class RelaxMinIsr:
     async def _verify(self, cluster: RawCluster) -> Verdict:
         setting, facts = await self._look(cluster)
         now = _number(setting)
-        small = [
-            str(w)
-            for w, one in facts.items()
-            if len(one.known.isr) < min(now, len(one.known.replicas))
-        ]
+        asked = await _asked(cluster, now)
+        small = [str(w) for w, one in facts.items() if len(one.known.isr) < asked(one.known)]
         sentence = f"{MIN_ISR} of {self.topic} is {now}, {len(small)} of {len(facts)} partitions are below."
         return Verdict(now == self.to and not small, sentence, {MIN_ISR: now, "below": small[:20]})
 
@@ -254,6 +254,12 @@ def _has_moved(before: PartitionFacts, after: PartitionFacts) -> bool:
         return False
     is_even = after.high_watermark >= after.leader_end
     return is_even or (before.high_watermark or 0) < after.high_watermark
+
+
+async def _asked(cluster: RawCluster, least: int) -> Asked:
+    """Return how many in-sync replicas a partition's leader asks for; not known: as the newest Kafka does."""
+    is_limited = (await ask_versions(cluster)).limits_min_isr is not False
+    return lambda one: effective_min_isr(least, len(one.replicas), is_limited=is_limited) or least
 
 
 def _number(setting: ConfigValue) -> int:

@@ -32,8 +32,9 @@ class PartitionSeen:
 
     `leader` None: it has none. `observers` are replicas that stay out of the ISR by design. `adding` None:
     whether a reassignment is in progress is not known. `elr` and `last_known_elr` are None where they are not
-    told (polled by Metadata). `not_before`: None when the time
-    is exact; else it happened after it, and at or before `at` (the poll before, or a snapshot without time).
+    told (polled by Metadata). `limits_min_isr`: see `severity.effective_min_isr`. `not_before`: None when the
+    time is exact; else it happened after it, and at or before `at` (the poll before, or a snapshot without
+    time).
     `cause` is a word of `jobs.quorum.history.changes.Cause` or one of `CAUSES` below, `offset` that of the
     record of the metadata log (None: polled).
     """
@@ -43,6 +44,7 @@ class PartitionSeen:
     isr: tuple[int, ...]
     leader: int | None
     min_insync_replicas: int | None = None
+    limits_min_isr: bool | None = None
     observers: tuple[int, ...] = ()
     adding: tuple[int, ...] | None = ()
     removing: tuple[int, ...] = ()
@@ -66,6 +68,7 @@ class PartitionSeen:
             min_insync_replicas=self.min_insync_replicas,
             observers=self.observers,
             moves=Moves(self.adding, self.removing),
+            is_limited=self.limits_min_isr,
         )
 
     def membership(self, broker: int) -> Membership | None:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
+# What a number of in-sync replicas that is larger than the number of replicas means.
+BEFORE_LIMIT = "brokers before Kafka 3.7 refuse acks=all here"
+
 
 class Counted(StrEnum):
     """Kafka's counts of partitions, by what `kafka-topics.sh --describe --...-partitions` lists.
@@ -72,11 +75,11 @@ class Standing:
     `missing` are the sync replicas that are not in the ISR, in the order of the replicas: no observers,
     which stay out by design, no replicas that a reassignment is still adding, and none that one of these in
     the ISR makes up for. `is_unsure`: replicas are out of the ISR, and whether a reassignment adds them is
-    not known: none counts as missing, and OK is then no verdict. `observers_in_isr` were
-    promoted. `is_rf_below_min`: min.insync.replicas asks for more replicas than there are; brokers then ask
-    for all of them (before Kafka 3.7 they refused every write with acks=all). `spare` is how many in-sync
-    replicas may still be lost before writes with acks=all stop: negative while they are refused, None where
-    min.insync.replicas is not known. `counted_as` are Kafka's counts that the partition is in.
+    not known: none counts as missing; or all are in the ISR, min.insync.replicas asks for more, and whether
+    brokers limit it is not known. OK is then no verdict. `observers_in_isr` were promoted. `is_rf_below_min`:
+    min.insync.replicas asks for more replicas than there are, see `effective_min_isr`. `spare` is how many
+    in-sync replicas may still be lost before writes with acks=all stop: negative while they are refused, None
+    where the number that is asked for is not known. `counted_as` are Kafka's counts that the partition is in.
     """
 
     severity: Severity
@@ -109,14 +112,15 @@ def partition_severity(
 ) -> Severity:
     """Return where a partition stands, from the numbers of its replicas and in-sync replicas.
 
-    Without a known `min_insync_replicas` the two middle steps cannot be told. A broker never asks
-    for more in-sync replicas than there are replicas (`Partition.effectiveMinIsr`).
+    Without a known `min_insync_replicas` the two middle steps cannot be told. It is held against all the
+    replicas at most.
     """
     missing = max(replicas - isr, 0)
-    return _severity(leader, missing, isr, effective_min_isr(min_insync_replicas, replicas))
+    least = effective_min_isr(min_insync_replicas, replicas, is_limited=True)
+    return _severity(leader, missing, isr, least)
 
 
-def judge_partition(
+def judge_partition(  # noqa: PLR0913 - one keyword for each thing that decides
     *,
     leader: int | None,
     replicas: Sequence[int],
@@ -124,11 +128,13 @@ def judge_partition(
     min_insync_replicas: int | None,
     observers: Collection[int] = (),
     moves: Moves = NO_MOVES,
+    is_limited: bool | None = None,
 ) -> Standing:
     """Return where a partition stands.
 
     `replicas` are all of them, observers and those being added included; `observers` count for
     min.insync.replicas while they are in the ISR, as a broker counts them, and are never missing.
+    `is_limited`: see `effective_min_isr`.
     Kafka counts against the replication factor before the reassignment (KIP-352), so that a new replica in
     the ISR makes up for an original one outside: for one that the reassignment removes, rather than another.
     """
@@ -140,8 +146,12 @@ def judge_partition(
     out = sorted((one for one in counted if one not in isr), key=lambda one: one in moves.removing)
     short = len(out) - sum(one in isr and one not in observers for one in adding)
     missing = tuple(one for one in replicas if one in out[: max(short, 0)])
-    least = effective_min_isr(min_insync_replicas, len(replicas))
-    severity = _severity(leader, len(missing), len(isr), least)
+    least = effective_min_isr(min_insync_replicas, len(replicas), is_limited=is_limited)
+    is_unsure = is_unsure or (least is None and min_insync_replicas is not None)
+    asked = effective_min_isr(
+        min_insync_replicas, len(replicas), is_limited=is_limited is not False
+    )
+    severity = _severity(leader, len(missing), len(isr), asked)
     return Standing(
         severity,
         missing,
@@ -149,22 +159,25 @@ def judge_partition(
         min_insync_replicas is not None and min_insync_replicas > len(replicas),
         None if least is None else (len(isr) if leader is not None else 0) - least,
         kafka_counts(
-            leader, len(replicas) - len(adding), len(isr), min_insync_replicas, len(replicas)
+            leader,
+            len(replicas) - len(adding),
+            len(isr),
+            min_insync_replicas,
+            asked if severity else least,
         ),
         is_unsure and not severity,
     )
 
 
 def kafka_counts(
-    leader: int | None, replicas: int, isr: int, least: int | None, held: int
+    leader: int | None, replicas: int, isr: int, least: int | None, asked: int | None
 ) -> frozenset[Counted]:
     """Return in which of Kafka's counts a partition is.
 
-    `replicas` are those without what a reassignment adds, `held` all of them; `least` is
-    min.insync.replicas as it is set. Kafka knows no observers: one outside of the ISR is a missing replica to
+    `replicas` are those without what a reassignment adds; `least` is min.insync.replicas as it is set,
+    `asked` what the leader asks for. Kafka knows no observers: one outside of the ISR is a missing replica to
     it.
     """
-    asked = effective_min_isr(least, held)
     is_in = {
         Counted.UNDER_REPLICATED: isr < replicas,
         Counted.AT_MIN_ISR: isr == least,
@@ -176,9 +189,17 @@ def kafka_counts(
     return frozenset(one for one, holds in is_in.items() if holds)
 
 
-def effective_min_isr(min_insync_replicas: int | None, replicas: int) -> int | None:
-    """Return how many in-sync replicas a leader asks for (`Partition.effectiveMinIsr`); None: not known."""
-    return None if min_insync_replicas is None else min(min_insync_replicas, replicas)
+def effective_min_isr(
+    min_insync_replicas: int | None, replicas: int, *, is_limited: bool | None
+) -> int | None:
+    """Return how many in-sync replicas a leader asks for; None: not known.
+
+    `is_limited`: no more than there are replicas, since Kafka 3.7 (`Partition.effectiveMinIsr`, KAFKA-15583).
+    Before, a leader asks for the number that is set, and refuses every write with acks=all. None: not known.
+    """
+    if min_insync_replicas is None or min_insync_replicas <= replicas:
+        return min_insync_replicas
+    return {True: replicas, False: min_insync_replicas, None: None}[is_limited]
 
 
 def _severity(leader: int | None, missing: int, isr: int, least: int | None) -> Severity:

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from jobs.availability.placements.placement import PromotionPolicy
+from jobs.availability.status import severity
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 
@@ -49,11 +50,13 @@ class PartitionContext:
 
 
 def effective_min_isr(partition: PartitionModel) -> int:
-    """Return how many must be in sync: never more than there are replicas (`Partition.effectiveMinIsr`).
+    """Return how many must be in sync, see `severity.effective_min_isr`.
 
     Where it is not known, 1: that leaves the fewest in the ELR.
     """
-    return min(partition.min_insync_replicas or 1, len(partition.replicas))
+    is_limited = partition.limits_min_isr is not False
+    least, held = partition.min_insync_replicas or 1, len(partition.replicas)
+    return severity.effective_min_isr(least, held, is_limited=is_limited) or 1
 
 
 def wanted_in_sync(partition: PartitionModel, observers: Sequence[int]) -> int:

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from jobs.availability.status.severity import Moves, Severity, Standing, judge_partition
+from jobs.availability.status.severity import (
+    BEFORE_LIMIT,
+    Moves,
+    Severity,
+    Standing,
+    judge_partition,
+)
 from jobs.availability.what_if.election import SimulatedPartition
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.availability.what_if.outcome import (
@@ -48,6 +54,7 @@ def state_of(
         min_insync_replicas=partition.min_insync_replicas,
         observers=observers,
         moves=Moves(partition.added, partition.removing),
+        is_limited=partition.limits_min_isr,
     )
     is_frozen = leader is not None and len(living) < len(now.isr)
     return IsrState(
@@ -66,7 +73,7 @@ def _is_writable(
 ) -> bool | None:
     if partition.min_insync_replicas is None and leader is not None:
         return living >= len(partition.replicas) or None
-    return standing.is_writable
+    return None if standing.is_unsure else standing.is_writable
 
 
 def outcome_of(
@@ -106,7 +113,13 @@ def _conditions(
     partition: PartitionModel, after: IsrState, moment: BrokerLiveness, living: list[int]
 ) -> Iterator[str]:
     """Yield what depends on settings that are not known, for each value that matters."""
-    if after.is_writable is None:
+    if partition.asks_for_more and after.is_writable is not False:
+        is_known = partition.limits_min_isr
+        yield (
+            f"min.insync.replicas {partition.min_insync_replicas} is more than the replicas: "
+            f"{'writable' if is_known else 'not known'}, {BEFORE_LIMIT}."
+        )
+    elif after.is_writable is None:
         size = len(after.isr)
         enough = "1" if size == 1 else f"{size} or less"
         yield (

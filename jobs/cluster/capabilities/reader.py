@@ -18,7 +18,7 @@ from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_ca
 
 def read_versions(client: ClusterClient) -> ClusterVersions:
     """Return what each live broker offers; one that does not answer is silent. Raises `ClusterFault`."""
-    return client.ask("Reading the brokers' versions", _read)
+    return client.ask("Reading the brokers' versions", ask_versions)
 
 
 def findings_of(versions: ClusterVersions) -> list[str]:
@@ -36,7 +36,8 @@ def findings_of(versions: ClusterVersions) -> list[str]:
     return found + versions.contradictions()
 
 
-async def _read(cluster: RawCluster) -> ClusterVersions:
+async def ask_versions(cluster: RawCluster) -> ClusterVersions:
+    """Likewise."""
     known = await cluster.metadata()
     answers = await asyncio.gather(*(_versions(cluster, broker) for broker in known.brokers))
     found = dict(zip(known.brokers, answers, strict=True))

@@ -22,6 +22,7 @@ _KEYS = {**KEYS, "LeaderAndIsr": 4, "JoinGroup": 11}
 _WITHOUT_OWN, _BEFORE_IT, _LEADER_AND_ISR_OF_IT = "3.4", "3.3", 7
 METADATA_VERSION = "metadata.version"
 NOT_KNOWN = "not known"
+_BEFORE_LIMIT, _LIMIT_SINCE = "3.6", "3.7"
 
 
 class Mode(StrEnum):
@@ -78,6 +79,22 @@ def level_text(level: int) -> str:
     """Return a metadata.version with the release that brought it."""
     release = next((one for one, most in _LEVELS.items() if level <= most), None)
     return f"{level} (Kafka {release})" if release else f"{level} (newer than Kafka {NEWEST})"
+
+
+def level_limits_min_isr(level: int) -> bool | None:
+    """Return whether leaders limit min.insync.replicas; a low metadata.version tells nothing of it."""
+    return True if level > _LEVELS[_BEFORE_LIMIT] else None
+
+
+def release_limits_min_isr(versions: BrokerVersions) -> bool | None:
+    """Return whether a broker asks for no more in-sync replicas than there are (KAFKA-15583).
+
+    None: its release is not known.
+    """
+    release = tell_release(versions)
+    if release.at_least:
+        return number(release.at_least) >= number(_LIMIT_SINCE)
+    return None if release.why else False
 
 
 def number(release: str) -> tuple[int, ...]:

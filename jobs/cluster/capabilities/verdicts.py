@@ -19,9 +19,11 @@ from jobs.cluster.capabilities.releases import (
     NOT_KNOWN,
     Mode,
     Release,
+    level_limits_min_isr,
     level_text,
     mode_of,
     number,
+    release_limits_min_isr,
     tell_release,
 )
 from jobs.cluster.protocol.transport.kafka_releases import came_with
@@ -100,8 +102,24 @@ class ClusterVersions:
     @property
     def metadata_version(self) -> str:
         """The finalized metadata.version with the release that brought it; "" without KRaft, or not told."""
-        level = max((v.features.get(METADATA_VERSION, 0) for v in self.brokers.values()), default=0)
-        return level_text(level) if level > 0 else ""
+        return level_text(self._level) if self._level > 0 else ""
+
+    @property
+    def _level(self) -> int:
+        return max((v.features.get(METADATA_VERSION, 0) for v in self.brokers.values()), default=0)
+
+    @property
+    def limits_min_isr(self) -> bool | None:
+        """Whether leaders ask for no more in-sync replicas than there are, see `effective_min_isr`.
+
+        A broker that does not makes it False; None: not known of all.
+        """
+        if level_limits_min_isr(self._level):
+            return True
+        found = {release_limits_min_isr(one) for one in self.brokers.values()}
+        if False in found:
+            return False
+        return None if None in found or not found or self.silent else True
 
     @property
     def lacking(self) -> list[Judged]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jobs.availability.status.severity import BEFORE_LIMIT
 from jobs.availability.what_if.answer_json import column_mapping
 from jobs.availability.what_if.matrix.matrix import (
     Matrix,
@@ -301,6 +302,11 @@ def _matrix_lines(
         )
         yield "  ".join([first, *rest])
     yield from _not_known(MIN_ISR, [one.min_insync_replicas is None for one in cluster.partitions])
+    more = [
+        one for one in cluster.partitions if one.asks_for_more and one.limits_min_isr is not False
+    ]
+    if more:
+        yield f"{MIN_ISR} of {len(more):,} partitions is more than their replicas: {BEFORE_LIMIT}."
     unclean = [one.is_unclean_allowed is None for one in cluster.partitions]
     if any(unclean) and any(one.cluster.needs_unclean for one in answer.columns):
         yield from _not_known(UNCLEAN, unclean)

@@ -15,11 +15,15 @@ CREATED_AGAIN = "created again"
 
 @dataclass(frozen=True, slots=True)
 class RemotePlace:
-    """Where a source topic goes: the remote topic, how many partitions it has, what is wrong with it."""
+    """Where a source topic goes: the remote topic, how many partitions it has, what is wrong with it.
+
+    `is_retriable`: that may go away although nobody changes anything.
+    """
 
     remote_topic: str
     partitions: int
     problem: str | None = None
+    is_retriable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,9 @@ def _judge(
 ) -> PartitionStart | PartitionProgress:
     position = known.positions.get(where)
     if place is None or where.partition >= place.partitions:
-        return _refuse(where, position, CopyState.FAILED, _no_place(where, place))
+        is_retriable = place is None or place.is_retriable
+        state = CopyState.RETRYING if is_retriable else CopyState.FAILED
+        return _refuse(where, position, state, _no_place(where, place))
     if offsets is None or offsets.log_start_offset is None or offsets.high_watermark is None:
         reason = (offsets and offsets.error) or "the source did not say which offsets it has"
         return _refuse(where, position, CopyState.RETRYING, f"{where}: {reason}.")

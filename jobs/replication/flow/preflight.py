@@ -52,8 +52,8 @@ def preflight_flow(
     copied = {where.topic for where in positions}
     remotes = tuple(ensure_remote_topics(source, target, flow, selected, copied))
     places = {
-        remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
-        for remote in remotes
+        one.topic: RemotePlace(one.remote_topic, one.partitions, one.problem, one.is_retriable)
+        for one in remotes
     }
     ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
     known = replace(known, positions=positions, remote_ends=positions.remote_ends())

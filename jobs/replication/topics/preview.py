@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs
 from jobs.cluster.admin.topics import describe_topics
+from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.copy.positions import read_positions
@@ -20,10 +21,10 @@ from jobs.replication.topics.creation import Creation, plan_creation
 from jobs.replication.topics.existing import refuse_existing_topics
 from jobs.replication.topics.fan_in import keeps_name
 from jobs.replication.topics.growth import plan_growth
-from jobs.replication.topics.remote_topics import known_settings
 
 # Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
 LONGEST_NAME = 249
+_MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class PreviewInput:
 
     `target` are the topics of the target by name, None when not known. `configs` are those of source
     topics, `brokers` the number of the target's live brokers, `refused` the target's topics that the
-    flow must not write, with the reason, `settings` those that its version of Kafka knows.
+    flow must not write, with the reason, `settings` those that its version of Kafka knows. `min_isr` is what
+    a topic of the target gets that does not set it, `limits_min_isr` whether its brokers ask for no more than
+    there are replicas.
     """
 
     topics: Sequence[TopicDescription]
@@ -41,6 +44,8 @@ class PreviewInput:
     brokers: int | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
     settings: frozenset[str] | None = None
+    min_isr: int | None = None
+    limits_min_isr: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +94,27 @@ def read_known(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> 
     there = {topic.name: topic for topic in describe_topics(target)}
     selected = [topic for topic in topics if explain_topic(flow, topic).selected]
     configs = describe_topic_configs(source, [topic.name for topic in selected])
+    sample = _sample(target, flow, there)
+    least = sample.get(_MIN_ISR)
     return PreviewInput(
         topics,
         there,
         {name: found for name, found in configs.items() if isinstance(found, dict)},
         len(describe_cluster(target).brokers),
         _refused(target, flow, selected, there),
-        _settings(target, flow, there),
+        frozenset(sample) or None,
+        int(least.value) if least and least.value and not least.is_override else None,
+        read_versions(target).limits_min_isr,
     )
 
 
-def _settings(
+def _sample(
     target: ClusterClient, flow: FlowSpec, there: Mapping[str, TopicDescription]
-) -> frozenset[str] | None:
+) -> Mapping[str, ConfigValue]:
     own = positions_topic(flow.source.alias)
     sample = own if own in there else next(iter(there), None)
-    return known_settings(target, sample) if sample else None
+    found = describe_topic_configs(target, [sample])[sample] if sample else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _refused(
@@ -151,6 +161,20 @@ def _preview(
     )
 
 
+def _refused_writes(flow: FlowSpec, known: PreviewInput, made: Creation) -> Iterator[str]:
+    """Yield a warning where brokers before Kafka 3.7 would refuse every write; see `effective_min_isr`."""
+    factor, least = made.replication_factor, made.configs.get(_MIN_ISR) or known.min_isr
+    if factor is None or least is None or factor >= int(least) or known.limits_min_isr:
+        return
+    is_old = known.limits_min_isr is False
+    yield (
+        f"{made.remote_topic} would have replication factor {factor} and {_MIN_ISR} {least}: "
+        f"{'' if is_old else 'where '}{flow.target.alias} has brokers before Kafka 3.7, "
+        f"{'and they' if is_old else 'they'} refuse every write to it. Give the flow a replication_factor of "
+        f"{least} or more, or set {_MIN_ISR} of the topic to {factor}."
+    )
+
+
 def _remote(
     flow: FlowSpec, known: PreviewInput, topic: TopicDescription, name: str
 ) -> tuple[Creation | None, tuple[int, int] | None, tuple[str, ...]]:
@@ -158,7 +182,8 @@ def _remote(
     if known.target is None or name in known.refused or not topic.partitions:
         return None, None, ()
     if name not in known.target:
-        return plan_creation(flow, topic, name, configs, known.brokers, known.settings), None, ()
+        made = plan_creation(flow, topic, name, configs, known.brokers, known.settings)
+        return made, None, tuple(_refused_writes(flow, known, made))
     counts = len(topic.partitions), len(known.target[name].partitions)
     policy = configs.get("cleanup.policy")
     growth = plan_growth(flow, topic.name, name, counts, (policy and policy.value) or "")

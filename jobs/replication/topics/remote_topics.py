@@ -26,6 +26,20 @@ logger = logging.getLogger(__name__)
 # How a broker refuses a setting that it does not know or allow; the topic is then made without.
 _BAD_CONFIG = "INVALID_CONFIG"
 _CLEANUP_POLICY = "cleanup.policy"
+_BY_HAND = "or make the topic on the target beforehand."
+# What to do about a topic that the target refuses for good.
+_REMEDIES = {
+    _BAD_CONFIG: f"Leave the setting out with the flow's config_properties_exclude, {_BY_HAND}",
+    "POLICY_VIOLATION": f"Ask who keeps the target's create.topic.policy.class.name, {_BY_HAND}",
+    "INVALID_TOPIC_EXCEPTION": (
+        "Kafka takes names of at most 249 letters, digits, '.', '_' and '-': give the source a shorter "
+        "alias, keep the names with another naming policy, or exclude the topic."
+    ),
+    "INVALID_REPLICATION_FACTOR": (
+        "Give the flow a replication_factor that the target's brokers can hold, or start more brokers, "
+        f"{_BY_HAND}"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,7 @@ class RemoteTopic:
 
     `partitions` is how many the remote topic has, 0 when it does not exist or must not be written.
     `problem` is a sentence for a person; partitions below `partitions` can be copied in spite of it.
+    `is_retriable`: it may go away although nobody changes anything.
     `changes` are what was just done to it, `findings` what a person should know about that.
     """
 
@@ -41,6 +56,7 @@ class RemoteTopic:
     remote_topic: str
     partitions: int
     problem: str | None = None
+    is_retriable: bool = False
     changes: tuple[TopicChange, ...] = ()
     findings: tuple[str, ...] = ()
 
@@ -253,10 +269,12 @@ def _judge(topic: TopicDescription, found: _Round) -> RemoteTopic:
         return RemoteTopic(topic.name, name, 0, found.refusals[name])
     remote, fault = found.there[name], found.faults.get(name)
     if fault is not None and is_missing(remote):
-        problem = f"Target topic {name} could not be made: {fault.message} {fault.hint}"
-        return RemoteTopic(topic.name, name, 0, problem)
+        hint = _REMEDIES.get(getattr(fault, "error", ""), fault.hint)
+        problem = f"Target topic {name} could not be made: {fault.message} {hint}"
+        return RemoteTopic(topic.name, name, 0, problem, is_retriable=fault.retriable)
     if remote.error is not None:
-        problem = f"Target topic {name} cannot be described: {remote.error}"
+        hints = [hint for error, hint in _REMEDIES.items() if error in remote.error]
+        problem = " ".join([f"Target topic {name} cannot be described: {remote.error}", *hints])
         return RemoteTopic(topic.name, name, 0, problem)
     have, want = found.partitions(name), len(topic.partitions)
     done = [d[name] for d in (found.created, found.grown) if name in d]
@@ -265,8 +283,9 @@ def _judge(topic: TopicDescription, found: _Round) -> RemoteTopic:
         name,
         have,
         _too_few(topic.name, name, (have, want), fault),
-        tuple(step.change() for step in done),
-        found.grown[name].warnings if name in found.grown else (),
+        is_retriable=fault is not None and fault.retriable,
+        changes=tuple(step.change() for step in done),
+        findings=found.grown[name].warnings if name in found.grown else (),
     )
 
 

@@ -269,10 +269,14 @@ class ProgressTable:
         return " ".join(told)
 
     def short_of(self, ends: Mapping[TopicPartition, int]) -> list[Row]:
-        """Return the rows of partitions that have not reached their end offset."""
+        """Return the rows of partitions that have not reached their end offset, or have failed there."""
         with self._lock:
             rows = [(self._rows[where], end) for where, end in ends.items() if where in self._rows]
-            return [dict(row) for row, end in rows if row["position"] < end]
+            return [
+                dict(row)
+                for row, end in rows
+                if row["position"] < end or row["state"] == CopyState.FAILED
+            ]
 
     def failed(self) -> list[Row]:
         """Return the rows of partitions that cannot go on."""

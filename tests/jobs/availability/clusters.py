@@ -65,6 +65,7 @@ def partitions(draw: st.DrawFn, brokers: Sequence[int], number: int) -> Partitio
         elr=elr,
         last_known_elr=draw(some)[:2],
         min_insync_replicas=draw(st.sampled_from([None, 1, 2, 3, 4])),
+        limits_min_isr=draw(st.sampled_from([True, False, None])),
         policy=draw(st.sampled_from([None, *PromotionPolicy])),
         is_unclean_allowed=draw(st.sampled_from([None, True, False])),
         sync_count=draw(st.sampled_from([None, 1, 2, 3])),

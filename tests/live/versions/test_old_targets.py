@@ -3,6 +3,8 @@
 Tests of other folders are made here with that target.
 """
 
+import uuid
+
 import pytest
 from confluent_kafka.admin import (
     AclBindingFilter,
@@ -17,11 +19,13 @@ from jobs.cluster.admin.offsets import read_open_transactions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.errors import Denied
+from jobs.commands.replication.replicate import exit_code
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.flow.spec import CopyPath, Guarantee
+from jobs.spark import contract
 from jobs.spark.contract import Outcome
 from tests.live.batches.conftest import no_worker_is_left  # noqa: F401
 from tests.live.batches.test_chaos import (  # noqa: F401
@@ -50,7 +54,7 @@ from tests.live.replication.test_topic_sync import (  # noqa: F401
     topic,
 )
 from tests.live.spark.runs import RunningFlow
-from tests.live.topics import admin_of, ends_of, new_topic
+from tests.live.topics import admin_of, ends_of, make_topic, new_topic
 from tests.live.whole_batches import Transactions, read_placed
 from tests.waiting import eventually
 
@@ -154,6 +158,29 @@ def test_a_run_begins_copies_and_ends(east, west, tmp_path, settings):
         running.wait_for_positions(ends_of(east, topic))
         assert running.stop().outcome is Outcome.CANCELLED
     assert {p: len(r) for p, r in read_placed(west, f"east.{topic}").items()} == {0: 300, 1: 200}
+
+
+@pytest.mark.parametrize(
+    ("records", "letters", "settings", "words"),
+    [
+        pytest.param(5, 249, {}, "INVALID_TOPIC_EXCEPTION", id="a name that becomes too long"),
+        pytest.param(0, 249, {}, "at most 249 letters", id="a name that becomes too long, and no records"),
+        pytest.param(5, 9, {"replication_factor": 3}, "Give the flow a replication_factor", id="too few brokers"),
+    ],
+)  # fmt: skip
+def test_a_run_whose_topic_is_refused_for_good_ends_with_the_reason(
+    east, west, tmp_path, records, letters, settings, words
+):
+    name = uuid.uuid4().hex.ljust(letters, "x")[:letters]
+    make_topic(east, name, 1)
+    produce(east, name, records)
+    flow = flow_between(east, west, name, **settings)
+    with RunningFlow(flow, (tmp_path / "run").resolve(), until_caught_up=True) as running:
+        eventually(lambda: contract.read_result(running.folder), 120)
+        result = contract.read_result(running.folder)
+        assert (result.outcome, running.rows()[0]["state"]) == (Outcome.FAILED, "failed")
+    assert words in result.error
+    assert exit_code(result, until_caught_up=True) == 1
 
 
 @pytest.fixture

@@ -68,8 +68,11 @@ def states_after(tables: Tables, states: States, serving: Flags) -> PartitionSta
     size = states.isr.sum(axis=1)
     is_whole = has_leader & (living == size)
     most = tables.is_used.sum(axis=1)
-    is_unknown = is_whole & ~tables.is_least_known & (size < most)
-    is_writable = is_whole & (size >= np.where(tables.is_least_known, tables.least, most))
+    is_unsure = np.where(size < most, ~tables.is_least_known, tables.is_limit_unknown)
+    is_unknown = is_whole & is_unsure
+    is_writable = (
+        is_whole & ~is_unknown & (size >= np.where(tables.is_least_known, tables.least, most))
+    )
     observers = tables.observers
     inside = states.isr & up
     missing = (tables.is_used & ~observers & ~tables.added & ~inside).sum(axis=1)

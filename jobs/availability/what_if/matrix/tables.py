@@ -75,7 +75,7 @@ class Tables:
 
     `is_used`: places with a replica. `added`: those that a reassignment adds. `held_back`: observers that
     brokers keep out of the ISR; `standby`: replicas on standby brokers. `order`: which observer comes first,
-    the lowest number.
+    the lowest number. `is_limit_unknown`: takes writes with all in sync, or none: not known.
     """
 
     numbers: dict[int, int]
@@ -88,6 +88,7 @@ class Tables:
     policy: Numbers
     least: Numbers
     is_least_known: Flags
+    is_limit_unknown: Flags
     wanted: Numbers
     is_unclean_allowed: Flags
     is_governed: Flags
@@ -102,8 +103,8 @@ class Tables:
         return Tables(
             self.numbers, self.replicas[rows], self.is_used[rows], self.added[rows],
             self.held_back[rows], self.standby[rows], self.order[rows], self.policy[rows],
-            self.least[rows], self.is_least_known[rows], self.wanted[rows],
-            self.is_unclean_allowed[rows], self.is_governed[rows],
+            self.least[rows], self.is_least_known[rows], self.is_limit_unknown[rows],
+            self.wanted[rows], self.is_unclean_allowed[rows], self.is_governed[rows],
         )  # fmt: skip
 
     def flags(self, brokers: Iterable[int]) -> Flags:
@@ -142,6 +143,10 @@ def tables_of(cluster: ClusterModel) -> Tables:
         least=_column(effective_min_isr(one) for one in partitions),
         wanted=_column(map(wanted_in_sync, partitions, observers)),
         is_least_known=_column(one.min_insync_replicas is not None for one in partitions) > 0,
+        is_limit_unknown=_column(
+            one.limits_min_isr is None and one.asks_for_more for one in partitions
+        )
+        > 0,
         is_unclean_allowed=_column(bool(one.is_unclean_allowed) for one in partitions).astype(
             np.bool_
         ),

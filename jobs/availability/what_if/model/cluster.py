@@ -49,6 +49,7 @@ class PartitionModel:
     as of `min_insync_replicas`: not known.
     `sync_count`: the sum of the placement's `replicas`; None: all replicas that are no observers. `adding`,
     `removing`: what a reassignment adds and removes; `adding` None: whether there is one is not known.
+    `limits_min_isr`: see `severity.effective_min_isr`; without another word the newest Kafka is meant.
     """
 
     topic: str
@@ -68,6 +69,12 @@ class PartitionModel:
     is_acted_on: bool = False
     adding: tuple[int, ...] | None = ()
     removing: tuple[int, ...] = ()
+    limits_min_isr: bool | None = True
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether min.insync.replicas asks for more replicas than there are."""
+        return (self.min_insync_replicas or 1) > len(self.replicas)
 
     @property
     def added(self) -> tuple[int, ...]:

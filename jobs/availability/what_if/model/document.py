@@ -21,6 +21,7 @@ from jobs.availability.what_if.model.cluster import (
 from jobs.availability.what_if.model.describe_text import document_of_text
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
 from jobs.availability.what_if.model.topics import PARTITION_KEYS, TopicReader
+from jobs.cluster.capabilities.releases import level_limits_min_isr
 
 MOST_PARTITIONS = 1_000_000
 _KEYS = frozenset({
@@ -73,6 +74,7 @@ def _partition_document(one: PartitionModel) -> dict[str, Any]:
         "acted_on": one.is_acted_on,
         "adding": None if one.adding is None else list(one.adding),
         "removing": list(one.removing),
+        "limits_min_isr": one.limits_min_isr,
     }
 
 
@@ -125,7 +127,10 @@ class _Reader:
         brokers = self._brokers(document)
         document.refuse_near(_KEYS | PARTITION_KEYS)
         is_state = document.has("votersoffset", "kraftversion")
-        topics = TopicReader(document, brokers, self.problems, knows_all=not is_state)
+        limits = _limits_min_isr(document) if is_state else True
+        topics = TopicReader(
+            document, brokers, self.problems, knows_all=not is_state, limits_min_isr=limits
+        )
         partitions = topics.read()
         if len(partitions) > MOST_PARTITIONS:
             self.problems.add("", f"More than {MOST_PARTITIONS:,} partitions are not taken.")
@@ -247,6 +252,12 @@ def _writing(voters: tuple[ControllerModel, ...]) -> tuple[ControllerModel, ...]
     if sum(one.is_alive is not False for one in voters) > len(voters) // 2 + 1:
         return voters
     return tuple(replace(one, is_alive=one.is_alive is not False) for one in voters)
+
+
+def _limits_min_isr(document: Fields) -> bool | None:
+    features = document.inner("features")
+    level = None if features is None else features.number("metadataversion")
+    return level_limits_min_isr(level or 0)
 
 
 def _knows_observers(partitions: list[PartitionModel]) -> bool:

@@ -18,11 +18,12 @@ SETTING_KEYS = frozenset({
     "min_insync_replicas", "min_isr", "unclean_allowed", "is_unclean_allowed",
     "unclean.leader.election.enable", "policy", "observer_promotion_policy", "promotion_policy", "placement",
     "placement_constraints", "confluent.placement.constraints", "configs", "config", "acted_on",
-    "is_acted_on",
+    "is_acted_on", "limits_min_isr",
 })  # fmt: skip
 _CONFIG_KEYS = frozenset({"resource_type", "resource_name", "name", "value"})
 _LEAST = ("mininsyncreplicas", "minisr")
 _UNCLEAN = ("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
+_LIMITS = "limitsminisr"
 _DEFAULT_BROKER = frozenset({"", "<default>"})
 
 
@@ -36,6 +37,7 @@ class TopicSettings:
     min_insync_replicas: int | None = None
     is_unclean_allowed: bool | None = None
     is_acted_on: bool | None = None
+    limits_min_isr: bool | None = True
 
 
 class SettingsReader:
@@ -108,6 +110,7 @@ class SettingsReader:
             min_insync_replicas=base.min_insync_replicas if least is None else least,
             is_unclean_allowed=base.is_unclean_allowed if unclean is None else unclean,
             is_acted_on=base.is_acted_on if acted_on is None else acted_on,
+            limits_min_isr=told.flag(_LIMITS) if told.has(_LIMITS) else base.limits_min_isr,
         )
 
     def _configs_in(self, told: Fields) -> Fields | None:

@@ -64,6 +64,7 @@ class TopicReader:
         problems: Problems,
         *,
         knows_all: bool,
+        limits_min_isr: bool | None = True,
     ) -> None:
         self._document = document
         self._brokers = brokers
@@ -71,6 +72,7 @@ class TopicReader:
         self._problems = problems
         self._knows_all = knows_all and bool(brokers)
         self._makes_brokers = not brokers
+        self._limits = limits_min_isr
         self._settings: dict[str, TopicSettings] = {}
         self._reader = SettingsReader(document, problems)
         self._standby = {one.broker_id for one in brokers.values() if one.is_standby}
@@ -79,7 +81,7 @@ class TopicReader:
 
     def read(self) -> list[PartitionModel]:
         """Return every partition."""
-        base = self._reader.settings_in(self._document, TopicSettings())
+        base = self._reader.settings_in(self._document, TopicSettings(limits_min_isr=self._limits))
         found: list[PartitionModel] = []
         for topic, told in self._topics():
             told.refuse_near(_TOPIC_KEYS)
@@ -193,6 +195,7 @@ class TopicReader:
             else settings.is_unclean_allowed,
             sync_count=placement.sync_count if placement else None,
             is_acted_on=bool(settings.is_acted_on),
+            limits_min_isr=settings.limits_min_isr,
         )
 
     def _lives(self, broker_id: int) -> bool:

@@ -19,10 +19,12 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
+from console.clusters.models import Cluster
 from console.frame.signals import metadata_stored
 from jobs.availability.status.severity import Severity
 from tests.console.availability.making import Story, describe_topic, finish_round
 from tests.console.making import NOW
+from tests.jobs.cluster.capabilities.recorded import recorded_cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -286,3 +288,15 @@ def test_observers_are_judged_again_with_the_next_round_of_the_cluster(story):
     finish_round(story.cluster, NOW + timedelta(seconds=5))
     take_in(story)
     assert (status().observers, status().missing, status().severity) == ([], [], 0)
+
+
+def test_more_min_isr_than_replicas_is_judged_again_when_the_release_becomes_known(story):
+    story.topic()
+    story.setting("orders", "4", 60)
+    take_in(story)
+    assert (status().severity, status().is_unsure) == (Severity.OK, True)
+    versions = recorded_cluster("3.6.2-kraft").to_mapping()
+    Cluster.objects.update(versions=versions)
+    finish_round(story.cluster, NOW + timedelta(seconds=1))
+    take_in(story, NOW + timedelta(seconds=1))
+    assert (status().severity, status().is_unsure) == (Severity.UNDER_MIN_ISR, False)

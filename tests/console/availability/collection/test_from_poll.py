@@ -5,21 +5,27 @@ from datetime import timedelta
 import pytest
 
 from console.availability.collection import collect
+from console.availability.status.facts import with_answers
 from console.availability.status.models import (
     AvailabilityRound,
     BrokerStatus,
     CountSample,
     OutOfSyncSpan,
     PartitionStatus,
+    Rollup,
     SeveritySpan,
     UncleanElection,
 )
+from console.availability.status.queries import list_clusters
+from console.clusters.models import Cluster
 from jobs.availability.status.severity import Severity
 from tests.console.availability.making import Story, describe_topic, finish_round, poll
 from tests.console.making import NOW, make_cluster
+from tests.jobs.cluster.capabilities.recorded import recorded_cluster
 
 pytestmark = pytest.mark.django_db
 WELL = (1, 2, 3)
+OLD, NEW = (recorded_cluster(name).to_mapping() for name in ("3.6.2-kraft", "3.9.1-kraft"))
 
 
 @pytest.fixture
@@ -187,3 +193,35 @@ def test_clusters_are_due_when_something_may_be_new(cluster):
     assert collect.due_clusters(at(6)) == [cluster.pk]
     finish_round(cluster, at(1))
     assert collect.due_clusters(at(1)) == [cluster.pk]
+
+
+@pytest.mark.parametrize(
+    ("versions", "severity", "is_unsure", "answer"),
+    [
+        pytest.param(OLD, Severity.UNDER_MIN_ISR, False, "Not with acks=all", id="3.6"),
+        pytest.param(NEW, Severity.OK, False, "Unknown", id="3.9, looked at later"),
+        pytest.param(None, Severity.OK, True, "Not known", id="not known"),
+    ],
+)
+def test_more_min_isr_than_replicas_is_judged_by_the_brokers_release(
+    cluster, versions, severity, is_unsure, answer
+):
+    Cluster.objects.update(versions=versions)
+    describe_topic(cluster, least=4)
+    poll(cluster, NOW, orders=[WELL])
+    take_in(cluster)
+    row = PartitionStatus.objects.get()
+    assert (row.severity, row.is_unsure, row.is_rf_below_min) == (severity, is_unsure, True)
+    assert with_answers(list(list_clusters()))[0].answer.word == answer
+
+
+def test_an_upgrade_is_taken_in_with_the_next_round(cluster):
+    describe_topic(cluster, least=4)
+    for seconds, versions in enumerate((OLD, None, NEW)):
+        Cluster.objects.update(versions=versions)
+        poll(cluster, at(seconds), orders=[WELL])
+        take_in(cluster, at(seconds))
+        rollup = Rollup.objects.get(kind="cluster")
+        told = rollup.state_under_min_isr, rollup.unsure
+        assert told == ((1, 0), (0, 1), (0, 0))[seconds]
+    assert PartitionStatus.objects.get().cause == "min_isr_changed"

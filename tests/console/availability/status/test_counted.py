@@ -7,6 +7,8 @@ from django.apps import apps
 
 from console.availability.collection import collect
 from console.availability.status.models import CountSample, PartitionStatus, Rollup
+from jobs.cluster.capabilities.verdicts import ClusterVersions
+from jobs.cluster.protocol.transport.versions import BrokerVersions
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import NOW, make_cluster, run_rounds
 
@@ -21,7 +23,8 @@ LISTS = ("/clusters/east/partitions/", "/availability/east/partitions/")
 @pytest.fixture
 def visitor(viewer, sign_in):
     """Partitions of both rooms: at min ISR, under it, without a leader, and complete with one replica."""
-    kafka, cluster = FakeKafka(), make_cluster()
+    newest = ClusterVersions({1: BrokerVersions({}, {"metadata.version": 30})}).to_mapping()
+    kafka, cluster = FakeKafka(), make_cluster(versions=newest)
     kafka.add_topic("orders", 3)
     kafka.set_partition("orders", 0, leader=1, isr=(1, 2))
     kafka.set_partition("orders", 1, leader=1, isr=(1,))

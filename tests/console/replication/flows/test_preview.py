@@ -1,9 +1,10 @@
 import pytest
 
-from console.clusters.models import Broker, CollectionRound, Partition
+from console.clusters.models import Broker, Cluster, CollectionRound, Partition
 from console.replication.flows.actions import check_settings
 from console.replication.flows.preview import preview_flow
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_topic
+from tests.jobs.cluster.capabilities.recorded import recorded_cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -124,5 +125,20 @@ def test_more_topics_ask_no_more_queries(clusters, django_assert_num_queries):
     for number in range(30):
         make_topic(clusters[0], f"t{number}")
         write(make_topic(clusters[1], f"t{number}"), 5)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(7):
         preview_flow(spec)
+
+
+def test_a_remote_topic_that_an_old_target_would_not_let_be_written_is_told(clusters):
+    Cluster.objects.filter(alias="west").update(
+        versions=recorded_cluster("2.8.2-zookeeper").to_mapping()
+    )
+    source = {"configs": {"min.insync.replicas": "1"}, "min_isr_source": "DEFAULT_CONFIG"}
+    make_topic(clusters[0], "orders", replication_factor=3, **source)
+    make_topic(clusters[1], "t", min_insync_replicas=2, min_isr_source="STATIC_BROKER_CONFIG")
+    make_brokers(clusters[1], 1)
+    (warning,) = preview()["orders"].warnings
+    assert (
+        "replication factor 1 and min.insync.replicas 2: west has brokers before Kafka 3.7"
+        in warning
+    )

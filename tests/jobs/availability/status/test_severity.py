@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.availability.status.severity import Moves, Severity, judge_partition, partition_severity
+from jobs.availability.status.severity import (
+    Counted,
+    Moves,
+    Severity,
+    judge_partition,
+    partition_severity,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,7 @@ def test_counts_overlap_as_kafka_lists_them(leader, replicas, isr, least, adding
         isr=isr,
         min_insync_replicas=least,
         moves=Moves(adding),
+        is_limited=True,
     )
     assert sorted(found.counted_as) == expected.split()
 
@@ -155,3 +162,31 @@ def test_kafka_counts_against_the_replicas_before_a_reassignment(
     assert (found.severity.word, found.missing) == (severity, missing)
     assert ("under_replicated" in found.counted_as) == is_counted
     assert found.is_unsure == (moves.adding is None and severity == "ok")
+
+
+@pytest.mark.parametrize(
+    ("is_limited", "isr", "told"),
+    [
+        pytest.param(True, (1, 2), ("ok", False, 0, True), id="Kafka 3.7 and later take writes"),
+        pytest.param(False, (1, 2), ("under_min_isr", False, -1, False), id="Kafka before refuses them"),
+        pytest.param(None, (1, 2), ("ok", True, None, False), id="not known which Kafka"),
+        pytest.param(True, (1,), ("under_min_isr", False, -1, False), id="one is missing, since 3.7"),
+        pytest.param(False, (1,), ("under_min_isr", False, -2, False), id="one is missing, before"),
+        pytest.param(None, (1,), ("under_min_isr", False, None, False), id="one is missing, whichever"),
+    ],
+)  # fmt: skip
+def test_more_min_isr_than_replicas_is_judged_by_what_leaders_ask_for(is_limited, isr, told):
+    found = judge_partition(
+        leader=1, replicas=(1, 2), isr=isr, min_insync_replicas=3, is_limited=is_limited
+    )
+    is_at = Counted.BROKER_AT_MIN_ISR in found.counted_as
+    assert (found.severity.word, found.is_unsure, found.spare, is_at) == told
+    assert found.is_rf_below_min
+
+
+@pytest.mark.parametrize("is_limited", [True, False, None])
+def test_the_release_makes_no_difference_where_there_are_enough_replicas(is_limited):
+    found = judge_partition(
+        leader=1, replicas=(1, 2), isr=(1, 2), min_insync_replicas=2, is_limited=is_limited
+    )
+    assert (found.severity.word, found.is_unsure, found.spare) == ("ok", False, 0)

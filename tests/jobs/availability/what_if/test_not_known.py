@@ -3,6 +3,7 @@
 import pytest
 
 from jobs.availability.status.severity import Severity
+from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.outcome import RiskCode
 from jobs.availability.what_if.simulation import Return, matrix, simulate, worst_single_failure
 from tests.jobs.availability.clusters import cluster, lose, partition
@@ -146,3 +147,31 @@ def test_a_partition_that_had_no_leader_leaves_none_known():
     brokers = {**model.brokers, 1: type(model.brokers[1])(1, is_alive=False)}
     model = type(model)(brokers, model.partitions, has_elr=True)
     assert registered(only(model, Return(frozenset({1})))) == (None, (), (), ())
+
+
+MORE = {"topic": "t", "replicas": [1, 2], "min_insync_replicas": 3}
+
+
+@pytest.mark.parametrize(
+    ("document", "writable", "words"),
+    [
+        pytest.param({}, True, ": writable, brokers before Kafka 3.7 refuse", id="the newest is meant"),
+        pytest.param({"limits_min_isr": False}, False, "", id="an older one is meant"),
+        pytest.param({"limits_min_isr": None}, None, ": not known, brokers before", id="not known"),
+        pytest.param(
+            {"voters_offset": 1, "features": {"metadata.version": 14}}, None, ": not known", id="log of 3.6"
+        ),
+        pytest.param(
+            {"voters_offset": 1, "features": {"metadata.version": 15}}, True, ": writable", id="log of 3.7"
+        ),
+    ],
+)  # fmt: skip
+def test_more_min_isr_than_replicas_is_judged_by_the_kafka_that_is_meant(document, writable, words):
+    model = ClusterModel.from_json({"brokers": [1, 2, 3], "partitions": [MORE], **document})
+    assert ClusterModel.from_json(model.to_json()).partitions == model.partitions
+    found = only(model, lose(3))
+    assert found.after.is_writable is writable
+    assert found.after.severity is (Severity.UNDER_MIN_ISR if writable is False else Severity.OK)
+    assert words in found.condition
+    sums = matrix(model, [lose(3)]).columns[0].cluster
+    assert (sums.unknown, sums.unwritable) == (writable is None, writable is False)

@@ -229,3 +229,32 @@ def test_the_finalized_metadata_version_is_told_with_its_release(name, text):
 def test_what_is_stored_is_read_back():
     cluster = mixed(silent={4: "No answer."})
     assert ClusterVersions.from_mapping(cluster.to_mapping()) == cluster
+
+
+OLD, LAST, NEW = recorded("3.6.2-zookeeper"), recorded("3.6.2-kraft"), recorded("3.9.1-zookeeper")
+HIDES = recorded("3.9.1-kraft", hides={PRODUCE})
+LOW = BrokerVersions({3: (0, 2)}, {})
+
+
+@pytest.mark.parametrize(
+    ("brokers", "silent", "limits"),
+    [
+        pytest.param([], [], None, id="none has told"),
+        pytest.param([NEW, NEW], [], True, id="all since 3.7"),
+        pytest.param([NEW], [2], None, id="one is silent"),
+        pytest.param(
+            [recorded("3.9.1-kraft")], [2], True, id="a metadata.version of 3.7 is of all"
+        ),
+        pytest.param([recorded("3.9.1-metadata-3.3")], [2], None, id="one of 3.3 is of none"),
+        pytest.param([recorded("3.9.1-metadata-3.3")], [], True, id="the release of all is known"),
+        pytest.param([LAST], [], False, id="the last before 3.7"),
+        pytest.param([NEW, OLD], [], False, id="an upgrade"),
+        pytest.param([OLD], [2], False, id="an old one suffices"),
+        pytest.param([LOW], [], False, id="older than any that is known"),
+        pytest.param([BrokerVersions(HIDES.ranges, {})], [], None, id="it contradicts itself"),
+    ],
+)
+def test_whether_leaders_limit_min_isr_follows_from_all_brokers(brokers, silent, limits):
+    told = dict(enumerate(brokers))
+    cluster = ClusterVersions(told, {9 + one: "It did not answer." for one in silent})
+    assert cluster.limits_min_isr is limits

@@ -137,3 +137,13 @@ def test_the_shape_changes_with_partitions_and_with_topic_ids():
     grown = plan(topic(partitions=2), place=RemotePlace("east.orders", 2), ranges=ranges).shape()
     recreated = plan(topic(topic_id="id-2")).shape()
     assert len({before, grown, recreated}) == 3
+
+
+@pytest.mark.parametrize(
+    ("is_retriable", "state"), [(True, CopyState.RETRYING), (False, CopyState.FAILED)]
+)
+def test_a_topic_that_the_target_refuses_for_good_failed_and_another_is_retried(
+    is_retriable, state
+):
+    place = RemotePlace("east.orders", 0, "It could not be made.", is_retriable)
+    assert only_refusal(plan(place=place)).state is state

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from jobs.replication.flow.spec import PolicyName
 from jobs.replication.topics.preview import PreviewInput, preview_topics
 from tests.jobs.replication.topics.making import flow, override, topic
@@ -73,3 +75,25 @@ def test_a_preview_is_json():
     values = json.loads(json.dumps(preview(topic("orders")).to_mapping()))
     assert values["creates"]["partitions"] == 1
     assert "needed" not in values["creates"]
+
+
+LEAST = {"min.insync.replicas": override("2")}
+
+
+@pytest.mark.parametrize(
+    ("facts", "configs", "words"),
+    [
+        pytest.param({"limits_min_isr": False}, LEAST, "west has brokers before Kafka 3.7, and they refuse",
+                     id="an old target"),
+        pytest.param({}, LEAST, "where west has brokers before Kafka 3.7, they refuse", id="not known"),
+        pytest.param({"limits_min_isr": True}, LEAST, "", id="a new target"),
+        pytest.param({"min_isr": 2}, {}, "min.insync.replicas 2", id="the target's own number"),
+        pytest.param({"min_isr": 2}, {"min.insync.replicas": override("1")}, "", id="the topic's is smaller"),
+        pytest.param({"min_isr": 1}, {}, "", id="enough replicas"),
+    ],
+)  # fmt: skip
+def test_a_remote_topic_that_an_old_target_would_not_let_be_written_is_told(facts, configs, words):
+    known = PreviewInput([topic("orders", 2, replicas=3)], {}, {"orders": configs}, 1, **facts)
+    (found,) = preview_topics(flow(config_properties_exclude=()), known)
+    assert words in " ".join(found.warnings)
+    assert bool(found.warnings) is bool(words)

@@ -211,7 +211,12 @@ def test_other_reasons_are_named_beside_refusals():
     board.update([row(partition=1, state=CopyState.FAILED, reason="It is damaged.")], now_s=11.0)
     assert board.is_finished(ends, 70.0)
     assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions cannot be copied")
-    assert board.why_short({ORDERS_1: 0}) is None
+
+
+def test_a_partition_that_failed_with_nothing_to_copy_is_told():
+    board, _ = two_partitions(second=0)
+    board.update([row(partition=1, state=CopyState.FAILED, reason="It is damaged.")], now_s=11.0)
+    assert board.why_short({ORDERS_1: 0}) == "It is damaged."
 
 
 def test_a_task_that_is_refused_as_a_whole_refuses_its_partitions():
