@@ -118,10 +118,13 @@ def _seen(row: Partition, live: AbstractSet[int]) -> tuple[Trouble | None, Troub
     ).first()
     severity = Severity(row.severity if told is None else told.severity)
     trouble: Trouble | None = None
-    if severity:
+    is_whole = row.leader is not None and len(row.isr) == len(row.replicas)
+    if least is not None and least > len(row.replicas) and (is_whole or not severity):
+        trouble = (
+            Trouble.RF_BELOW_MIN_ISR
+        )  # also where brokers before Kafka 3.7 refuse writes by it
+    elif severity:
         trouble = Trouble(severity.word)
-    elif least is not None and least > len(row.replicas):
-        trouble = Trouble.RF_BELOW_MIN_ISR
     if trouble is None:
         return None, None
     cause = cause_of("" if told is None else told.cause)
