@@ -74,9 +74,16 @@ def tool_class(class_path: str, name: str) -> str:
     raise AssertionError(f"no jar has {name}")
 
 
-def having(*, zookeeper: bool | None = None, since: tuple[int, ...] = ()) -> pytest.MarkDecorator:
-    """Limit a test to versions: with or without a ZooKeeper, from a version on."""
+def having(
+    *,
+    zookeeper: bool | None = None,
+    since: tuple[int, ...] = (),
+    before: tuple[int, ...] = (9,),
+) -> pytest.MarkDecorator:
+    """Limit a test to versions: with or without a ZooKeeper, from a version on, before another one."""
     chosen = [
-        one for one in VERSIONS if zookeeper in {None, one.has_zookeeper} and one.number >= since
+        one
+        for one in VERSIONS
+        if zookeeper in {None, one.has_zookeeper} and since <= one.number < before
     ]
     return pytest.mark.parametrize("cluster", chosen, ids=str, indirect=True, scope="session")
