@@ -21,6 +21,7 @@ from tests.live.copiers import copy_all, flow_between
 from tests.live.groups import Rounds, consume, new_group
 from tests.live.records import Record, produce, write
 from tests.live.topics import make_topic, new_topic
+from tests.live.versions.versions import having
 from tests.live.whole_batches import read_placed
 from tests.waiting import eventually
 
