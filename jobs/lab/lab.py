@@ -168,7 +168,7 @@ def lab_status(lab: Lab) -> dict[str, Any]:
 
 
 def stopped_status(root: Path) -> dict[str, Any]:
-    """Return the status of a lab that nobody keeps; without clusters where there is none."""
+    """Return the status of a lab without a keeper; without clusters where there is none."""
     clusters = [
         {
             "alias": plan.alias,

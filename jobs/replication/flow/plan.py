@@ -17,7 +17,7 @@ CREATED_AGAIN = "created again"
 class RemotePlace:
     """Where a source topic goes: the remote topic, how many partitions it has, what is wrong with it.
 
-    `is_retriable`: that may go away although nobody changes anything.
+    `is_retriable`: it may go away without a change by a person.
     """
 
     remote_topic: str

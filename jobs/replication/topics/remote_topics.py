@@ -48,7 +48,7 @@ class RemoteTopic:
 
     `partitions` is how many the remote topic has, 0 when it does not exist or must not be written.
     `problem` is a sentence for a person; partitions below `partitions` can be copied in spite of it.
-    `is_retriable`: it may go away although nobody changes anything.
+    `is_retriable`: it may go away without a change by a person.
     `changes` are what was just done to it, `findings` what a person should know about that.
     """
 

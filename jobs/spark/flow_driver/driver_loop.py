@@ -61,7 +61,7 @@ class DriverIntervals:
 
 
 class FlowDriverLoop:
-    """From one beginning of the tasks to their end: because of a stop, or because all must begin anew.
+    """From one beginning of the tasks to their end: because of a stop, or because all must begin again.
 
     `patience.refused` is the fault that no new beginning would end.
     """

@@ -24,7 +24,7 @@ TOPICS = "TopicCommand"
 
 @dataclass(frozen=True)
 class KafkaVersion:
-    """A version with what its cluster runs on; `metadata` is its metadata.version, or what stands for it."""
+    """A version with what its cluster runs on; `metadata` is its metadata.version, or its substitute."""
 
     kafka: str
     mode: str = "kraft"

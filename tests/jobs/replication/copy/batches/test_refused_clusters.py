@@ -87,7 +87,7 @@ def test_the_record_path_is_taken_with_the_guarantee_that_it_gives(settings, rea
 
 
 class _Asks:
-    """Counts how often a copier asks whether to stop; it is told to after 1000 times."""
+    """Counts how often a copier asks whether to stop; it stops after 1000 times."""
 
     def __init__(self) -> None:
         self.count = 0
