@@ -76,7 +76,7 @@ def follow(
 
     `heard` is called after every request, twice a second at rest. Raises OSError when the archive cannot be
     written, `ClusterIdChanged` when it is another cluster's, `SecretMissing` and `TlsFailed` when the
-    settings are not usable, and every fault with which trying again is in vain (`Patience`).
+    settings are not usable, and every fault that no further try ends (`Patience`).
     """
     # Who hears may ask a database or write a file: it is called between the requests, never inside the loop.
     with asyncio.Runner() as loop, _Following(loop, source, archive, timing) as following:

@@ -67,7 +67,7 @@ def follow(
     """Append what comes until `stop` is set; faults of the cluster are told and tried again, with pauses.
 
     `heard` is called after every request. Raises OSError when the archive cannot be written, and every fault
-    with which trying again is in vain (`Patience`).
+    that no further try ends (`Patience`).
     """
     # Who hears may ask a database or write a file: it is called between the requests, never inside the loop.
     with asyncio.Runner() as loop, _Reading(loop, place, archive) as reading:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.protocol.transport.timing import LASTING_S
 from jobs.replication.copy.contract import CopyState
 from jobs.spark.flow_driver.eta import Headway, eta_s, flow_eta_s
 
@@ -16,8 +17,6 @@ RATE_WINDOW_S = 10.0
 KNOWN_AFTER_S = 5.0
 MOST_FINDINGS = 20
 MOST_NAMED = 10
-# A partition that an authorizer has refused for so long counts as refused for good, where a run is to end.
-DENIED_FOR_S = 60.0
 # What all of Kafka's names for such refusals end with.
 DENIED = "AUTHORIZATION_FAILED"
 CLOSED = (CopyState.FAILED, CopyState.STOPPED)
@@ -233,7 +232,7 @@ class ProgressTable:
     def is_finished(self, ends: Mapping[TopicPartition, int], now_s: float | None = None) -> bool:
         """Return whether every partition that can go on has reached its end offset.
 
-        At `now_s` (monotonic) one that was refused for `DENIED_FOR_S` cannot go on; None: refusals may end.
+        At `now_s` (monotonic) one that was refused for `LASTING_S` cannot go on; None: refusals may end.
         """
         with self._lock:
             return all(
@@ -248,7 +247,7 @@ class ProgressTable:
 
     def _is_denied(self, where: TopicPartition, now_s: float | None) -> bool:
         known = self._denied.get(where)
-        return known is not None and now_s is not None and now_s - known.since_s >= DENIED_FOR_S
+        return known is not None and now_s is not None and now_s - known.since_s >= LASTING_S
 
     def why_short(self, ends: Mapping[TopicPartition, int]) -> str | None:
         """Return why not everything up to the ends is copied, with the partitions; None when it is."""
@@ -264,7 +263,7 @@ class ProgressTable:
             rights = ", ".join(sorted({right for _, right in denied})[:MOST_NAMED])
             told.append(
                 f"{len(denied)} of {len(ends)} partitions cannot be copied, they were refused for "
-                f"{DENIED_FOR_S:.0f} s: {places}{more}. Give the principal the missing right: {rights}."
+                f"{LASTING_S:.0f} s: {places}{more}. Give the principal the missing right: {rights}."
             )
         return " ".join(told)
 

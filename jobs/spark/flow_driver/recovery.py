@@ -1,4 +1,4 @@
-"""Finding out where the partitions of a lost task really are while the others copy, or that it is in vain."""
+"""Finding out where the partitions of a lost task are while the others copy, and which faults end a run."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ BALANCE_INTERVAL_S = 60.0
 BALANCE_LASTING_S = 20.0
 POLL_INTERVAL_S = 0.2
 SPARK_S = 1.0
-ASKED_AGAIN = "It is asked again, no restart is needed."
+ASKED_AGAIN = "It is asked again."
 
 
 def run(spec: JobSpec, run_dir: Path) -> JobResult:
