@@ -196,12 +196,12 @@ def test_a_client_that_asks_nothing_connects_to_nothing():
 
 
 async def test_a_consumer_with_a_secret_that_was_replaced_leaves_its_fault(monkeypatch):
-    monkeypatch.setenv("CROSSLOG_SECRET_X", "before")
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter1")
     async with FakeBroker() as broker:
         broker.answers[fake_broker.SASL_HANDSHAKE] = handshake()
         broker.answers[fake_broker.SASL_AUTHENTICATE] = lambda asked: answered(
             error=ErrorCode.none
-            if asked.message.auth_bytes == b"\0ada\0after"
+            if asked.message.auth_bytes == b"\0ada\0hunter2"
             else ErrorCode.sasl_authentication_failed
         )
         connection = Connection(
@@ -214,7 +214,7 @@ async def test_a_consumer_with_a_secret_that_was_replaced_leaves_its_fault(monke
         )
         with ClusterClient(connection) as client:
             consumer = client.consumer({})
-            monkeypatch.setenv("CROSSLOG_SECRET_X", "after")
+            monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter2")
 
             def is_told() -> bool:
                 consumer.poll(0)

@@ -22,7 +22,7 @@ class Client:
 
 @pytest.fixture
 def target(monkeypatch):
-    monkeypatch.setenv("CROSSLOG_SECRET_X", "before")
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter1")
     return Client(
         Connection(
             "west",
@@ -42,14 +42,14 @@ def heartbeats(target):
 
 
 def test_heartbeats_are_sent_with_a_secret_that_was_replaced(heartbeats, target, monkeypatch):
-    monkeypatch.setenv("CROSSLOG_SECRET_X", "after")
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter2")
     heartbeats.renew()
-    assert target.passwords == ["before", "after"]
+    assert target.passwords == ["hunter1", "hunter2"]
 
 
 def test_clients_are_kept_while_their_secrets_are_the_same(heartbeats, target):
     heartbeats.renew()
-    assert target.passwords == ["before"]
+    assert target.passwords == ["hunter1"]
 
 
 def test_a_secret_that_is_missing_for_a_while_does_not_end_heartbeats(
@@ -57,6 +57,6 @@ def test_a_secret_that_is_missing_for_a_while_does_not_end_heartbeats(
 ):
     monkeypatch.delenv("CROSSLOG_SECRET_X")
     heartbeats.renew()
-    monkeypatch.setenv("CROSSLOG_SECRET_X", "after")
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter2")
     heartbeats.renew()
-    assert target.passwords == ["before", "after"]
+    assert target.passwords == ["hunter1", "hunter2"]

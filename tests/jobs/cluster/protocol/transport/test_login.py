@@ -185,12 +185,12 @@ async def test_a_session_without_a_lifetime_lasts():
 
 
 async def test_a_password_that_was_corrected_is_used_by_the_same_door(monkeypatch):
-    monkeypatch.setenv("CROSSLOG_SECRET_X", "wrong")
+    monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter1")
     async with FakeBroker() as broker:
         broker.answers[fake_broker.SASL_HANDSHAKE] = handshake()
         broker.answers[fake_broker.SASL_AUTHENTICATE] = lambda asked: answered(
             error=ErrorCode.none
-            if asked.message.auth_bytes == b"\0ada\0right"
+            if asked.message.auth_bytes == b"\0ada\0hunter2"
             else ErrorCode.sasl_authentication_failed
         )
         settings = {
@@ -205,5 +205,5 @@ async def test_a_password_that_was_corrected_is_used_by_the_same_door(monkeypatc
             monkeypatch.delenv("CROSSLOG_SECRET_X")
             with pytest.raises(SecretMissing):
                 await cluster.metadata()
-            monkeypatch.setenv("CROSSLOG_SECRET_X", "right")
+            monkeypatch.setenv("CROSSLOG_SECRET_X", "hunter2")
             assert (await cluster.metadata()).brokers
