@@ -274,10 +274,22 @@ def _epoch_problem(source: ByteSource, batch: BatchAt, before: int | None) -> st
     follower = source.read(batch.position + header.size_bytes, HEADER_BYTES)
     if not is_plausible(follower, header.next_offset):
         return None
-    after = BatchHeader.decode(follower).partition_leader_epoch
-    if (before is None or before <= after) and after < epoch:
-        return f"the epoch is {epoch}, but {after} is behind it, and epochs never fall"
-    return None
+    behind = BatchHeader.decode(follower)
+    after = behind.partition_leader_epoch
+    if after >= epoch or (before is not None and after < before):
+        return None
+    if before is None and _has_fallen(source, batch, behind):
+        return None
+    return f"the epoch is {epoch}, but {after} is behind it, and epochs never fall"
+
+
+def _has_fallen(source: ByteSource, first: BatchAt, second: BatchHeader) -> bool:
+    """Return whether the epoch of the second batch is the wrong one: the third is not below the first."""
+    at = first.position + first.header.size_bytes + second.size_bytes
+    third = source.read(at, HEADER_BYTES)
+    if not is_plausible(third, second.next_offset):
+        return False
+    return BatchHeader.decode(third).partition_leader_epoch >= first.header.partition_leader_epoch
 
 
 def _offset_problem(source: ByteSource, batch: BatchAt, expected: int | None) -> str | None:

@@ -312,6 +312,13 @@ def test_headers_without_end_do_not_hold_the_reader_up():
     assert [found.kind for found in damages(bombs)][-1] in set(DamageKind)
 
 
+@pytest.mark.parametrize(("byte", "bits"), [(12, 0x80), (15, 1), (15, 2), (15, 4)])
+def test_a_lower_epoch_in_the_second_batch_does_not_cost_the_first(byte, bits):
+    batches = log_of(1000, 5)
+    broken = flip(b"".join(batches), len(batches[0]) + byte, bits)
+    assert offsets(broken, expected_offset=1000) == [1000, 1001, *range(1004, 1010)]
+
+
 @given(st.data())
 @examples(150)
 def test_a_flipped_bit_never_costs_more_than_its_batch_and_invents_nothing(data):
