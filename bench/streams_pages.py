@@ -106,8 +106,7 @@ def measure_round(say: pages.Say, seen: Any, partitions: int) -> dict[str, float
     from dataclasses import replace
 
     from console.clusters.models import Cluster
-    from console.streams.collection.collect import collect_applications
-    from console.streams.collection.door import SeenApplications
+    from console.streams.collection.collect import SeenApplications, collect_applications
     from console.streams.models import StreamsRound
     from tests.jobs.streams import written
 

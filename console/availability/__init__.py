@@ -3,6 +3,6 @@
 Sub-rooms: `status`, `collection`, `what_if`, `controller_sites`, `placements`, `designer`,
 `promotion`, `advice`, `acting`, `drills`, `runbooks`.
 
-In reading order: `apps`, `urls`, `models`, `tabs`, `page_context`, `api_lookup`, `navigation`,
+In reading order: `apps`, `urls`, `models`, `page_context`, `api_lookup`, `navigation`,
 `queries`, `tasks`.
 """

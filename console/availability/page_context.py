@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from console.availability.status import queries
-from console.availability.tabs import availability_tabs
 from console.clusters.models import Cluster
 from console.frame.pages.timerange import TimeRange
 
@@ -39,3 +39,36 @@ def _wrong(cluster: Any) -> dict[str, dict[str, Any]]:
 
 
 _SERIOUS = ("offline", "state_under_min_isr", "state_at_min_isr")
+
+
+# A page that does not exist yet is left out.
+TABS = (
+    ("detail", "Overview"),
+    ("partitions", "Partitions"),
+    ("brokers", "Brokers & churn"),
+    ("observers", "Observers"),
+    ("placements", "Placements"),
+    ("what-if", "What-if"),
+    ("designer", "Designer"),
+    ("promotion", "Promotion"),
+    ("drills", "Drills"),
+    ("runbooks", "Runbooks"),
+)
+
+
+def availability_tabs(
+    cluster: Cluster, current: str, **more: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the tabs of a cluster's availability; `more` adds to one by its name, such as a count."""
+    return [
+        {"label": label, "href": href, "is_current": name == current, **more.get(name, {})}
+        for name, label in TABS
+        if (href := _address(name, cluster))
+    ]
+
+
+def _address(name: str, cluster: Cluster) -> str:
+    try:
+        return reverse(f"availability:{name}", args=[cluster.alias])
+    except NoReverseMatch:
+        return ""

@@ -3,6 +3,5 @@
 Sub-rooms: `collection`, `capabilities`, `trouble`, `mirror`.
 
 In reading order: `apps`, `urls`, `models`, `status`, `queries`, `actions`, `api`, `serializers`,
-`pages`, `settings_pages`, `forms`, `tables`, `facts`, `counted`, `equivalents`, `navigation`,
-`tasks`.
+`pages`, `settings_pages`, `tables`, `facts`, `counted`, `equivalents`, `navigation`, `tasks`.
 """

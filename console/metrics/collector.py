@@ -38,7 +38,7 @@ Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 # A flow that is not measured any more copies all the same.
 _UP = {"running", "degraded", "stale"}
-# What is counted of a flow, see console.replication.measurement.counting; 0 before its first run.
+# What is counted of a flow, see console.replication.measurement.store; 0 before its first run.
 _COUNTERS = {
     counters.FLOW_RECORDS_TOTAL: "records",
     counters.FLOW_BYTES_TOTAL: "bytes",

@@ -1,4 +1,4 @@
 """The first page: what is wrong now, over all rooms.
 
-In reading order: `apps`, `urls`, `pages`, `queries`, `findings`, `facts`, `first_steps`.
+In reading order: `apps`, `urls`, `pages`, `queries`, `findings`.
 """

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from console.frame.pages.render import render_page
-from console.frame.security.access import anywhere, page
+from console.frame.pages.states import Severity
+from console.frame.security.access import Action, anywhere, page
 from console.overview import queries
-from console.overview.facts import overview_facts
-from console.overview.first_steps import first_steps
+from console.overview.queries import Overview
+from console.replication.flows.queries import LAG, LAG_MS, RATE, Flow
+from jobs.numbers import (
+    format_count,
+    format_least,
+    format_rate,
+    format_span_ms,
+    largest_of,
+    not_known,
+    sum_of,
+)
 
 
 @require_GET
@@ -24,3 +39,115 @@ def overview(request: HttpRequest) -> HttpResponse:
         "steps": first_steps(picture.clusters, picture.flows),
     }
     return render_page(request, "overview/overview.html", context, is_live=True)
+
+
+def overview_facts(picture: Overview) -> list[dict[str, Any]]:
+    """Return what is wrong, time lag, records behind and rate as the facts component takes them."""
+    serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
+    wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
+    worst = max(
+        (flow for flow in wanted if flow.lag_ms is not None),
+        key=lambda flow: flow.lag_ms or 0,
+        default=None,
+    )
+    furthest = largest_of(flow.lag_ms for flow in wanted).value
+    unknown = sum(flow.lag is None or flow.unknown_count > 0 for flow in wanted)
+    unknown_ms = sum(flow.lag_ms is None or flow.unknown_ms_count > 0 for flow in wanted)
+    notes = worst.name if worst else "", not_known(unknown_ms, len(wanted), "flows")
+    return [
+        {
+            "label": "Needs attention",
+            "value": format_count(len(picture.findings)),
+            "note": f"{len(serious)} serious"
+            if picture.findings
+            else "nothing is known to be wrong",
+            "severity": picture.findings[0].severity if picture.findings else "",
+        },
+        {
+            "label": "Furthest behind",
+            "value": format_least(furthest, unknown_ms, format_span_ms),
+            "note": "; ".join(filter(None, notes)) or "no running flow was measured",
+            "definition": LAG_MS,
+            "href": reverse("replication:detail", args=[worst.pk]) if worst else "",
+        },
+        {
+            "label": "Records behind",
+            "value": format_least(sum_of(flow.lag for flow in wanted).value, unknown),
+            "note": not_known(unknown, len(wanted), "flows") or "all running flows together",
+            "definition": LAG,
+        },
+        {
+            "label": "Copied",
+            "value": format_rate(sum_of(flow.rate_per_s for flow in wanted).value),
+            "note": "all running flows together",
+            "definition": RATE,
+        },
+    ]
+
+
+BOTH_CLUSTERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: `is_next` for the first that is not done. `needs` is the right it takes."""
+
+    title: str
+    text: str
+    is_done: bool
+    is_next: bool
+    needs: Action
+    href: str
+    label: str
+
+
+def first_steps(clusters: Sequence[Any], flows: Sequence[Flow]) -> list[Step]:
+    """Return the steps; none once a flow was measured."""
+    if any(flow.measured_at is not None for flow in flows):
+        return []
+    steps = _steps(flows[0] if flows else None)
+    done = [
+        len(clusters) >= 1 or bool(flows),
+        len(clusters) >= BOTH_CLUSTERS or bool(flows),
+        bool(flows),
+        False,
+    ]
+    following = done.index(False)
+    return [
+        Step(title, text, done[number], number == following, needs, href, label)
+        for number, (title, text, needs, href, label) in enumerate(steps)
+    ]
+
+
+def _steps(flow: Flow | None) -> list[tuple[str, str, Action, str, str]]:
+    new_cluster = reverse("clusters:new")
+    return [
+        (
+            "Add the cluster that has the records.",
+            "Its address, how to log in, and an alias like east. It is checked while you save.",
+            "administer",
+            new_cluster,
+            "Add the first cluster",
+        ),
+        (
+            "Add the cluster that gets the copy.",
+            "Positions of the copy are kept there, in MirrorMaker 2's format.",
+            "administer",
+            new_cluster,
+            "Add the other cluster",
+        ),
+        (
+            "Connect them by a flow.",
+            "Choose topics and see where each of them goes before anything is copied.",
+            "operate",
+            reverse("replication:new"),
+            "New flow",
+        ),
+        (
+            "Start it and see the first record arrive.",
+            "Lag in records and in time appears on the flow's page within seconds.",
+            "operate",
+            reverse("replication:detail", args=[flow.pk]) if flow else "",
+            "Open the flow",
+        ),
+    ]

@@ -3,5 +3,5 @@
 Other rooms say what can be started (`starters`), in the `ready` of their `AppConfig`.
 
 In reading order: `apps`, `urls`, `models`, `starters`, `timing`, `queries`, `firing`, `actions`,
-`api`, `serializers`, `pages`, `forms`, `tables`, `navigation`, `tasks`.
+`api`, `pages`, `navigation`, `tasks`.
 """

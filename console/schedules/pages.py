@@ -5,23 +5,24 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from rest_framework.exceptions import APIException
 
-from console.frame.pages.forms import attempt
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.table import Choice, Column, Table, csv_response
 from console.schedules import actions, queries, timing
-from console.schedules.forms import ChangeScheduleForm, ScheduleForm
-from console.schedules.models import Schedule
+from console.schedules.models import Outcome, Schedule
 from console.schedules.starters import check_arguments, get_starter, label_of, plain_facts
-from console.schedules.tables import SCHEDULES
 from jobs.cluster.errors import InvalidFields
 
 
@@ -170,3 +171,84 @@ def _read_arguments(text: str) -> dict[str, Any]:
         return JsonParser().parse(BytesIO((text or "{}").encode("utf-8", "replace")))
     except APIException:
         raise InvalidFields({"arguments": "The arguments are not a JSON object."}) from None
+
+
+def _kind(schedule: Schedule) -> str:
+    return label_of(schedule.kind)
+
+
+def _page(schedule: Schedule) -> str:
+    return reverse("schedules:detail", args=[schedule.pk])
+
+
+def _came_to(rows: QuerySet[Schedule], outcome: str) -> QuerySet[Schedule]:
+    return rows.filter(last_outcome=outcome)
+
+
+def _enabled(rows: QuerySet[Schedule], value: str) -> QuerySet[Schedule]:
+    return rows.filter(is_enabled=value == "yes")
+
+
+SCHEDULES = Table(
+    (
+        Column("name", "Name", "name", link=_page),
+        Column("kind", "Starts", "kind", csv=_kind, format=label_of),
+        Column("cron", "Times", "cron", template="schedules/cells/times.html"),
+        Column(
+            "next_at",
+            "Next",
+            "next_at",
+            definition="In the time zone of the schedule.",
+            template="schedules/cells/next.html",
+        ),
+        Column("last_outcome", "Last time", "last_at", template="schedules/cells/last.html"),
+        Column("created_by.username", "In the name of"),
+        Column("time_zone", "Time zone", "time_zone", is_hidden=True),
+    ),
+    search=("name", "kind", "last_sentence"),
+    filters={
+        "outcome": Choice("Last time", Outcome.choices, _came_to),
+        "enabled": Choice("Enabled", [("yes", "Enabled"), ("no", "Disabled")], _enabled),
+    },
+    default_sort="name",
+)
+
+
+def _text(label: str, help_text: str, longest: int, initial: str = "") -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    return forms.CharField(
+        label=label, help_text=help_text, max_length=longest, initial=initial, widget=widget
+    )
+
+
+class ScheduleForm(ActionForm):
+    """A name and times."""
+
+    name = _text("Name", "What people call it.", 200)
+    cron = _text(
+        "Times (cron)",
+        f"{timing.HELP} */15 * * * * is every quarter of an hour.",
+        timing.LONGEST_CRON,
+        "0 3 * * *",
+    )
+    time_zone = _text(
+        "Time zone",
+        "Europe/Berlin, America/New_York, UTC. A local time that the clocks skip comes right after the gap, "
+        "one that they repeat comes once.",
+        64,
+        "UTC",
+    )
+    is_enabled = forms.BooleanField(
+        label="Enabled",
+        required=False,
+        initial=True,
+        help_text="Off: nothing is started by itself.",
+    )
+
+
+class ChangeScheduleForm(ScheduleForm):
+    """The same of a schedule that is there."""
+
+    def __init__(self, schedule: Schedule, *args: Any, **kwargs: Any) -> None:
+        initial = {name: getattr(schedule, name) for name in actions.CHANGEABLE}
+        super().__init__(*args, **{"initial": initial, **kwargs})

@@ -2,6 +2,6 @@
 
 Sub-rooms: `collection`, `application`, `lookup`, `topology`.
 
-In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`, `serializers`, `pages`,
-`page_context`, `tables`, `labels`, `equivalents`, `navigation`, `tasks`.
+In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`,
+`serializers`, `pages`, `page_context`, `labels`, `equivalents`, `navigation`, `tasks`.
 """

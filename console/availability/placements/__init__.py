@@ -1,5 +1,5 @@
 """Placements and observers: assigned, compared with real replicas, changed in two steps.
 
 In reading order: `models`, `placements`, `drafts`, `effects`, `actions`, `api`, `serializers`,
-`pages`, `forms`, `tables`, `facts`, `equivalents`, `observers`, `observer_pages`.
+`pages`, `forms`, `tables`, `equivalents`, `observers`, `observer_pages`.
 """

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import actions, drafts, equivalents
 from console.availability.placements.effects import Standings, standings_of
-from console.availability.placements.facts import placement_facts
 from console.availability.placements.forms import PlacementForm, initial_for, initial_of
 from console.availability.placements.models import TopicPlacement
 from console.availability.placements.placements import PlacementRules, list_placements
@@ -28,6 +27,7 @@ from console.frame.security.access import page
 from console.frame.tables.paging import cut
 from console.frame.tables.table import csv_response
 from jobs.cluster.errors import InvalidFields
+from jobs.numbers import format_count
 
 WRONG, ALL = "wrong", "all"
 
@@ -151,3 +151,51 @@ def narrowed(standings: Standings, topic: str, *, is_wrong: bool) -> list[int]:
     text, topics = topic.lower(), standings.units.topics
     found = [index for index in standings.placed if text in topics[index].name.lower()]
     return [index for index in found if standings.is_wrong(index)] if is_wrong else found
+
+
+ONE_SITE = "isr-in-one-rack"
+
+
+def placement_facts(found: Standings) -> list[dict[str, Any]]:
+    """Return how many topics have a placement, how many stand otherwise, what misses replicas."""
+    wrong = sum(found.is_wrong(index) for index in found.placed)
+    one_site = found.count_violations(ONE_SITE)
+    missing = sum(found.missing[index] for index in found.placed)
+    return [
+        {
+            "label": "Topics with a placement",
+            "value": format_count(len(found.placed)),
+            "note": f"of {format_count(len(found))}",
+            "definition": "By their own config, or assigned here by name or pattern.",
+        },
+        _counted("Not as placed", wrong, "risk", "topics", "Topics with at least one violation."),
+        _counted(
+            "ISR in one site",
+            one_site,
+            "risk",
+            "partitions",
+            "Partitions whose in-sync replicas all stand in one rack although the placement names several.",
+        ),
+        _counted(
+            "Sync replica missing",
+            missing,
+            "warn",
+            "partitions",
+            "Partitions that miss a replica of the ISR; an observer outside the ISR is where it belongs.",
+        ),
+        {
+            "label": "Brokers with observers",
+            "value": format_count(len(found.observers)),
+            "definition": "Brokers that are an observer of some partition.",
+        },
+    ]
+
+
+def _counted(label: str, count: int, severity: str, note: str, definition: str) -> dict[str, Any]:
+    fact: dict[str, Any] = {
+        "label": label,
+        "value": format_count(count),
+        "note": note,
+        "definition": definition,
+    }
+    return fact | ({"severity": severity} if count else {"severity": "ok"})

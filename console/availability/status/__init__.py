@@ -1,6 +1,5 @@
 """How partitions stand, since when, and what it was like before.
 
 In reading order: `models`, `broker_models`, `queries`, `brokers`, `api`, `api_filters`,
-`serializers`, `pages`, `tables`, `facts`, `definitions`, `timelines`, `history`, `series`, `rises`,
-`equivalents`.
+`serializers`, `pages`, `tables`, `facts`, `definitions`, `timelines`, `history`, `series`.
 """

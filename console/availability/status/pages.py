@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from django.db.models import Min
@@ -11,15 +12,16 @@ from django.views.decorators.http import require_safe
 
 from console.availability.page_context import around_cluster, find_cluster
 from console.availability.promotion.page_context import runbook_of_partition, shown_findings
-from console.availability.status import equivalents, history, queries, tables
+from console.availability.status import history, queries, tables
 from console.availability.status.facts import (
     answer_of,
     overview_facts,
     partition_facts,
     with_answers,
 )
-from console.availability.status.models import AvailabilityRound, Rollup
+from console.availability.status.models import AvailabilityRound, PartitionStatus, Rollup
 from console.availability.status.timelines import draw_partition
+from console.clusters.equivalents import Equivalents, call_of, tool_of
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
@@ -39,7 +41,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
     if table.is_export:
         return csv_response(table, "availability")
     with_answers(table.rows)
-    context = {"table": table, "equivalents": equivalents.of_list()}
+    context = {"table": table, "equivalents": of_list()}
     return render_page(request, "availability/status/list.html", context, is_live=True)
 
 
@@ -80,11 +82,11 @@ def _answer(cluster: Cluster, time_range: TimeRange) -> dict[str, Any]:
         "promotion_findings": shown_findings(cluster),
         "lag_freshness": queries.freshness_of(cluster, AvailabilityRound.Noun.LAG),
         "calls": {
-            "cluster": equivalents.of_cluster(cluster),
-            "topics": equivalents.of_topics(cluster),
-            "racks": equivalents.of_racks(cluster),
-            "absences": equivalents.of_absences(cluster),
-            "events": equivalents.of_events(cluster),
+            "cluster": of_cluster(cluster),
+            "topics": of_topics(cluster),
+            "racks": of_racks(cluster),
+            "absences": of_absences(cluster),
+            "events": of_events(cluster),
         },
     }
 
@@ -102,7 +104,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     context = {
         **around_cluster(request, cluster, "partitions"),
         "table": table,
-        "equivalents": equivalents.of_partitions(cluster),
+        "equivalents": of_partitions(cluster),
     }
     return render_page(request, "availability/status/partitions.html", context, is_live=True)
 
@@ -137,7 +139,7 @@ def partition_page(
         "missing": [one for one in absences.rows if one.ended_at is None],
         "log_name": told.log_name,
         "runbook": runbook_of_partition(row),
-        "equivalents": equivalents.of_partition(row),
+        "equivalents": of_partition(row),
     }
     return render_page(request, "availability/status/partition.html", context, is_live=True)
 
@@ -159,8 +161,8 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         "table": table,
         "racks": racks,
         "lines": _lines(table.rows, racks.rows),
-        "equivalents": equivalents.of_brokers(cluster),
-        "rack_calls": equivalents.of_racks(cluster),
+        "equivalents": of_brokers(cluster),
+        "rack_calls": of_racks(cluster),
     }
     return render_page(request, "availability/status/brokers.html", context, is_live=True)
 
@@ -172,3 +174,56 @@ def _lines(brokers: list[Any], racks: list[Rollup]) -> dict[str, str]:
         "brokers": ",".join(f"{row.broker_id}:Broker {row.broker_id}" for row in brokers[:12]),
         "racks": ",".join(f"{name}:{name}" for name in named[:12]),
     }
+
+
+def of_list() -> Equivalents:
+    """Return the equivalents of the list of clusters."""
+    return Equivalents("GET /api/v1/availability/", "")
+
+
+def of_cluster(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the overview."""
+    command = tool_of("kafka-topics.sh", cluster, "--describe --under-replicated-partitions")
+    return Equivalents(f"GET /api/v1/availability/{cluster.alias}/", command)
+
+
+def of_topics(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the table of topics."""
+    return Equivalents(call_of("availability/rollups", cluster=cluster.alias, kind="topic"), "")
+
+
+def of_racks(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the table of racks."""
+    return Equivalents(call_of("availability/rollups", cluster=cluster.alias, kind="rack"), "")
+
+
+def of_absences(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the replicas that are out of sync."""
+    return Equivalents(call_of("availability/out-of-sync", cluster=cluster.alias), "")
+
+
+def of_events(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of what happened lately."""
+    return Equivalents(call_of("availability/stretches", cluster=cluster.alias), "")
+
+
+def of_partitions(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the list of partitions."""
+    return Equivalents(
+        call_of("availability/partitions", cluster=cluster.alias),
+        tool_of("kafka-topics.sh", cluster, "--describe"),
+    )
+
+
+def of_partition(row: PartitionStatus) -> Equivalents:
+    """Return the equivalents of a partition's page."""
+    call = f"GET /api/v1/availability/partitions/{row.pk}/history/"
+    return Equivalents(
+        call,
+        tool_of("kafka-topics.sh", row.cluster, f"--describe --topic {shlex.quote(row.topic)}"),
+    )
+
+
+def of_brokers(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the page of brokers."""
+    return Equivalents(call_of("availability/brokers", cluster=cluster.alias), "")

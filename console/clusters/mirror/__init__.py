@@ -1,4 +1,4 @@
 """What is mirrored to a cluster: the questions of Kafka's MirrorClient.
 
-In reading order: `answers`, `api`, `serializers`, `pages`.
+In reading order: `answers`, `api`, `pages`.
 """

@@ -1,5 +1,5 @@
 """What all routes of the API share.
 
-In reading order: `viewset`, `api`, `sequences`, `parameters`, `parsing`, `serializers`, `schema`,
-`schema_unions`, `schema_view`, `etag`, `idempotency`, `throttling`, `buckets`, `callers`.
+In reading order: `viewset`, `api`, `sequences`, `parameters`, `parsing`, `serializers`,
+`schema`, `schema_unions`, `schema_view`, `etag`, `idempotency`, `throttling`, `callers`.
 """

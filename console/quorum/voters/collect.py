@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
@@ -18,12 +18,26 @@ from console.frame.processes.work_sharing import longest_waiting
 from console.quorum import queries
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, QuorumStatus, Source
 from console.quorum.voters import findings
-from console.quorum.voters.described import status_values
-from console.quorum.voters.door import DescribeDoor, describe
 from console.quorum.voters.evaluation import KnownBefore, evaluate_description, known_before
-from jobs.cluster.admin.quorum import QuorumDescription
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica, describe_quorum
+from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.network_addresses import host_text
 from jobs.logs import own_fault
+
+
+class DescribeDoor(Protocol):
+    """One question to a cluster; raises `ClusterFault`."""
+
+    def __call__(self, connection: Connection) -> QuorumDescription:
+        """Return who votes, who leads, how far each has come."""
+        ...
+
+
+def describe(connection: Connection) -> QuorumDescription:
+    """Ask the real cluster."""
+    return describe_quorum(connection)
+
 
 logger = logging.getLogger(__name__)
 
@@ -126,3 +140,95 @@ def _finish(log: MetadataLog, now: datetime, begun: float, **values: Any) -> Non
     QuorumStatus.objects.filter(log=log).update(
         finished_at=now, duration_ms=ms, claimed_until=claimed_until, **values
     )
+
+
+# From a description of the quorum to the values of its row: lags, roles, and who is odd.
+
+
+def status_values(
+    told: QuorumDescription,
+    voter_set: Collection[Mapping[str, Any]],
+    words: Mapping[tuple[str, int], list[str]],
+) -> dict[str, Any]:
+    """Return the fields of `QuorumStatus` that a description decides.
+
+    `voter_set` is the newest one of the log (its versions of kraft.version, and endpoints where the answer
+    has none), `words` are what was judged of voters and observers, by role and id.
+    """
+    picture = _Picture(told, voter_set, words)
+    replicas = [picture.row(one, "voter") for one in told.voters]
+    replicas += [picture.row(one, "observer") for one in told.observers]
+    voters = [row for row in replicas if row["role"] != "observer"]
+    return {
+        "described_at": datetime.fromtimestamp(told.described_at_ms / 1000, UTC),
+        "leader_id": told.leader_id,
+        "leader_epoch": told.leader_epoch,
+        "high_watermark": told.high_watermark,
+        "voter_count": len(told.voters),
+        "observer_count": len(told.observers),
+        "worst_lag": _worst(voters, "lag"),
+        "worst_lag_ms": _worst(voters, "lag_ms"),
+        "replicas": replicas,
+    }
+
+
+class _Picture:
+    """A description with what else is known of its replicas."""
+
+    def __init__(
+        self,
+        told: QuorumDescription,
+        voter_set: Collection[Mapping[str, Any]],
+        words: Mapping[tuple[str, int], list[str]],
+    ) -> None:
+        self._told = told
+        self._words = words
+        self._voters = {one["id"]: one for one in voter_set}
+        self._endpoints = {
+            node.id: [f"{one.name}://{host_text(one.host)}:{one.port}" for one in node.endpoints]
+            for node in told.nodes
+        }
+        self._leader = next((one for one in told.voters if one.id == told.leader_id), None)
+
+    def row(self, one: QuorumReplica, role: str) -> dict[str, Any]:
+        """Return one replica as it is stored."""
+        known = self._voters.get(one.id, {}) if role == "voter" else {}
+        return {
+            "id": one.id,
+            "directory_id": one.directory_id,
+            "role": "leader" if role == "voter" and one.id == self._told.leader_id else role,
+            "log_end_offset": one.log_end_offset,
+            "lag": self._lag(one),
+            "lag_ms": self._lag_ms(one),
+            "last_fetch_at": _at(one.last_fetch_at_ms),
+            "last_caught_up_at": _at(one.last_caught_up_at_ms),
+            "endpoints": self._endpoints.get(one.id) or known.get("endpoints", []),
+            "min_version": known.get("min_version"),
+            "max_version": known.get("max_version"),
+            "words": [*self._words.get((role, one.id), ())],
+        }
+
+    def _lag(self, one: QuorumReplica) -> int | None:
+        leader = self._leader
+        if leader is None or leader.log_end_offset is None or one.log_end_offset is None:
+            return None
+        lag = leader.log_end_offset - one.log_end_offset
+        # Both ends are not of one moment: kafka-metadata-quorum.sh prints -1 then.
+        return lag if lag >= 0 else None
+
+    def _lag_ms(self, one: QuorumReplica) -> int | None:
+        """As kafka-metadata-quorum.sh reckons it: both times are of the leader's clock."""
+        leader = self._leader
+        if leader is None or leader.last_caught_up_at_ms is None:
+            return None
+        if one.last_caught_up_at_ms is None:
+            return None
+        return max(leader.last_caught_up_at_ms - one.last_caught_up_at_ms, 0)
+
+
+def _at(ms: int | None) -> str | None:
+    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC).isoformat()
+
+
+def _worst(rows: Collection[Mapping[str, Any]], name: str) -> int | None:
+    return max((row[name] for row in rows if row[name] is not None), default=None)

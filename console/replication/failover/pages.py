@@ -22,11 +22,12 @@ from console.replication.failover import actions, page_context, queries
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.keys import report_key
 from console.replication.failover.models import FailoverPlan, FailoverRun
-from console.replication.failover.reports import FORMS, report_response
 from console.replication.failover.tables import GROUPS, OUTCOMES, PLANS, RUNS
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.failover.reports.forms import html_of, pdf_of
+from jobs.reports.rendering.html import content_policy
 
 
 @require_GET
@@ -261,3 +262,23 @@ def _render_plan(
     return render_page(
         request, "replication/failover/plan.html", {**context, "is_live": is_live}, is_live=True
     )
+
+
+FORMS = ("html", "pdf", "json")
+
+
+def report_response(run: FailoverRun, form: str) -> HttpResponse:
+    """Return a report; the JSON form is the document as it was signed. Call it for a run that has one."""
+    document = json.loads(run.report)
+    name = f"failover-{run.kind}-{run.pk}.{form}"
+    if form == "html":
+        answer = HttpResponse(html_of(document), content_type="text/html; charset=utf-8")
+        answer["Content-Security-Policy"] = content_policy()
+        answer["Content-Disposition"] = f'inline; filename="{name}"'
+        return answer
+    if form == "pdf":
+        answer = HttpResponse(pdf_of(document), content_type="application/pdf")
+    else:
+        answer = HttpResponse(run.report, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

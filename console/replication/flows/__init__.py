@@ -1,6 +1,6 @@
 """Flows: their settings, how they do, and their pages.
 
 In reading order: `models`, `queries`, `actions`, `api`, `serializers`, `pages`, `forms`,
-`policy_fields`, `tables`, `facts`, `page_context`, `status`, `preview`, `history`, `topic_news`,
+`policy_fields`, `tables`, `facts`, `page_context`, `status`, `preview`, `history`,
 `mirror_graph`.
 """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -14,6 +17,7 @@ from console.clusters.trouble.told import troubles_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
+from console.frame.pages.states import Severity
 from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.table import Table, csv_response
 from console.replication.checkpoints import queries as readiness_queries
@@ -28,7 +32,6 @@ from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
 from console.replication.flows.preview import lacking_of, policies_on, preview_flow
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
-from console.replication.flows.topic_news import topic_news
 from console.replication.translation.analyses import analyses_of
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
@@ -253,3 +256,48 @@ def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
         form.take_errors(invalid.errors)
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNews:
+    """The last sync: `changes` are rows as in `topic_sync`; `findings` (not done) and `notes` (left alone,
+    which is no reason to worry) are for `_finding.html`.
+    """
+
+    at: datetime
+    changed_at: datetime | None
+    changes: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+
+
+def topic_news(flow: ReplicationFlow) -> TopicNews | None:
+    """Return what a person should know of the last sync; None when there is nothing to know."""
+    sync = flow.topic_sync
+    if not (sync.get("changes") or sync.get("notes") or sync.get("failures")):
+        return None
+    return TopicNews(
+        datetime.fromisoformat(sync["at"]),
+        _moment(sync.get("changed_at")),
+        [{**change, "before": change["from"]} for change in sync["changes"]],
+        _findings(sync["failures"], Severity.RISK, "Not done"),
+        _findings(sync["notes"], Severity.NOTICE, "Left alone"),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _findings(
+    notes: Iterable[Mapping[str, str]], severity: Severity, word: str
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "severity": severity,
+            "word": word,
+            "what": " ".join(filter(None, [note["topic"], note["key"]])) or "The flow",
+            "why": note["text"],
+        }
+        for note in notes
+    ]

@@ -1,4 +1,4 @@
 """MirrorMaker 2's configuration explained; nothing of it is kept.
 
-In reading order: `explanation`, `api`, `forms`, `pages`.
+In reading order: `explanation`, `api`, `pages`.
 """

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import MemoryFileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
+from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import is_partial, render_page
 from console.frame.security.access import anywhere, page
 from console.replication.mirror_config.explanation import Explained, explain
-from console.replication.mirror_config.forms import (
-    BoundedUpload,
-    MirrorConfigForm,
-    is_upload_too_large,
-)
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.mirror_config.read.text_input import MOST_BYTES, InputFile
 from jobs.replication.mirror_config.values import Severity
 
 # The words of the pills, by how bad a finding is.
@@ -65,3 +67,82 @@ def _try(request: HttpRequest, form: MirrorConfigForm) -> Explained | None:
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None
+
+
+_TOO_LARGE = f"A file of at most {MOST_BYTES:,} bytes is wanted: no configuration needs more."
+PASTED = "pasted"
+
+
+class BoundedUpload(MemoryFileUploadHandler):
+    """Keeps a small upload in memory and drops a large one as it comes in: no file touches a disk."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.received = 0
+
+    def handle_raw_input(self, *args: Any, **kwargs: Any) -> None:
+        """Take every upload: its length is looked at while it comes in."""
+        self.activated = True
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
+        """Keep a part; raises `SkipFile` when the files together are too large: other fields stay."""
+        self.received += len(raw_data)
+        if self.received > MOST_BYTES:
+            if self.request is not None:
+                self.request.META[_MARK] = "yes"
+            raise SkipFile
+        return super().receive_data_chunk(raw_data, start)
+
+
+_MARK = "crosslog.upload_too_large"
+
+
+def is_upload_too_large(request: HttpRequest) -> bool:
+    """Return whether an upload was dropped because of its length."""
+    return _MARK in request.META
+
+
+class MirrorConfigForm(ActionForm):
+    """A pasted text or an uploaded file, and what of it should be shown."""
+
+    text = forms.CharField(
+        label="Configuration",
+        required=False,
+        max_length=MOST_BYTES,
+        help_text="mm2.properties, connectors of Kafka Connect in JSON, or KafkaMirrorMaker2 in YAML.",
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "mono"}),
+        strip=False,
+    )
+    file = forms.FileField(
+        label="Or a file", required=False, help_text="At most 1 MiB. Nothing of it is stored."
+    )
+    flow = forms.CharField(
+        label="Only this flow", required=False, max_length=500, help_text="As in A->B; empty: all."
+    )
+    words = forms.CharField(
+        label="Only values with these words",
+        required=False,
+        max_length=200,
+        help_text="Such as topics B.",
+    )
+    with_defaults = forms.BooleanField(label="Also values that nobody set", required=False)
+
+    def refuse_large_upload(self) -> None:
+        """Say at the field that an upload was too large."""
+        self.add_error("file", _TOO_LARGE)
+
+    def forget_text(self) -> None:
+        """Leave the pasted text out of the page: it may hold secrets."""
+        self.data = {name: value for name, value in self.data.items() if name != "text"}
+
+    def files_shown(self) -> list[InputFile]:
+        """Return what was pasted and uploaded; none of both is an error at the field."""
+        found = []
+        text, upload = self.cleaned_data["text"], self.cleaned_data["file"]
+        if text.strip():
+            found.append(InputFile(PASTED, text.encode("utf-8", "replace")))
+        if isinstance(upload, UploadedFile):
+            found.append(InputFile(str(upload.name), upload.read(MOST_BYTES + 1)))
+        if not found:
+            self.add_error("text", "Paste a configuration, or choose a file.")
+        return found

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from console.frame.errors import ActionRefused
+from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.table import csv_response
+from console.frame.tables.table import Choice, Column, Table, csv_response
 from console.reports.delivery import actions, channels, queries
-from console.reports.delivery.forms import DeliveryTestForm
-from console.reports.delivery.tables import DELIVERIES
+from console.reports.delivery.destinations import LONGEST
+from console.reports.models import Channel, Delivery, DeliveryState
 from console.reports.page_context import tabs_of
 
 
@@ -66,3 +70,51 @@ def _shown(request: HttpRequest, form: DeliveryTestForm) -> HttpResponseBase:
     tabs = tabs_of(request.user, "reports:delivery")
     context = {"table": table, "form": form, "setups": channels.list_setups(), "tabs": tabs}
     return render_page(request, "reports/delivery/list.html", context)
+
+
+class DeliveryTestForm(ActionForm):
+    """A channel and an address."""
+
+    channel = forms.ChoiceField(label="Channel", choices=Channel.choices)
+    address = forms.CharField(
+        label="Address",
+        max_length=LONGEST,
+        help_text="An e-mail address, the name of a folder below REPORT_FOLDER, or the address of a webhook.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+_AGO = "reports/delivery/cells/ago.html"
+
+
+def _page(delivery: Delivery) -> str:
+    return reverse("reports:run", args=[delivery.run_id])
+
+
+def _in_state(rows: QuerySet[Delivery], state: str) -> QuerySet[Delivery]:
+    return rows.filter(state=state)
+
+
+def _by(rows: QuerySet[Delivery], channel: str) -> QuerySet[Delivery]:
+    return rows.filter(channel=channel)
+
+
+DELIVERIES = Table(
+    (
+        Column("created_at", "Created", "pk", template=_AGO),
+        Column("run.name", "Report", "run__name", link=_page),
+        Column("channel", "Channel", "channel", format=lambda value: Channel(value).label),
+        Column("shown_address", "Recipient", "address"),
+        Column("state", "State", "state", template="reports/delivery/cells/state.html"),
+        Column("attempts", "Attempts", "attempts", numeric=True),
+        Column("next_at", "Next attempt", "next_at", template=_AGO),
+        Column("sentence", "Last result", template="reports/delivery/cells/sentence.html"),
+        Column("delivered_at", "Delivered", "delivered_at", template=_AGO, is_hidden=True),
+    ),
+    search=("run__name", "address"),
+    filters={
+        "state": Choice("State", DeliveryState.choices, _in_state),
+        "channel": Choice("Channel", Channel.choices, _by),
+    },
+    default_sort="-created_at",
+)

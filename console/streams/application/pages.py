@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,18 +13,30 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.frame.pages.addresses import address_of
+from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
+from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
 from console.frame.tables.paging import cut
-from console.streams import actions, equivalents, queries
+from console.streams import actions, equivalents, labels, queries
 from console.streams.application.differences import compare
-from console.streams.application.facts import application_facts
-from console.streams.application.forms import DescriptionForm
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
 from console.streams.application.matrix import compact_rows, is_compact, matrix_of
-from console.streams.application.picture import topology_of
+from console.streams.models import StreamsApplication
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import Picture, picture_of
+from console.streams.topology.drawing import TopologyDrawing, draw
+from jobs.numbers import format_count, format_least, format_percent, format_span_ms
+from jobs.streams.application import Application
+from jobs.streams.assembly import fitting
+from jobs.streams.topology.graph import (
+    SubtopologyShape,
+    graph_of_description,
+    graph_of_subtopologies,
+    shapes_of,
+)
+from jobs.streams.topology.layout import TooLargeToDraw
+from jobs.streams.topology.reading import MOST_BYTES
 
 MOST_STANDBYS = MOST_DIFFERENCES = 20
 
@@ -110,3 +124,128 @@ def _furthest_behind(picture: Picture) -> list[Any]:
 
 def _dearest_first(picture: Picture) -> list[Any]:
     return sorted(picture.restore_costs, key=lambda one: -(one[0].records or one[1].records or 0))
+
+
+def application_facts(row: StreamsApplication, application: Application) -> list[dict[str, Any]]:
+    """Return state, instances, tasks, lag and misrouted keys."""
+    least = "at least " if row.left_out else ""
+    return [
+        {
+            "label": "State",
+            "value": spoken(row.state),
+            "severity": severity_of(row.state).value,
+            "note": _protocol(row, application),
+            "definition": labels.STATE,
+        },
+        {
+            "label": "Instances",
+            "value": f"{least}{format_count(row.instances)}",
+            "note": f"{least}{format_count(row.threads)} threads",
+            "definition": labels.INSTANCES,
+        },
+        _tasks(row, least),
+        {
+            "label": "Input lag",
+            "value": format_least(row.lag_records, row.lag_unknown_count or bool(least)),
+            "note": _lag_note(row),
+            "definition": labels.LAG_AT_MOST,
+        },
+        {
+            "label": "Event-time lag",
+            "value": format_span_ms(row.event_time_lag_ms),
+            "definition": labels.EVENT_TIME_LAG,
+        },
+        _misrouted(row),
+    ]
+
+
+def _protocol(row: StreamsApplication, application: Application) -> str:
+    text = f"{row.protocol} protocol"
+    if application.generation is not None:
+        text += f", epoch {format_count(application.generation)}"
+    return text
+
+
+def _lag_note(row: StreamsApplication) -> str:
+    if row.lag_unknown_count:
+        return f"records; of {format_count(row.lag_unknown_count)} source partitions not known"
+    if not row.lag_at_most_ms:
+        return "records"
+    return f"records, the oldest at most {format_span_ms(row.lag_at_most_ms)} old"
+
+
+def _tasks(row: StreamsApplication, least: str) -> dict[str, Any]:
+    tasks = f"{least}{format_count(row.tasks)}"
+    fact = {"label": "Tasks", "value": tasks, "definition": labels.TASKS}
+    if row.tasks_without_thread:
+        lost = format_count(row.tasks_without_thread)
+        return fact | {"severity": "crit", "note": f"{lost} without an active thread"}
+    known = row.tasks_without_thread is not None and row.tasks
+    return fact | {"note": "each with an active thread" if known else ""}
+
+
+def _misrouted(row: StreamsApplication) -> dict[str, Any]:
+    fact: dict[str, Any] = {
+        "label": "Misrouted keys",
+        "value": format_percent(row.misrouted_share),
+        "definition": labels.MISROUTED,
+    }
+    if row.answers_wrong is None:
+        return fact | {"note": "what the application answers is not known"}
+    if row.answers_wrong:
+        return fact | {"severity": "risk", "word": "Wrong answers", "note": "of its worst store"}
+    return fact | {"severity": "ok"}
+
+
+class DescriptionForm(ActionForm):
+    """What `Topology#describe()` printed."""
+
+    description = forms.CharField(
+        label="Topology#describe()",
+        required=False,
+        strip=False,
+        max_length=MOST_BYTES,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "mono"}),
+        help_text="Paste the whole output. It settles which subtopology has which store, and draws the "
+        "topology. Save an empty text to remove it.",
+    )
+
+
+DESCRIBED = "from the pasted description"
+UNUSED = "the pasted description is not that of what runs"
+COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyPicture:
+    """A drawing and where it is from; without a drawing `note` says why."""
+
+    drawing: TopologyDrawing | None
+    note: str
+
+
+def topology_of(picture: Picture) -> TopologyPicture:
+    """Draw the topology; one that is too large is drawn by subtopologies, or not at all."""
+    application = picture.application
+    fit = picture.fit
+    if picture.description is not None and not fit.problems:
+        described, _ = fitting(application, picture.facts, picture.description)
+        try:
+            return TopologyPicture(draw(graph_of_description(described)), DESCRIBED)
+        except TooLargeToDraw:
+            shapes = shapes_of(described)
+            note = f"{DESCRIBED}; too large for single processors"
+    else:
+        note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE
+        shapes = {
+            one.subtopology: SubtopologyShape(
+                one.source_topics,
+                one.sink_topics or (),
+                tuple(store.name for store in application.stores_of(one.subtopology)),
+            )
+            for one in application.subtopologies.values()
+        }
+    try:
+        return TopologyPicture(draw(graph_of_subtopologies(shapes)), note)
+    except TooLargeToDraw as large:
+        return TopologyPicture(None, str(large))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -15,7 +16,6 @@ from django.utils import timezone
 from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import longest_waiting
-from console.streams.collection.door import SeenApplications, StreamsDoor, ask_cluster
 from console.streams.collection.retention import forget_longest_gone
 from console.streams.collection.rows import (
     GONE,
@@ -25,9 +25,70 @@ from console.streams.collection.rows import (
     size_of,
 )
 from console.streams.models import StreamsApplication, StreamsRound
+from jobs import limits
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.limits import GROUP_ID, is_group_id
 from jobs.logs import own_fault
+from jobs.streams.collection.applications import find_applications, observe_all
+from jobs.streams.observation import Observation
+
+FIND_BUDGET_S, OBSERVE_BUDGET_S = 12.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenApplications:
+    """What one cluster answered.
+
+    `group_ids` are all groups of the cluster. `faults` are those of groups that could not be described,
+    `cluster_faults` those of brokers that did not list their groups.
+    """
+
+    observations: Mapping[str, Observation]
+    group_ids: frozenset[str]
+    faults: Mapping[str, ClusterFault] = field(default_factory=dict)
+    cluster_faults: tuple[ClusterFault, ...] = ()
+
+
+class StreamsDoor(Protocol):
+    """One question to a cluster about all of its applications; raises `ClusterFault`."""
+
+    def __call__(
+        self, connection: Connection, known: Collection[str], now_ms: int
+    ) -> SeenApplications:
+        """Return the applications; `known` are group ids that were applications before."""
+        ...
+
+
+def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
+    """Ask the real cluster."""
+
+    async def ask(cluster: RawCluster) -> SeenApplications:
+        found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
+        kept, faults = first_applications(found.groups, known, cluster.alias)
+        seen = await observe_all(cluster, found, kept, now_ms=now_ms, budget_s=OBSERVE_BUDGET_S)
+        return SeenApplications(
+            seen, found.group_ids, {**found.faults, **faults}, found.cluster_faults
+        )
+
+    budget_s = FIND_BUDGET_S + OBSERVE_BUDGET_S
+    client = ClusterClient(connection, timeout_s=budget_s, client_id="crosslog-streams")
+    return client.ask("Reading Kafka Streams applications", ask)
+
+
+def first_applications(
+    ids: Collection[str], known: Collection[str], alias: str
+) -> tuple[list[str], dict[str, ClusterFault]]:
+    """Return the applications that are kept, those that are known first, and why not the others."""
+    ordered = sorted(ids, key=lambda one: (one not in known, one))
+    text = f"The cluster has more than {limits.APPLICATIONS:,} applications, and others are kept."
+    left_out = ordered[limits.APPLICATIONS :]
+    return ordered[: limits.APPLICATIONS], dict.fromkeys(
+        left_out, ClusterFault(text, cluster=alias)
+    )
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
 """Key lookup: who serves a key of a store, and what the application itself would answer.
 
-In reading order: `answers`, `changelog`, `forms`, `pages`.
+In reading order: `answers`, `pages`.
 """

@@ -5,20 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from jobs.archives import BadArchive
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.bad_input import refuse
 from jobs.commands.quorum.moment_arguments import parse_time
-from jobs.commands.replication.translate_refine import Refiner, refiner_of
+from jobs.replication.flow.file import read_flow_file
+from jobs.replication.flow.selection import policy_of
+from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
 from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
+from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
 from jobs.visible import print_lines
@@ -249,3 +255,45 @@ def _lines(
     if not is_reverse:
         mm2 = {None: "nothing", -1: "nothing (-1): it keeps no sync that old"}
         yield f"MirrorMaker 2 says {mm2.get(told['mm2'], told['mm2'])}."
+
+
+Refiner = Callable[[TopicPartition, int, Certificate], Certificate]
+
+
+@contextmanager
+def refiner_of(path: Path | None) -> Iterator[Refiner | None]:
+    """Open both clusters of a flow file for as long as the block lasts; None without a file.
+
+    The refiner answers with what it was given where a cluster does not answer, and says so. Raises
+    ValueError for a file that is no flow.
+    """
+    if path is None:
+        yield None
+        return
+    try:
+        flow = read_flow_file(path)
+    except InvalidFields as error:
+        raise ValueError(f"{path}: {error}") from None
+    with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+        yield _refiner(flow, source, target)
+
+
+def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Refiner:
+    policy = policy_of(flow)
+
+    def look(where: TopicPartition, upstream: int, found: Certificate) -> Certificate:
+        remote = TopicPartition(
+            policy.format_remote_topic(flow.source.alias, where.topic), where.partition
+        )
+        try:
+            return refine(
+                found,
+                upstream,
+                KafkaFingerprintReader(source, where),
+                KafkaFingerprintReader(target, remote),
+            )
+        except ClusterFault as fault:
+            sys.stderr.write(f"{where} offset {upstream}: {fault} {fault.hint}\n")
+            return found
+
+    return look

@@ -8,15 +8,18 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
 
 from jobs.lab.errors import FetchFailed
 from jobs.lab.install.java import Java
-from jobs.lab.install.progress import Progress
 from jobs.lab.install.releases import KafkaRelease
 
 _NEEDED_BYTES = 600 * 1024 * 1024  # the jars twice (Ivy keeps its own copy until the end) and slack
@@ -150,3 +153,56 @@ def _digest(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Progress of long steps: a bar on a terminal, now and then a line in a log.
+
+_BAR_WIDTH = 30
+_LINE_EVERY_S = 5.0
+
+
+class Progress:
+    """Shows how far a step is; writes to stderr so that stdout stays for the answer."""
+
+    def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
+        self.title = title
+        self.total = total
+        self.stream = stream or sys.stderr
+        self.is_terminal = self.stream.isatty()
+        self._shown_at = 0.0
+        self._started_at = time.monotonic()
+
+    def show(self, done: int, note: str = "") -> None:
+        """Show `done` of `total`; a log gets at most one line in five seconds."""
+        now = time.monotonic()
+        if self.is_terminal:
+            filled = _BAR_WIDTH * min(done, self.total) // max(self.total, 1)
+            bar = "#" * filled + "." * (_BAR_WIDTH - filled)
+            self._write(f"\r{self.title} [{bar}] {done}/{self.total} {note[:40]:40}")
+        elif now - self._shown_at >= _LINE_EVERY_S:
+            self._shown_at = now
+            self._write(f"{self.title}: {done}/{self.total} {note}\n")
+
+    def finish(self) -> None:
+        """Say that the step is done and how long it took."""
+        took = time.monotonic() - self._started_at
+        start = "\r" if self.is_terminal else ""
+        self._write(f"{start}{self.title}: done in {took:.1f} s{' ' * 50 if start else ''}\n")
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.finish()
+        elif self.is_terminal:
+            self._write("\n")

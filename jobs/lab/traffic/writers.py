@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -16,9 +17,8 @@ from jobs.cluster.admin.topics import create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import KafkaException, Message, Producer
+from jobs.cluster.records import Consumer, KafkaException, Message, Producer, error_in
 from jobs.lab.errors import LabError
-from jobs.lab.traffic.groups import GROUPS, IDLE_GROUP, leave_idle_group, prefixed, read_as_member
 from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
 
 logger = logging.getLogger(__name__)
@@ -177,3 +177,104 @@ def run_until_stopped(
         say(f"traffic on {connection.alias}: about {rate:g} records/s, Ctrl-C ends it")
         is_over.wait()
     return {"written": dict(traffic.written), "aborted": traffic.aborted}
+
+
+# The consumer groups of the lab's traffic: some keep up, one falls behind and recovers, one is idle.
+
+_POLL_S = 0.2
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ShopGroup:
+    """A group: commits every `commit_every_s`; of every `cycle_s` it rests the last `rest_s`."""
+
+    group_id: str
+    topic: str
+    members: int = 1
+    commit_every_s: float = 1.0
+    cycle_s: float = 1.0
+    rest_s: float = 0.0
+    is_read_committed: bool = False
+    # Kafka's group.protocol: "consumer" is the one of KIP-848.
+    protocol: str = "classic"
+
+    def rests(self, elapsed_s: float) -> bool:
+        """Return whether the group rests this long after its start."""
+        return elapsed_s % self.cycle_s >= self.cycle_s - self.rest_s
+
+
+GROUPS = (
+    ShopGroup("billing", "payments", is_read_committed=True),
+    ShopGroup("shipping", "orders", members=2, commit_every_s=5.0),
+    ShopGroup("inventory", "orders", members=2, commit_every_s=5.0, protocol="consumer"),
+    ShopGroup("analytics", "clicks", commit_every_s=2.0, cycle_s=90.0, rest_s=60.0),
+)
+IDLE_GROUP = ShopGroup("monthly-report", "orders")
+
+
+def prefixed(group: ShopGroup, prefix: str) -> ShopGroup:
+    """Return the same group of another shop."""
+    return replace(group, group_id=f"{prefix}{group.group_id}", topic=f"{prefix}{group.topic}")
+
+
+def read_as_member(
+    client: ClusterClient, group: ShopGroup, name: str, is_over: threading.Event
+) -> None:
+    """Read and commit as one member of a group until the end, then commit and leave."""
+    consumer = _consumer(client, group, name)
+    began = committed_at = time.monotonic()
+    try:
+        while not is_over.is_set():
+            now = time.monotonic()
+            # A resting member keeps polling: its place in the group is not lost, only lag grows.
+            if group.rests(now - began):
+                consumer.pause(consumer.assignment())
+            else:
+                consumer.resume(consumer.assignment())
+            consumer.consume(_AT_ONCE, _POLL_S)
+            if now - committed_at >= group.commit_every_s:
+                committed_at = now
+                _commit(consumer)
+        _commit(consumer)
+    finally:
+        consumer.close()
+
+
+def leave_idle_group(client: ClusterClient, group: ShopGroup, is_over: threading.Event) -> None:
+    """Read once, commit and leave: a group that stopped long ago and whose lag only grows."""
+    consumer = _consumer(client, group, f"{group.group_id}-1")
+    try:
+        while not is_over.is_set():
+            # Not what only tells of an error, as for a topic that the broker does not know yet.
+            if any(one.error() is None for one in consumer.consume(_AT_ONCE, _POLL_S)):
+                _commit(consumer)
+                return
+    finally:
+        consumer.close()
+
+
+def _consumer(client: ClusterClient, group: ShopGroup, name: str) -> Consumer:
+    # By the protocol of KIP-848 the group coordinator sets the time of a session.
+    is_classic = group.protocol == "classic"
+    session = {"session.timeout.ms": 10_000} if is_classic else {"group.protocol": group.protocol}
+    consumer = client.consumer(
+        {
+            "group.id": group.group_id,
+            "client.id": name,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed" if group.is_read_committed else "read_uncommitted",
+            **session,
+        }
+    )
+    consumer.subscribe([group.topic])
+    return consumer
+
+
+def _commit(consumer: Consumer) -> None:
+    """Commit what was read; a member that read nothing yet has nothing to commit."""
+    try:
+        consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        if error_in(error).name() != "_NO_OFFSET":
+            raise

@@ -2,5 +2,5 @@
 
 Sub-rooms: `metadata`, `offsets`.
 
-In reading order: `analysis`, `kinds`, `task`, `document`, `failure`, `job`.
+In reading order: `analysis`, `kinds`, `task`, `document`, `job`.
 """

@@ -1,5 +1,4 @@
 """The topology of an application, as Kafka Streams describes it and as a picture.
 
-In reading order: `described`, `reading`, `fitting`, `graph`, `layout`, `labels`, `layering`, `placing`,
-`stacking`.
+In reading order: `described`, `reading`, `fitting`, `graph`, `layout`, `placing`.
 """

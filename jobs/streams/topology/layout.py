@@ -7,12 +7,11 @@ own, so that no other box is inside its rectangle.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from jobs.streams.topology.graph import Edge, GraphNode, TopologyGraph
-from jobs.streams.topology.labels import label_lines, note_lines, text_width
-from jobs.streams.topology.layering import columns_of
 from jobs.streams.topology.placing import Group, Item, chain_of, groups_of, set_heights
 
 MOST_NODES = 250
@@ -157,3 +156,118 @@ def _points(
 def _group(title: str, group: Group, sides: list[tuple[int, int]]) -> PlacedGroup:
     left, right = sides[group.first][0] - _GROUP_SIDE, sides[group.last][1] + _GROUP_SIDE
     return PlacedGroup(title, left, group.y + _BORDER, right - left, group.height)
+
+
+# The column of each node of a graph: every edge leads to the right, but for those that close a cycle.
+
+Pair = tuple[int, int]
+
+
+def columns_of(count: int, pairs: Sequence[Pair]) -> tuple[list[int], list[Pair]]:
+    """Return a column per node, from 0, and the pairs turned so that each leads to a higher column.
+
+    `pairs` are nodes by index, none with itself. Nodes are as far left as what leads to them allows; those
+    that feed at least as many as they are fed by are then moved to the right, beside what they feed.
+    """
+    forward = _without_cycles(count, pairs)
+    following: list[list[int]] = [[] for _ in range(count)]
+    leading = [0] * count
+    for start, end in forward:
+        following[start].append(end)
+        leading[end] += 1
+    order = _upstream_first(following, leading)
+    columns = [0] * count
+    for node in order:
+        for after in following[node]:
+            columns[after] = max(columns[after], columns[node] + 1)
+    for node in reversed(order):
+        if following[node] and len(following[node]) >= leading[node]:
+            columns[node] = min(columns[after] for after in following[node]) - 1
+    return columns, forward
+
+
+def _without_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
+    """Turn the pairs that lead back to a node on the way from which they are found, depth first."""
+    following: list[list[int]] = [[] for _ in range(count)]
+    for at, (start, _) in enumerate(pairs):
+        following[start].append(at)
+    turned = list(pairs)
+    is_seen, is_on_way = [False] * count, [False] * count
+    for root in range(count):
+        if is_seen[root]:
+            continue
+        is_seen[root] = is_on_way[root] = True
+        way = [(root, iter(following[root]))]
+        while way:
+            node, edges = way[-1]
+            at = next(edges, -1)
+            if at < 0:
+                is_on_way[node] = False
+                way.pop()
+                continue
+            end = pairs[at][1]
+            if is_on_way[end]:
+                turned[at] = (end, node)
+            elif not is_seen[end]:
+                is_seen[end] = is_on_way[end] = True
+                way.append((end, iter(following[end])))
+    return turned
+
+
+def _upstream_first(following: list[list[int]], leading: list[int]) -> list[int]:
+    waiting = list(leading)
+    order = [node for node, count in enumerate(waiting) if not count]
+    for node in order:
+        for after in following[node]:
+            waiting[after] -= 1
+            if not waiting[after]:
+                order.append(after)
+    return order
+
+
+# Names as the lines of a box: broken where a name has a seam, and shortened in their middle.
+
+LONGEST_LINE = 18
+_SEAMS = frozenset("-._/: ")
+_CUT = "\N{HORIZONTAL ELLIPSIS}"
+# Kafka Streams numbers the nodes that it names: KSTREAM-SINK-0000000013.
+_NUMBER_DIGITS = 10
+_MOST_NOTES = 6
+# Pixels of a letter at the size of the drawing's text, seen in several fonts; the last is for other scripts.
+_WIDE, _NARROW, _OTHER = 8.1, 6.5, 11.5
+
+
+def label_lines(name: str) -> tuple[str, ...]:
+    """Return a name in one line or two; zeros before a generated number are left out."""
+    start, dash, number = name.rpartition("-")
+    if dash and len(number) == _NUMBER_DIGITS and number.isascii() and number.isdigit():
+        name = f"{start}-{int(number)}"
+    if len(name) <= LONGEST_LINE:
+        return (name,)
+    seams = [at for at, letter in enumerate(name[:-1], start=1) if letter in _SEAMS]
+    seam = min(seams, key=lambda at: (abs(2 * at - len(name)), -at), default=len(name) // 2)
+    return _shortened(name[:seam], LONGEST_LINE - 1), _shortened(name[seam:], 1)
+
+
+def note_lines(note: str) -> tuple[str, ...]:
+    """Return the lines of a note, each shortened; after some, how many more there are."""
+    lines = [_shortened(line, LONGEST_LINE // 2) for line in note.split("\n")] if note else []
+    more = len(lines) - _MOST_NOTES
+    return tuple(lines) if more <= 1 else (*lines[:_MOST_NOTES], f"and {more} more")
+
+
+def text_width(line: str) -> int:
+    """Return how many pixels a line needs, rather too many than too few."""
+    return round(sum(_letter_width(letter) for letter in line))
+
+
+def _shortened(line: str, head: int) -> str:
+    """Return a line that fits, with its first `head` letters and its last ones."""
+    tail = LONGEST_LINE - 1 - head
+    return line if len(line) <= LONGEST_LINE else line[:head] + _CUT + line[len(line) - tail :]
+
+
+def _letter_width(letter: str) -> float:
+    if not letter.isascii():
+        return _OTHER
+    return _WIDE if letter.isupper() or letter in "mw@%" else _NARROW

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from console.streams.collection import collect, retention
-from console.streams.collection.door import SeenApplications, first_applications
+from console.streams.collection.collect import SeenApplications, first_applications
 from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import picture_of

@@ -3,8 +3,8 @@
 import re
 
 from jobs.lab.mirror_maker import beside_properties
-from jobs.lab.traffic.groups import GROUPS, prefixed
 from jobs.lab.traffic.shop import TOPICS
+from jobs.lab.traffic.writers import GROUPS, prefixed
 
 SETTINGS = beside_properties(("east", "e:1"), ("west", "w:1"), "mirrored-")
 

@@ -10,9 +10,8 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.lab.traffic.groups import GROUPS, IDLE_GROUP
 from jobs.lab.traffic.shop import TOPICS
-from jobs.lab.traffic.writers import Traffic
+from jobs.lab.traffic.writers import GROUPS, IDLE_GROUP, Traffic
 from tests.waiting import eventually
 
 

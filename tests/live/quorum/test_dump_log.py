@@ -19,8 +19,7 @@ from jobs.wire.batches.log_batches import BatchAt, BytesSource, scan_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
 from jobs.wire.metadata.log import read_log
-from jobs.wire.metadata.records import encode_metadata_record
-from jobs.wire.metadata.redaction import redact
+from jobs.wire.metadata.records import encode_metadata_record, redact
 from jobs.wire.metadata.schema import METADATA_SCHEMAS
 from jobs.wire.metadata.snapshots import segment_file_name
 from jobs.wire.topics.consumer_offsets import (

@@ -17,7 +17,7 @@ from jobs.quorum.log.importer import import_folder
 from jobs.quorum.log.source import MetadataSource
 from jobs.quorum.voters.report import report
 from jobs.wire.metadata.log import read_log
-from jobs.wire.metadata.redaction import redact
+from jobs.wire.metadata.records import redact
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.live.kafka_tools import LOG, image, run_tool, tool_says_with
 from tests.live.quorum.quorums import assert_same_bytes, following

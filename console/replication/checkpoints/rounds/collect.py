@@ -6,10 +6,10 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -20,21 +20,106 @@ from console.frame.processes.work_sharing import longest_waiting
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import store as readiness_save
 from console.replication.checkpoints.rounds.answers import Answers
-from console.replication.checkpoints.rounds.door import KAFKA, CheckpointDoor, OpenTranslator
 from console.replication.checkpoints.rounds.evaluation import RoundReadings, answer_all
 from console.replication.checkpoints.rounds.facts import StoredFacts, read_stored
 from console.replication.checkpoints.rounds.memory import MEMORIES, Memory
 from console.replication.checkpoints.rounds.order import groups_to_ask, take_commits
 from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.admin import offsets
+from jobs.cluster.admin.groups import read_committed_offsets
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.logs import own_fault
-from jobs.replication.checkpoints.follow import CheckpointsRead
+from jobs.replication.checkpoints.follow import CheckpointsRead, follow_checkpoints
 from jobs.replication.checkpoints.lag import TopicState
 from jobs.replication.checkpoints.readiness import Thresholds
 from jobs.replication.checkpoints.readiness_hold import HOLD
-from jobs.replication.translation.translator import SourceEnd
+from jobs.replication.flow.selection import policy_of
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.translation.translator import SourceEnd, Translator
+
+# What the round of checkpoints asks of clusters and of the archive; tests put fakes in their place.
+
+TIMEOUT_S = 10.0
+
+# The answers of a flow's archived offset syncs; without any, a translator that knows nothing.
+OpenTranslator = Callable[[ReplicationFlow], Translator]
+
+
+class CheckpointDoor(Protocol):
+    """Questions to the clusters of a flow; every one may raise `ClusterFault`."""
+
+    def checkpoints(self, flow: FlowSpec, before: CheckpointsRead) -> CheckpointsRead:
+        """Return the checkpoints as they stand, having read what is new."""
+        ...
+
+    def commits(
+        self, flow: FlowSpec, groups: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Return committed offsets of groups on the source; a group that could not be read is absent."""
+        ...
+
+    def ends(
+        self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]
+    ) -> Mapping[TopicPartition, SourceEnd]:
+        """Return where both sides end, by source partition; `remote` names the target's. Unknown: absent."""
+        ...
+
+
+class KafkaDoor:
+    """The real clusters; every question opens its own client and closes it."""
+
+    def checkpoints(self, flow: FlowSpec, before: CheckpointsRead) -> CheckpointsRead:
+        """Read the new records of the topic of checkpoints on the target."""
+        topic = policy_of(flow).checkpoints_topic(flow.source.alias)
+        with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
+            return follow_checkpoints(client, topic, before)
+
+    def commits(
+        self, flow: FlowSpec, groups: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Ask each group's coordinator."""
+        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+            return read_committed_offsets(client, groups)
+
+    def ends(
+        self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]
+    ) -> Mapping[TopicPartition, SourceEnd]:
+        """Ask ListOffsets of the target, then of the source, in this order (see `SourceEnd`)."""
+        with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
+            there = _ends(client, set(remote.values()))
+        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+            here = _ends(client, set(remote))
+        return {
+            where: _source_end(here[where], there[copy])
+            for where, copy in remote.items()
+            if where in here and copy in there
+        }
+
+
+def _ends(
+    client: ClusterClient, partitions: set[TopicPartition]
+) -> dict[TopicPartition, OffsetRange]:
+    found = offsets.read_offset_ranges(client, partitions, with_timestamps=False)
+    return {w: r for w, r in found.items() if r.end_offset is not None and not r.error}
+
+
+def _source_end(here: OffsetRange, there: OffsetRange) -> SourceEnd:
+    return SourceEnd(
+        here.end_offset or 0,
+        there.end_offset or 0,
+        None,
+        here.log_start_offset,
+        there.log_start_offset,
+        here.high_watermark,
+        there.high_watermark,
+    )
+
+
+KAFKA: CheckpointDoor = KafkaDoor()
+
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ from console.replication.checkpoints.models import Answer
 from console.replication.checkpoints.rounds.answers import Answers, GroupAnswer
 from console.replication.checkpoints.rounds.evaluation import partition_document
 from console.replication.checkpoints.rounds.facts import Names
-from console.replication.checkpoints.rounds.hold import answer_of, hold
 from console.replication.flows.models import (
     FlowReadiness,
     GroupReadiness,
@@ -29,6 +28,7 @@ from jobs.replication.checkpoints.follow import CheckpointsRead
 from jobs.replication.checkpoints.lag import Bounds, SeenCheckpoint
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.readiness import Verdict
+from jobs.replication.checkpoints.readiness_hold import Held, follow
 from jobs.replication.checkpoints.topic import GroupPartition
 
 BATCH = 500
@@ -257,3 +257,43 @@ def moment(at_ms: int | None) -> datetime | None:
         return datetime.fromtimestamp(at_ms / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+# The columns of a row by which a change of its answer is held until it counts.
+
+
+def hold(row: Answer | None, verdict: Verdict, now: datetime) -> dict[str, Any]:
+    """Return the columns that a verdict changes: the answer with its evidence only when it counts.
+
+    `row` is what was written last; None: nothing was, or nobody has asked for long, so it counts at once.
+    """
+    after = follow(None if row is None else _held(row), verdict.readiness, now)
+    columns: dict[str, Any] = {
+        "found": after.found.value if after.found else "",
+        "found_since": after.found_since,
+        "differs_since": after.differs_since,
+    }
+    return {**columns, **answer_of(verdict)} if after.counts is verdict.readiness else columns
+
+
+def answer_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the columns of an answer that counts."""
+    evidence = [
+        {
+            "obstacle": each.obstacle.value,
+            "readiness": each.readiness.value,
+            "text": each.text,
+            "hint": each.hint,
+        }
+        for each in verdict.evidence
+    ]
+    return {
+        "readiness": verdict.readiness.value,
+        "rank": verdict.readiness.rank,
+        "evidence": evidence,
+    }
+
+
+def _held(row: Answer) -> Held:
+    found = Readiness(row.found) if row.found else None
+    return Held(Readiness(row.readiness), found, row.found_since, row.differs_since)

@@ -1,4 +1,4 @@
 """The signed report of a failover, for programs and for people.
 
-In reading order: `report`, `signing`, `document`, `forms`.
+In reading order: `report`, `signing`, `forms`.
 """

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.rest.buckets import Buckets
-from console.frame.rest.throttling import BUCKETS
+from console.frame.rest.throttling import BUCKETS, Buckets
 from tests.console.making import make_user
 from tests.support import Clock
 
@@ -63,7 +62,7 @@ def test_a_crowd_of_callers_pushes_out_those_that_rested_longest(clock):
 
 
 # Another process takes from the same file.
-TAKE = "import sys; from pathlib import Path; from console.frame.rest.buckets import Buckets; "
+TAKE = "import sys; from pathlib import Path; from console.frame.rest.throttling import Buckets; "
 TAKE += (
     "buckets = Buckets(lambda: 50.0, Path(sys.argv[1])); "
     "print([buckets.take('ada', 3) for _ in range(2)])"

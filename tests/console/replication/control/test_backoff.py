@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from console.replication.control.backoff import judge_end, wait_s
+from console.replication.control.reconcile import judge_end, wait_s
 from console.runs.models import Run, RunState
 from tests.console.making import NOW
 

@@ -1,3 +1,4 @@
+import io
 from collections import namedtuple
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 
 from jobs.lab.errors import FetchFailed, LabError
 from jobs.lab.install import fetch
+from jobs.lab.install.fetch import Progress
 from jobs.lab.install.java import Java
 from jobs.lab.install.releases import VERSIONS, KafkaRelease
 
@@ -106,3 +108,36 @@ def test_a_disk_without_room_is_refused_before_the_download(tmp_path, monkeypatc
 
 def test_ivy_comes_with_pyspark():
     assert fetch.ivy_jar().name.startswith("ivy-")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_a_bar():
+    stream = Terminal()
+    Progress("fetching", 10, stream).show(5)
+    assert "fetching [###############...............] 5/10" in stream.getvalue()
+
+
+def test_a_log_gets_one_line_in_a_while():
+    stream = io.StringIO()
+    progress = Progress("fetching", 10, stream)
+    progress.show(1)
+    progress.show(2)
+    assert stream.getvalue() == "fetching: 1/10 \n"
+
+
+def test_the_end_says_how_long_it_took():
+    stream = io.StringIO()
+    with Progress("fetching", 1, stream):
+        pass
+    assert stream.getvalue().startswith("fetching: done in 0.")
+
+
+def test_a_failed_step_is_not_called_done():
+    stream = io.StringIO()
+    with pytest.raises(RuntimeError), Progress("fetching", 1, stream):
+        raise RuntimeError
+    assert "done" not in stream.getvalue()

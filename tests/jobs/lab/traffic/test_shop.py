@@ -3,8 +3,8 @@ import json
 import pytest
 
 from jobs.lab.traffic.fill import Filling, make_records
-from jobs.lab.traffic.groups import GROUPS, ShopGroup
 from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
+from jobs.lab.traffic.writers import GROUPS, ShopGroup
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -11,9 +11,8 @@ from jobs.quorum.history.changes import PartitionChange
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log_tables.reading import partition_changes
-from jobs.quorum.log_tables.rows import change_row
 from jobs.quorum.log_tables.schemas import SCHEMAS
-from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
+from jobs.quorum.log_tables.writing import change_row, write_beside_partitions, write_partitions
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories

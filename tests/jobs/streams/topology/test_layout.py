@@ -15,7 +15,14 @@ from jobs.streams.topology.graph import (
     graph_of_subtopologies,
     shapes_of,
 )
-from jobs.streams.topology.layout import TooLargeToDraw, lay_out
+from jobs.streams.topology.layout import (
+    LONGEST_LINE,
+    TooLargeToDraw,
+    label_lines,
+    lay_out,
+    note_lines,
+    text_width,
+)
 from jobs.streams.topology.reading import read_description
 from tests.examples import examples
 from tests.jobs.streams.topology.descriptions import ORDERS, description, wide_topology
@@ -155,3 +162,35 @@ def test_what_nobody_could_read_is_refused():
     jumps = tuple(Edge("0", f"{at}") for at in range(2, 201))
     with pytest.raises(TooLargeToDraw, match="pass by too many nodes"):
         lay_out(TopologyGraph(nodes[:201], chain + jumps))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("orders", ("orders",)),
+        ("KSTREAM-SINK-0000000013", ("KSTREAM-SINK-13",)),
+        ("KSTREAM-KEY-SELECT-0000000001", ("KSTREAM-KEY-", "SELECT-1")),
+        ("by-customer-repartition", ("by-customer-", "repartition")),
+        ("a" * 20, ("a" * 10, "a" * 10)),
+        ("app-" + "x" * 30, ("app-", "x…" + "x" * 16)),
+        ("x" * 30 + "-changelog", ("x" * 17 + "…", "changelog")),
+    ],
+)
+def test_a_name_is_broken_at_the_seam_nearest_to_its_middle(name, lines):
+    assert label_lines(name) == lines
+
+
+@given(st.text(min_size=1))
+def test_no_line_is_longer_than_a_box(name):
+    assert 1 <= len(label_lines(name)) <= 2
+    assert max(len(line) for line in (*label_lines(name), *note_lines(name))) <= LONGEST_LINE
+
+
+def test_many_notes_are_counted():
+    assert note_lines("") == ()
+    assert note_lines("\n".join("abcdefg")) == tuple("abcdefg")
+    assert note_lines("\n".join("abcdefgh")) == (*"abcdef", "and 2 more")
+
+
+def test_capitals_and_other_scripts_take_more_room():
+    assert text_width("orders") < text_width("ORDERS") < text_width("注文注文注文")

@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # it has no types
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # as above
 
+from jobs.cluster.admin.groups import list_groups, read_committed_or_why
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.quorum.history.change_json import iso
-from jobs.replication.flow.selection import should_replicate
+from jobs.replication.flow.selection import group_filter_of, should_replicate
+from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
 from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.spark.analyses.offsets.bulk.answering import (
@@ -27,9 +30,8 @@ from jobs.spark.analyses.offsets.bulk.answering import (
     remote_of,
 )
 from jobs.spark.analyses.offsets.bulk.ends import read_ends
-from jobs.spark.analyses.offsets.bulk.group_questions import read_group_questions
 from jobs.spark.analyses.offsets.bulk.question_files import FIELD, MOST_ROWS, Part, refusal
-from jobs.spark.analyses.offsets.bulk.question_rows import REFUSED
+from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS, REFUSED
 from jobs.spark.analyses.offsets.syncs import Syncs
 from jobs.spark.analyses.task import AnalysisTask
 
@@ -234,3 +236,51 @@ def _gap_text(gap: Gap, manifest: Manifest) -> str:
     until = "its end" if gap.to_offset is None else f"offset {gap.to_offset}"
     span = f"from offset {gap.from_offset} to {until} of {topic}"
     return f"Offset syncs are missing {span}, seen {iso(gap.at_ms)}: {gap.reason}"
+
+
+MOST_NAMED = 10
+
+
+class GroupQuestions(NamedTuple):
+    """Committed offsets, the ends of their partitions (read afterwards), and what is not known."""
+
+    questions: pa.Table
+    ends: Limits
+    notes: tuple[str, ...]
+
+
+def read_group_questions(
+    client: ClusterClient, flow: FlowSpec, group: str | None, wants: Callable[[str], bool]
+) -> GroupQuestions:
+    """Return all committed offsets of the flow's groups, or of one group, on topics that are wanted.
+
+    Raises `ClusterFault`.
+    """
+    notes: list[str] = []
+    if group is None:
+        listed, accepts = list_groups(client), group_filter_of(flow).accepts
+        names = [one.group_id for one in listed.groups if accepts(one.group_id)]
+        notes += [f"Groups may be missing: {error}" for error in listed.errors]
+    else:
+        names = [group]
+    committed, errors = read_committed_or_why(client, names) if names else ({}, {})
+    rows = [
+        (name, *where, one.offset)
+        for name in sorted(committed)
+        for where, one in sorted(committed[name].items())
+        if one.offset is not None and one.offset >= 0 and wants(where.topic)
+    ]
+    failed = sorted(errors.items())
+    notes += [
+        f"The offsets of group {name} could not be read: {why}" for name, why in failed[:MOST_NAMED]
+    ]
+    if len(failed) > MOST_NAMED:
+        notes.append(f"So it is with {len(failed) - MOST_NAMED:,} more groups.")
+    if not rows:
+        whose = f"The group {group} has" if group else "No group of the flow has"
+        notes.append(
+            f"{whose} a committed offset on a topic of the flow on {client.connection.alias}."
+        )
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    table = pa.table([range(1, len(rows) + 1), *columns], QUESTIONS)
+    return GroupQuestions(table, read_ends(client, {row[1] for row in rows}), tuple(notes))

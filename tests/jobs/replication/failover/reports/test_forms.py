@@ -6,8 +6,7 @@ import pytest
 from pypdf import PdfReader
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.failover.reports.document import document_of
-from jobs.replication.failover.reports.forms import html_of, pdf_of
+from jobs.replication.failover.reports.forms import document_of, html_of, pdf_of
 from jobs.replication.failover.reports.report import RunKind, title_of
 from jobs.replication.failover.reports.signing import canonical, digest_of, kept_key
 from jobs.reports.document import Level

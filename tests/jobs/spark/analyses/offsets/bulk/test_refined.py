@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 
 from jobs.spark.analyses.offsets.bulk.answering import Asking, answer
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
-from jobs.spark.analyses.offsets.bulk.refining import REFINED, RefinePart
+from jobs.spark.analyses.offsets.bulk.refined import REFINED, RefinePart
 from tests.jobs.spark.analyses.offsets.archives import flow, make_archive
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.replication.measurement.counting import count_on
+from console.replication.measurement.store import count_on
 
 
 def progress(*rows):

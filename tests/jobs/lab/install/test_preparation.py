@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.lab.install import class_archive
+from jobs.lab.install import preparation
 from jobs.lab.install.java import Java
 from jobs.lab.install.releases import KafkaRelease
 
@@ -19,18 +19,18 @@ def made(tmp_path, monkeypatch):
 
 
 def test_a_kept_archive_is_found(made):
-    assert class_archive.keep_archive(JAVA, KAFKA, made) == class_archive.find_archive(JAVA, KAFKA)
+    assert preparation.keep_archive(JAVA, KAFKA, made) == preparation.find_archive(JAVA, KAFKA)
 
 
 def test_an_archive_of_another_java_is_not_used(made):
-    class_archive.keep_archive(JAVA, KAFKA, made)
-    assert class_archive.find_archive(Java(JAVA.command, 17, "another"), KAFKA) is None
+    preparation.keep_archive(JAVA, KAFKA, made)
+    assert preparation.find_archive(Java(JAVA.command, 17, "another"), KAFKA) is None
 
 
 def test_an_archive_that_was_cut_short_is_not_used(made):
-    class_archive.keep_archive(JAVA, KAFKA, made).write_bytes(b"cla")
-    assert class_archive.find_archive(JAVA, KAFKA) is None
+    preparation.keep_archive(JAVA, KAFKA, made).write_bytes(b"cla")
+    assert preparation.find_archive(JAVA, KAFKA) is None
 
 
 def test_without_an_archive_no_option_is_given():
-    assert class_archive.options_for(None) == []
+    assert preparation.options_for(None) == []

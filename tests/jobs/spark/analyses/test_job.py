@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.spark.analyses.failure import failure_of, sentence_of
+from jobs.spark.analyses.job import failure_of, sentence_of
 from jobs.spark.contract import Outcome
 
 IN_PYTHON = """PythonException: [PYTHON_EXCEPTION] An exception was thrown from a Python worker:
