@@ -27,7 +27,6 @@ class LineFormatter(logging.Formatter):
         super().__init__(LINE)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, or the lines."""
         return visible(without_paths(super().format(record))).replace("\n", "\n  ")
 
 
@@ -35,7 +34,6 @@ class JsonFormatter(logging.Formatter):
     """One JSON object per line: time (UTC), level, logger, message, and exception where there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

@@ -105,7 +105,6 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @page("own")
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
-    """End a token."""
     user: Any = request.user
     token = queries.get_token(user, token_id)
     if token is None:

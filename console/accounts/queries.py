@@ -51,7 +51,6 @@ def get_token(user: User, token_id: int) -> ServiceToken | None:
 
 
 def list_entries() -> QuerySet[AuditEntry]:
-    """Return the audit trail."""
     return AuditEntry.objects.all()
 
 

@@ -18,7 +18,6 @@ class Equivalents:
 
 
 def of_list() -> Equivalents:
-    """Return the equivalents of the list of clusters."""
     return Equivalents("GET /api/v1/clusters/", "")
 
 
@@ -37,7 +36,6 @@ def of_capabilities(cluster: Cluster) -> Equivalents:
 
 
 def of_brokers(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the brokers' page."""
     return Equivalents(
         call_of("brokers", cluster=cluster.alias),
         tool_of("kafka-broker-api-versions.sh", cluster, ""),
@@ -45,7 +43,6 @@ def of_brokers(cluster: Cluster) -> Equivalents:
 
 
 def of_topics(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the topics' page."""
     return Equivalents(
         call_of("topics", cluster=cluster.alias), tool_of("kafka-topics.sh", cluster, "--describe")
     )
@@ -83,7 +80,6 @@ _PARTITION_OPTIONS = {
 
 
 def of_groups(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the groups' page."""
     return Equivalents(
         call_of("groups", cluster=cluster.alias),
         tool_of("kafka-consumer-groups.sh", cluster, "--describe --all-groups"),

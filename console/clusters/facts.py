@@ -94,7 +94,6 @@ _COUNT_SEVERITIES = {
 
 
 def topic_facts(topic: Topic) -> list[dict[str, Any]]:
-    """Return the numbers of a topic."""
     return [
         {"label": "Partitions", "value": format_count(topic.partition_count)},
         {"label": "Replicas", "value": format_count(topic.replication_factor)},
@@ -125,7 +124,6 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
 
 
 def group_facts(group: Group) -> list[dict[str, Any]]:
-    """Return the numbers of a group."""
     held = group.lag_to_high_watermark
     behind = f"{format_count(held)} to the high watermark" if (held or 0) > (group.lag or 0) else ""
     unknown = "; ".join(

@@ -86,7 +86,6 @@ class ClusterStatus:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
         return SEVERITIES[self.state]
 
 

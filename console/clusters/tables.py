@@ -100,7 +100,6 @@ def _joined(field: str) -> Any:
 
 
 def topic_link(topic: Topic) -> str:
-    """Return the page of a topic."""
     return reverse("clusters:topic", args=[topic.cluster.alias, topic.name])
 
 

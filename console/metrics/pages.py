@@ -55,7 +55,6 @@ class MayScrape(BasePermission):
     message = "This needs METRICS_TOKEN, or an account that may look at a cluster."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Decide."""
         return request.auth == SCRAPER or can_anywhere(request.user, "view")
 
 

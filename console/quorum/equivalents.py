@@ -13,7 +13,6 @@ _FOLDER = "__cluster_metadata-0"
 
 
 def of_list() -> Equivalents:
-    """Return the equivalents of the list of quorums."""
     return Equivalents("GET /api/v1/quorum/", "")
 
 
@@ -25,7 +24,6 @@ def of_quorum(log: MetadataLog) -> Equivalents:
 
 
 def of_findings(log: MetadataLog) -> Equivalents:
-    """Return the equivalents of the list of findings."""
     return Equivalents(f"GET /api/v1/quorum/{log.name}/findings/", "")
 
 
@@ -35,7 +33,6 @@ def of_voters(log: MetadataLog) -> Equivalents:
 
 
 def of_elections(log: MetadataLog) -> Equivalents:
-    """Return the equivalents of the table of elections."""
     return Equivalents(call_of("quorum/elections", cluster=log.name), f"crosslog voters {_FOLDER}")
 
 
@@ -60,7 +57,6 @@ def of_partition(log: MetadataLog, topic: str, partition: int | None) -> Equival
 
 
 def of_state(log: MetadataLog, offset: int | None, kind: str) -> Equivalents:
-    """Return the equivalents of the state at an offset."""
     given = {"offset": str(offset)} if offset is not None else {}
     command = f"crosslog state {_FOLDER}" + (f" --offset {offset}" if offset is not None else "")
     query = urlencode({**given, "kind": kind})

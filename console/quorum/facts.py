@@ -26,7 +26,6 @@ _BARE = 3
 
 
 def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:
-    """Return the tabs of a quorum."""
     more: dict[str, dict[str, Any]] = {}
     count = getattr(log, "open_count", 0)
     if count:

@@ -177,7 +177,6 @@ class ReportRun(models.Model):
 
     @property
     def period(self) -> Period:
-        """The period that it is about."""
         return Period(self.period_start, self.period_end, self.time_zone, self.period_name)
 
     @property

@@ -150,7 +150,6 @@ def run_now(request: HttpRequest, report_id: int) -> HttpResponse:
 @require_POST
 @page("operate", anywhere)
 def delete(request: HttpRequest, report_id: int) -> HttpResponse:
-    """Delete a report."""
     person: Any = request.user
     report = _changeable(request, report_id)
     if not attempt(request, lambda: actions.delete_report(report.pk, person)):

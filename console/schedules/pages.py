@@ -123,7 +123,6 @@ def settings_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
 @require_POST
 @page("operate")
 def run_now(request: HttpRequest, schedule_id: int) -> HttpResponse:
-    """Start it now."""
     person: Any = request.user
     pk = _schedule(schedule_id).pk
     if attempt(request, lambda: actions.run_now(pk, person, timezone.now())):
@@ -144,7 +143,6 @@ def set_enabled(request: HttpRequest, schedule_id: int) -> HttpResponse:
 @require_POST
 @page("operate")
 def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
-    """Delete a schedule."""
     pk = _schedule(schedule_id).pk
     if not attempt(request, lambda: actions.delete_schedule(pk)):
         return redirect("schedules:settings", schedule_id)

@@ -10,5 +10,4 @@ from console.schedules import firing
 
 @shared_task(name="console.schedules.tasks.fire_due", ignore_result=True)
 def fire_due() -> None:
-    """Start what is due."""
     firing.fire_due(timezone.now())

@@ -12,7 +12,6 @@ _COMMAND = "crosslog streams CONNECTION.yaml"
 
 
 def of_list() -> Equivalents:
-    """Return the equivalents of the list of applications."""
     return Equivalents("GET /api/v1/streams/", _COMMAND)
 
 
@@ -27,14 +26,12 @@ def of_tasks(row: StreamsApplication) -> Equivalents:
 
 
 def of_description(row: StreamsApplication) -> Equivalents:
-    """Return the equivalents of the form of its description."""
     return Equivalents(
         f"PUT {_path(row)}description/?{_query(row)}", f"{_command(row)} --topology FILE"
     )
 
 
 def of_lookup(row: StreamsApplication) -> Equivalents:
-    """Return the equivalents of a key lookup."""
     return Equivalents(
         f"POST {_path(row)}key-lookup/?{_query(row)}", f"{_command(row)} --store STORE --key KEY"
     )

@@ -34,7 +34,6 @@ def where(alias: str, **_: Any) -> Collection[int]:
 
 
 def list_rounds() -> QuerySet[StreamsRound]:
-    """Return the rounds of all clusters."""
     return StreamsRound.objects.select_related("cluster").order_by("cluster__alias")
 
 

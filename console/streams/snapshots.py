@@ -104,7 +104,6 @@ class Picture:
 
     @cached_property
     def states(self) -> dict[TaskId, StateOfTask]:
-        """The state of each task."""
         return states_of_tasks(self.application, self.facts)
 
     @cached_property
@@ -123,7 +122,6 @@ class Picture:
 
     @property
     def truth(self) -> tuple[ProcessAnswer, ...]:
-        """All metadata as it is."""
         return self.lasting("truth", lambda: all_metadata(self.application))
 
     @property

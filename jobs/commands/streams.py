@@ -44,7 +44,6 @@ _BUDGET_S, _NAMES_S = 30.0, 3.0
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "streams",
         help="print where Kafka Streams applications run their tasks, and who serves a key",

@@ -269,7 +269,6 @@ def is_whole(answer: dict[str, Any]) -> bool:
 
 
 def as_text(answer: dict[str, Any]) -> str:
-    """Return an answer for a person."""
     if "clusters" not in answer:
         return "".join(f"{name}: {value}\n" for name, value in answer.items())
     lines = [f"lab {answer['dir']}: {'running' if answer['is_running'] else 'not running'}"]

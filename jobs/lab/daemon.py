@@ -85,7 +85,6 @@ class LabDaemon:
                 self.lab.stop()
 
     def status(self) -> dict[str, Any]:
-        """Return the lab as the daemon sees it."""
         status = lab_status(self.lab)
         status |= {"keeper": os.getpid(), "up_s": round(time.time() - self.started_at, 1)}
         return status | {

@@ -118,7 +118,6 @@ class ClusterPlan:
         return [*ports, self.port("CONTROLLER", 1)] if self.has_zookeeper else ports
 
     def rack(self, node_id: int) -> str | None:
-        """Return the rack of a node."""
         return self.racks[(node_id - 1) % len(self.racks)] if self.racks else None
 
     def to_mapping(self) -> dict[str, object]:
@@ -132,7 +131,6 @@ class ClusterPlan:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> ClusterPlan:
-        """Read what `to_mapping` returned."""
         own = {int(node_id): own for node_id, own in values.get("node_overrides", {}).items()}
         versions = {int(one): version for one, version in values.get("node_versions", {}).items()}
         kept = {"racks": tuple(values["racks"]), "node_overrides": own, "node_versions": versions}

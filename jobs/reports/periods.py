@@ -47,7 +47,6 @@ class Period:
 
     @property
     def span(self) -> timedelta:
-        """The length."""
         return self.end - self.start
 
     @property

@@ -56,7 +56,6 @@ class TasksByRole(NamedTuple):
     warm_up: tuple[TaskId, ...] = ()
 
     def with_roles(self) -> Iterator[tuple[Role, TaskId]]:
-        """Yield each task with its role."""
         for role, tasks in zip(Role, self, strict=True):
             yield from ((role, task) for task in tasks)
 

@@ -154,7 +154,6 @@ def process_answer_mapping(one: ProcessAnswer) -> dict[str, Any]:
 
 
 def store_mapping(one: Store) -> dict[str, Any]:
-    """Return a store with how it is known."""
     return {
         "store": one.name,
         "subtopology": one.subtopology,

@@ -30,19 +30,15 @@ class FieldReader:
         return len(self._content) - self._at
 
     def int8(self) -> int:
-        """Read an INT8."""
         return self._integer(_INT8)
 
     def int16(self) -> int:
-        """Read an INT16."""
         return self._integer(_INT16)
 
     def int32(self) -> int:
-        """Read an INT32."""
         return self._integer(_INT32)
 
     def int64(self) -> int:
-        """Read an INT64."""
         return self._integer(_INT64)
 
     def string(self) -> str:

@@ -45,7 +45,6 @@ class KafkaDoor:
     def look(
         self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
     ) -> LiveState:
-        """Ask the cluster."""
         return read_live_state(
             cluster.connection(), topics, lambda: timezone.now().timestamp(), is_interesting
         )

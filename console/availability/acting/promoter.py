@@ -234,7 +234,6 @@ class ClusterPromoter:
         return self._stop.is_set() and not alive
 
     def join(self, timeout: float) -> None:
-        """Wait for all."""
         for part in self._parts:
             if part.thread is not None:
                 part.thread.join(timeout)

@@ -44,7 +44,6 @@ class OpenIntervals(Generic[M]):
         return self._open.get(key, {})
 
     def begin(self, broker: int, row: M) -> None:
-        """Begin a stretch."""
         self._open.setdefault(row.key, {})[broker] = row
         self._new[id(row)] = row
 

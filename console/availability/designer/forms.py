@@ -109,7 +109,6 @@ class DesignForm(ActionForm):
         return found
 
     def clean_standbys(self) -> tuple[int, ...]:
-        """Return ids."""
         return _read_ids(self.cleaned_data["standbys"])
 
     def clean(self) -> dict[str, Any]:

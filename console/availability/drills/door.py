@@ -30,7 +30,6 @@ class KafkaDrills:
         return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
 
     def remove(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """Remove topics."""
         remove_topics(cluster.connection(), topics)
 
 

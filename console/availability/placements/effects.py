@@ -55,7 +55,6 @@ class TopicStanding:
 
     @property
     def placement(self) -> Placement | None:
-        """Its placement."""
         return self.resolved.placement
 
     @property
@@ -82,7 +81,6 @@ class TopicEffect:
 
     @property
     def name(self) -> str:
-        """The topic's name."""
         return self.after.name
 
     @property
@@ -158,7 +156,6 @@ class Standings:
         return frozenset(b for one in self.units.model.partitions for b in one.observers)
 
     def topic(self, index: int) -> TopicStanding:
-        """Return one topic."""
         topic = self.units.topics[index]
         sizes = Counter(topic.units)
         of = self.units.model.partitions

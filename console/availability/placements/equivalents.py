@@ -13,7 +13,6 @@ from jobs.availability.what_if.steps import Loss, Step
 
 
 def of_placements(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the list of placements."""
     return Equivalents(call_of("placements", cluster=cluster.alias), "")
 
 
@@ -26,14 +25,12 @@ def of_placed_topics(cluster: Cluster) -> Equivalents:
 
 
 def of_placement(cluster: Cluster, row: TopicPlacement | None) -> Equivalents:
-    """Return the equivalents of the form of a placement."""
     if row is None:
         return Equivalents(call_of("placements", cluster=cluster.alias), "")
     return Equivalents(f"GET /api/v1/placements/{row.pk}/", "")
 
 
 def of_observers(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the page of observers."""
     return Equivalents(
         call_of("observers", cluster=cluster.alias),
         tool_of("kafka-topics.sh", cluster, "--describe"),
@@ -51,15 +48,12 @@ def of_what_if(cluster: Cluster, query: str, steps: Iterable[Step]) -> Equivalen
 
 
 def of_matrix(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the matrix."""
     return Equivalents(call_of("what-if/matrix", cluster=cluster.alias), "")
 
 
 def of_controller_sites(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the page of controllers' sites."""
     return Equivalents(call_of("controller-sites", cluster=cluster.alias), "")
 
 
 def of_designer() -> Equivalents:
-    """Return the equivalents of the designer."""
     return Equivalents("POST /api/v1/placement-designs/", "crosslog design --help")

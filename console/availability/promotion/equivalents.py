@@ -36,7 +36,6 @@ def of_policy(row: PromotionPolicy | None) -> Equivalents | None:
 
 
 def of_drills(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the list of drills."""
     return Equivalents(f"GET /api/v1/drills/?cluster={cluster.alias}", "")
 
 

@@ -87,7 +87,6 @@ class PolicyForm(ActionForm):
     )
 
     def clean_allowed_brokers(self) -> list[int]:
-        """Return ids."""
         return read_ids(self.cleaned_data["allowed_brokers"])
 
     def values(self) -> dict[str, Any]:
@@ -161,7 +160,6 @@ class RecordForm(ActionForm):
     )
 
     def clean_results(self) -> Any:
-        """Return the list."""
         try:
             return parse_json(self.cleaned_data["results"])
         except BadJson as problem:

@@ -140,7 +140,6 @@ def shown_actions(live: Iterable[PromotionAction]) -> list[dict[str, Any]]:
 
 
 def told_action(row: PromotionAction) -> dict[str, Any]:
-    """Return one action for its page."""
     return {
         "severity": STATE_SEVERITY[ActionState(row.state)],
         "evidence": evidence_of(row),

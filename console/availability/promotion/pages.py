@@ -129,7 +129,6 @@ def revert(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
 @page_refusals_written("promotion.policy_create")
 @page("operate", clusters.where)
 def new_policy_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Write a policy."""
     cluster = find_cluster(alias)
     form = PolicyForm(request.POST or None, initial=_asked_initial(request))
     person, now = _person(request), timezone.now()
@@ -145,7 +144,6 @@ def new_policy_page(request: HttpRequest, alias: str) -> HttpResponse:
 @page_refusals_written("promotion.policy_change")
 @page("operate", clusters.where)
 def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpResponse:
-    """Change a policy."""
     cluster, row = find_cluster(alias), _policy(request, alias, policy_id)
     form = PolicyForm(request.POST or None, initial=initial_of(row))
     person, now = _person(request), timezone.now()
@@ -161,7 +159,6 @@ def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpRespons
 @page_refusals_written("promotion.policy_delete")
 @page("operate", clusters.where)
 def remove_policy(request: HttpRequest, alias: str, policy_id: int) -> HttpResponse:
-    """Remove a policy."""
     row = _policy(request, alias, policy_id)
     if attempt(request, lambda: actions.delete_policy(row)):
         messages.success(request, f"The policy for {row.pattern} was removed.")

@@ -28,12 +28,10 @@ class BrokerStatusWriter:
 
     @property
     def ids(self) -> list[int]:
-        """All brokers that are known."""
         return sorted(self._rows)
 
     @property
     def racks(self) -> dict[int, str]:
-        """The rack of each broker that has one."""
         return {broker: row.rack for broker, row in self._rows.items() if row.rack}
 
     def note(self, change: quorum.Change) -> bool:

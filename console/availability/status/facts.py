@@ -184,7 +184,6 @@ def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
 
 
 def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> list[dict[str, Any]]:
-    """Return how a partition stands."""
     word = Severity(row.severity).word
     observers = f", observers {_ids(row.observers)}" if row.observers else ""
     return [

@@ -177,23 +177,19 @@ def _lines(brokers: list[Any], racks: list[Rollup]) -> dict[str, str]:
 
 
 def of_list() -> Equivalents:
-    """Return the equivalents of the list of clusters."""
     return Equivalents("GET /api/v1/availability/", "")
 
 
 def of_cluster(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the overview."""
     command = tool_of("kafka-topics.sh", cluster, "--describe --under-replicated-partitions")
     return Equivalents(f"GET /api/v1/availability/{cluster.alias}/", command)
 
 
 def of_topics(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the table of topics."""
     return Equivalents(call_of("availability/rollups", cluster=cluster.alias, kind="topic"), "")
 
 
 def of_racks(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the table of racks."""
     return Equivalents(call_of("availability/rollups", cluster=cluster.alias, kind="rack"), "")
 
 
@@ -208,7 +204,6 @@ def of_events(cluster: Cluster) -> Equivalents:
 
 
 def of_partitions(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the list of partitions."""
     return Equivalents(
         call_of("availability/partitions", cluster=cluster.alias),
         tool_of("kafka-topics.sh", cluster, "--describe"),
@@ -225,5 +220,4 @@ def of_partition(row: PartitionStatus) -> Equivalents:
 
 
 def of_brokers(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the page of brokers."""
     return Equivalents(call_of("availability/brokers", cluster=cluster.alias), "")

@@ -38,7 +38,6 @@ class PartitionClass:
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> PartitionClass:
-        """Return what `to_row` made."""
         replicas, isr, leader, elr, last, adding, removing = row
         lists = [tuple(one) for one in (replicas, isr, elr, last, removing)]
         added = None if adding is None else tuple(adding)
@@ -68,7 +67,6 @@ class TopicFacts:
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> TopicFacts:
-        """Return what `to_row` made."""
         name, least, is_unclean, config, numbers, classes = row
         counted = range(numbers) if isinstance(numbers, int) else numbers
         return cls(name, least, is_unclean, config, counted, classes)

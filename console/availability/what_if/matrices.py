@@ -80,7 +80,6 @@ def counts_json(counts: Counts) -> dict[str, Any]:
 
 
 def quorum_json(quorum: QuorumOutcome) -> dict[str, Any]:
-    """Return the quorum as JSON has it."""
     return {
         "voters": quorum.voters,
         "majority": quorum.majority,

@@ -34,7 +34,6 @@ class TopicClasses:
 
     @property
     def name(self) -> str:
-        """The topic's name."""
         return self.facts.name
 
 
@@ -206,7 +205,6 @@ def partition_model(
     least: int | None,
     observers: tuple[int, ...] = (),
 ) -> PartitionModel:
-    """Return a partition for the rules."""
     return PartitionModel(
         topic=facts.name,
         partition=number,

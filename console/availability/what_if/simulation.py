@@ -62,7 +62,6 @@ class TopicResult:
 
     @property
     def name(self) -> str:
-        """The topic's name."""
         return self.topic.name
 
 

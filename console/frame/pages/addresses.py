@@ -21,7 +21,6 @@ class KafkaName:
     regex = r"[\s\S]+"
 
     def to_python(self, value: str) -> str:
-        """Return the name."""
         return value.removeprefix("~")
 
     def to_url(self, value: str) -> str:

@@ -28,9 +28,7 @@ STOP_WITHIN_S = 10.0
 class Thread(Protocol):
     """Something that runs beside us; a fake of it runs at once in tests."""
 
-    def is_alive(self) -> bool:
-        """Return whether it runs."""
-        ...
+    def is_alive(self) -> bool: ...
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end."""

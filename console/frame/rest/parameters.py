@@ -23,7 +23,6 @@ class Parameters(serializers.Serializer[Any]):
     """
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Return the declared fields."""
         declared = super().get_fields()
         for field in declared.values():
             if isinstance(field, serializers.CharField) and field.default == "":

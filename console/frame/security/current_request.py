@@ -56,7 +56,6 @@ class CurrentRequestMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer the request."""
         request.request_id = uuid.uuid4().hex  # type: ignore[attr-defined]  # ours
         token = _current.set(request)
         try:

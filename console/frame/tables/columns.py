@@ -47,7 +47,6 @@ class Column:
         return self.value(row) if self.csv is None else _follow(self.csv, row)
 
     def cell(self, row: Any) -> Cell:
-        """Return the cell of this row."""
         value = self.value(row)
         text = self.format(value) if self.format else value
         if self.unknown:

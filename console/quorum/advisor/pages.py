@@ -52,19 +52,15 @@ class ChangeForm(ActionForm):
     )
 
     def clean_add(self) -> list[int]:
-        """Return ids."""
         return read_ids(self.cleaned_data["add"])
 
     def clean_remove(self) -> list[int]:
-        """Return ids."""
         return read_ids(self.cleaned_data["remove"])
 
     def clean_replace(self) -> list[int]:
-        """Return ids."""
         return read_ids(self.cleaned_data["replace"])
 
     def clean_sites(self) -> dict[int, str]:
-        """Return sites by id."""
         pairs = _pairs(self.cleaned_data["sites"])
         return {read_ids(name)[0]: value for name, value in pairs.items()}
 

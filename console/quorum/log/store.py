@@ -225,7 +225,6 @@ def _is_committed(log: MetadataLog, entry: parts.VoterSetEntry) -> bool | None:
 
 
 def voter_row(voter: VoterNode) -> dict[str, Any]:
-    """Return a voter as it is stored."""
     is_named = bool(voter.endpoints)
     return {
         "id": voter.id,

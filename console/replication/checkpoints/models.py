@@ -64,7 +64,6 @@ class Answer(models.Model):
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
         return SEVERITIES[Readiness(self.readiness)]
 
     @property

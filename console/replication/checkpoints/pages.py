@@ -124,7 +124,6 @@ class PartitionRow:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
         return SEVERITIES[Readiness(self.stored["readiness"])]
 
     @property

@@ -25,7 +25,6 @@ from jobs.replication.checkpoints.obstacles import Readiness
 
 
 def list_answers() -> QuerySet[FlowReadiness]:
-    """Return the answers of all flows."""
     return FlowReadiness.objects.select_related("flow__source", "flow__target").order_by(
         "flow__name"
     )

@@ -106,7 +106,6 @@ def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @require_GET
 @page("view", queries.where)
 def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
-    """Show the runs of a flow."""
     flow = find_flow(flow_id)
     table = RUNS.read(request, queries.list_runs(flow))
     if table.is_export:

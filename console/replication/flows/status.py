@@ -321,7 +321,6 @@ def open_partitions(flow: ReplicationFlow) -> int:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a message."""
     return text.strip().partition("\n")[0]
 
 

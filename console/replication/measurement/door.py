@@ -23,9 +23,7 @@ class FlowDoor(Protocol):
 
     def ranges(
         self, flow: FlowSpec, partitions: Collection[TopicPartition], *, with_timestamps: bool
-    ) -> Mapping[TopicPartition, OffsetRange]:
-        """Return the offsets of source partitions."""
-        ...
+    ) -> Mapping[TopicPartition, OffsetRange]: ...
 
     def timestamps(
         self, flow: FlowSpec, offsets_of: Mapping[TopicPartition, int]

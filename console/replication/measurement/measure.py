@@ -60,7 +60,6 @@ class Measured:
 
     @property
     def where(self) -> TopicPartition:
-        """The topic and partition."""
         return TopicPartition(self.topic, self.partition)
 
     @property

@@ -56,7 +56,6 @@ class Contents:
 
     @cached_property
     def mail(self) -> MailBody:
-        """The body of its e-mails."""
         return read_mail(self.run)
 
     @property

@@ -41,7 +41,6 @@ class Mail(mail.EmailMessage):
         self.built = built
 
     def message(self) -> Any:
-        """Return what is sent."""
         return self.built
 
 

@@ -10,7 +10,6 @@ class Refused(Exception):
 
     @property
     def sentence(self) -> str:
-        """What happened."""
         return str(self)
 
 
@@ -23,7 +22,6 @@ class TryAgain(Exception):
 
     @property
     def sentence(self) -> str:
-        """What happened."""
         return str(self)
 
 

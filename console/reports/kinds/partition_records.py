@@ -54,7 +54,6 @@ class Partitions:
     ends: Any = field(default_factory=lambda: array("q"))
 
     def add(self, key: str, topic: str, number: int, begin: datetime, end: datetime | None) -> None:
-        """Add one life of a partition."""
         self.place[key] = len(self.group)
         self.group.append(self.topics.setdefault(topic, len(self.topics)))
         self.number.append(number)

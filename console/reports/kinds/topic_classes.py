@@ -31,7 +31,6 @@ class TopicClasses:
         self._remote = set(remote.values_list("remote_topic", flat=True))
 
     def of(self, topic: str) -> str:
-        """Return the class of a topic."""
         if topic in self._internal or self._policy.is_internal_topic(topic):
             return INTERNAL
         return REMOTE if topic in self._remote else USER

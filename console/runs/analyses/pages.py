@@ -52,7 +52,6 @@ def ask_page(request: HttpRequest, kind: str) -> HttpResponseBase:
 
 @csrf_protect
 def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
-    """Ask a question of one kind."""
     analysis = ANALYSES.get(kind)
     if analysis is None:
         messages.warning(request, f"There is no analysis of the kind {kind}. These can be asked:")

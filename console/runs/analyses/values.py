@@ -57,7 +57,6 @@ def text_of(value: Any, type_: ColumnType) -> str:
 
 
 def body_of(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> list[list[Cell]]:
-    """Return rows of a table as cells."""
     return [[cell_of(row[one.name], type_of(one)) for one in columns] for row in rows]
 
 

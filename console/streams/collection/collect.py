@@ -63,8 +63,6 @@ class StreamsDoor(Protocol):
 
 
 def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
-    """Ask the real cluster."""
-
     async def ask(cluster: RawCluster) -> SeenApplications:
         found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
         kept, faults = first_applications(found.groups, known, cluster.alias)

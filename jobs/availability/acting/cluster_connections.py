@@ -31,7 +31,6 @@ class ClusterConnections:
 
     @property
     def alias(self) -> str:
-        """The alias of the cluster."""
         return self.connection.alias
 
     @asynccontextmanager

@@ -36,7 +36,6 @@ class Election:
 
     @property
     def sentence(self) -> str:
-        """What it is, for a person."""
         total, able = len(self.partitions), sum(bool(one) for one in self.able.values())
         if not self.is_held:
             lost = ""

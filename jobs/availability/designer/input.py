@@ -53,7 +53,6 @@ class _Reader:
         return 1.0
 
     def yes(self, where: str, value: Any) -> bool:
-        """Return a truth value."""
         if isinstance(value, bool):
             return value
         self.wrong(where, "true or false is wanted.")
@@ -75,7 +74,6 @@ class _Reader:
         return next(iter(kind))
 
     def site(self, where: str, value: Any) -> Site:
-        """Return a site."""
         if not isinstance(value, Mapping):
             self.wrong(where, "A site is an object with name and brokers.")
             return Site("")
@@ -88,7 +86,6 @@ class _Reader:
         )
 
     def sites(self, where: str, value: Any) -> tuple[Site, ...]:
-        """Return all sites."""
         if isinstance(value, list | tuple):
             return tuple(self.site(f"{where}[{n}]", one) for n, one in enumerate(value))
         self.wrong(where, "A list of sites is wanted.")

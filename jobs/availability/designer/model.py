@@ -93,7 +93,6 @@ class CommandGroup:
 
     @property
     def text(self) -> str:
-        """The lines as one text."""
         return "\n".join(self.lines)
 
 

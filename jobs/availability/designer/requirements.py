@@ -84,7 +84,6 @@ class DesignRequirements:
 
     @property
     def data_sites(self) -> tuple[Site, ...]:
-        """The sites that have brokers."""
         return tuple(site for site in self.sites if not site.is_witness)
 
     @property

@@ -81,7 +81,6 @@ class RawCluster:
 
     @property
     def alias(self) -> str:
-        """The alias of the cluster."""
         return self.connection.alias
 
     def close(self) -> None:

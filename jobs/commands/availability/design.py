@@ -40,7 +40,6 @@ _PLAIN = (
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "design",
         help="design a placement: replicas, observers, min.insync.replicas, controllers per site",

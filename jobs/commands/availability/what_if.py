@@ -57,7 +57,6 @@ class _Lose(argparse.Action):
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "what-if",
         help="say what the loss of brokers, racks or controllers does to partitions and quorum",

@@ -36,7 +36,6 @@ _AUTO = "auto"
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "dump-log",
         help="print the records of metadata log segments and snapshots, and of other internal topics",

@@ -38,7 +38,6 @@ _OWN_COLUMNS = frozenset(
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "history",
         help="print the change history of partitions with causes, from a metadata log",
@@ -134,7 +133,6 @@ def _print(change: AnyChange, *, as_json: bool) -> None:
 
 
 def line_of(change: AnyChange) -> str:
-    """Return a change as one line for people."""
     at = iso(change.timestamp_ms) or "time not known          "
     start = f"{at}  offset {change.offset}  epoch {change.epoch}"
     if isinstance(change, PartitionChange):

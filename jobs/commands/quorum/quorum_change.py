@@ -24,7 +24,6 @@ LARGEST_DOCUMENT_BYTES = 16 << 20
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "quorum-change",
         help="plan a change of a KRaft quorum's voters: safe single steps with Kafka's commands",
@@ -151,7 +150,6 @@ def _count(text: str) -> int:
 
 
 def lines(plan: ChangePlan) -> Iterator[str]:
-    """Yield a plan for a person."""
     yield f"now: {_moment(plan.before)}"
     yield from (f"! {caution}" for caution in plan.cautions)
     if plan.refusal is not None:

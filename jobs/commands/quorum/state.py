@@ -29,7 +29,6 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "state",
         help="print what a cluster was at an offset or a time, from a metadata log",

@@ -17,7 +17,6 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "voters",
         help="show the voters of a KRaft quorum over time, from a folder of its metadata log",

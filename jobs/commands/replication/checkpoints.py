@@ -24,7 +24,6 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "checkpoints",
         help="write checkpoints of groups for a flow, without copying it",

@@ -16,7 +16,6 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "detect-policy",
         help="tell from topic names how MirrorMaker 2 names topics",

@@ -21,7 +21,6 @@ NO_DRIFT, DRIFT, ERROR = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "drift",
         help="compare remote topics with their source topics",

@@ -55,7 +55,6 @@ _DESCRIPTION = (
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "failover",
         help="move consumer groups to a flow's target, or back",

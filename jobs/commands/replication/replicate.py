@@ -39,7 +39,6 @@ _THOUSAND = 1000
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "replicate",
         help="copy topics from one cluster to another until stopped",

@@ -36,7 +36,6 @@ LARGEST_LIST_BYTES = 16 << 20
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "translate",
         help="translate offsets to the target or back, from a dump or an archive of offset syncs",

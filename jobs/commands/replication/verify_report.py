@@ -19,7 +19,6 @@ MOST_BYTES = 256 * 1024 * 1024
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "verify-report",
         help="check the signature of a failover's report",

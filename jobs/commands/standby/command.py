@@ -34,7 +34,6 @@ _LONGEST_ID = 10
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser of `crosslog`."""
     parser = commands.add_parser(
         "standby",
         help="promote and demote fenced standby brokers; act on a shrunken ISR of plain Kafka",

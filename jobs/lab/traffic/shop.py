@@ -62,7 +62,6 @@ class Shop:
         }
 
     def next(self, topic: str) -> ShopRecord:
-        """Return the next record of a topic."""
         self._count[topic] += 1
         return self._makers[topic](self._random[topic], self._count[topic])
 

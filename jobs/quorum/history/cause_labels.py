@@ -54,7 +54,6 @@ def cause_words(change: PartitionChange) -> str:
 
 
 def word_of(cause: Cause, broker: int | None = None) -> str:
-    """Return a cause in words."""
     if broker is not None and cause in _OF_BROKER:
         return _OF_BROKER[cause].format(broker)
     return _WORDS.get(cause, cause.value.replace("_", " "))

@@ -230,7 +230,6 @@ def token_change(
 def anomaly(
     position: ChangePosition, kind: AnomalyKind, problem: str, record_type: str | None = None
 ) -> Anomaly:
-    """Return what is wrong with a record."""
     return Anomaly(
         **position, cause=Cause.REFUSED, anomaly=kind, problem=problem, record_type=record_type
     )

@@ -61,7 +61,6 @@ class Run:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of all of them."""
         return self.end - self.start
 
 

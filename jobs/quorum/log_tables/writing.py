@@ -126,7 +126,6 @@ class _Pass:
             yield item
 
     def add(self, name: str, row: Row) -> None:
-        """Add a row to a table."""
         rows = self._rows.setdefault(name, [])
         rows.append(row)
         if len(rows) >= _AT_ONCE:
@@ -217,7 +216,6 @@ def change_row(change: AnyChange) -> tuple[str, Row] | None:
 
 
 def voter_set_row(entry: VoterSetEntry) -> Row:
-    """Return the row of a voter set."""
     voters = sorted(entry.voters, key=lambda voter: voter.id)
     return {
         "offset": entry.offset,

@@ -33,7 +33,6 @@ class PartitionHistory:
         return len(self.rows)
 
     def list_of(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of a list."""
         begin, count = self.lists[number].tolist()
         return tuple(self.values[begin : begin + count].tolist())
 

@@ -32,7 +32,6 @@ _VALUE_TABLE, _SCRATCH = D.value_table, D.scratch
 
 @inlined
 def context_field(context: int, field: int) -> int:
-    """Return a field of the context."""
     found: int = get_64(context + 8 * field)
     return found
 

@@ -48,7 +48,6 @@ class Decision(NamedTuple):
 
     @property
     def is_written(self) -> bool:
-        """Whether a record is to be written."""
         return self.why in WRITTEN
 
 

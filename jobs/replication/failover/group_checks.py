@@ -33,7 +33,6 @@ _FEW = 3
 def check_group(
     found: Evidence, group: str, items: Sequence[PlanItem], untranslated: Untranslated
 ) -> tuple[Check, ...]:
-    """Return all checks of a group."""
     topics = {one.destination.topic for one in items if one.destination}
     inputs = [one for one in items if not one.internal]
     return (

@@ -37,7 +37,6 @@ class KafkaOffsetsDoor:
         return {w: one for w, one in found.committed[group].items() if one.offset is not None}
 
     def alter(self, group: str, offsets: Offsets) -> Problems:
-        """Set offsets."""
         return alter_group_offsets(self._client, group, offsets)
 
     def delete(self, group: str, partitions: Collection[TopicPartition]) -> Problems:

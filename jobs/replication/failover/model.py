@@ -77,7 +77,6 @@ class Check:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Check:
-        """Return the inverse of `to_mapping`."""
         return cls(**{**values, "state": CheckState(values["state"])})
 
 
@@ -151,7 +150,6 @@ class PlanItem:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> PlanItem:
-        """Return the inverse of `to_mapping`."""
         topic, partition, there = values["topic"], values["partition"], values["to_topic"]
         only_here = values["only_here"]
         plain = {k: v for k, v in values.items() if k in _PLAIN}
@@ -203,7 +201,6 @@ class GroupPlan:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GroupPlan:
-        """Return the inverse of `to_mapping`."""
         return cls(
             values["group"],
             values["type"],
@@ -235,7 +232,6 @@ class TopicPlan:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TopicPlan:
-        """Return the inverse of `to_mapping`."""
         return cls(**{**values, "checks": tuple(map(Check.from_mapping, values["checks"]))})
 
 
@@ -259,7 +255,6 @@ class FailoverRequest:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FailoverRequest:
-        """Return the inverse of `to_mapping`."""
         return cls(
             Direction(values["direction"]),
             tuple(values["asked_groups"]),

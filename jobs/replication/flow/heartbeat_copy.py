@@ -57,7 +57,6 @@ class HeartbeatCopy:
             self._tell(str(error))
 
     def close(self) -> None:
-        """Close the reader."""
         if self._consumer is not None:
             self._consumer.close()
 

@@ -73,7 +73,6 @@ class TopicNames:
 
 
 def naming_of(connector: Connector) -> Naming:
-    """Return the naming of a connector."""
     has_separator = connector.config[SEPARATOR].entry is not None
     # Kafka reads the flag only where a separator is set, and as parseBoolean does: a blank makes it false.
     internal = is_true(connector.get(INTERNAL_SEPARATOR)) or not has_separator

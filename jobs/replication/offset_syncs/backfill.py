@@ -165,7 +165,6 @@ class Collected:
         return moved and piece.next_offset < span.end
 
     def result(self) -> RangeSyncs:
-        """Return all of it."""
         whole, file = self.whole, io.BytesIO()
         write_syncs(file, joined_tables(self._tables))
         return RangeSyncs(

@@ -139,7 +139,6 @@ class SyncFile:
         return _with_whole_links(SyncRows(partition, *columns))
 
     def table(self) -> SyncTable:
-        """Return everything."""
         pieces = [self.rows(name) for name in self.names]
         return SyncTable(self.names, self.row_at, SyncRows.joined(pieces))
 

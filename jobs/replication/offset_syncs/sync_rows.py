@@ -42,7 +42,6 @@ class SyncRows(NamedTuple):
 
     @classmethod
     def empty(cls) -> SyncRows:
-        """Return no rows."""
         return cls(*(np.empty(0, np.int64) for _ in cls._fields))
 
     @classmethod
@@ -62,7 +61,6 @@ class SyncRows(NamedTuple):
         return cls(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
     def pick(self, rows: Int64s | Bools | slice) -> SyncRows:
-        """Return some of the rows."""
         return SyncRows(*(column[rows] for column in self))
 
     def records(self) -> SyncRows:
@@ -90,7 +88,6 @@ class SyncTable:
         return len(self.all_rows.partition)
 
     def __iter__(self) -> Iterator[tuple[TopicPartition, SyncRows]]:
-        """Yield each partition with its rows."""
         for number, name in enumerate(self.names):
             yield name, self.rows(number)
 

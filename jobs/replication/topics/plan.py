@@ -52,7 +52,6 @@ class TopicPlan:
         ]
 
     def lines(self) -> list[str]:
-        """Return the plan as lines for a person."""
         planned = [str(change) for change in self.changes()] or ["Nothing is to be changed."]
         left = [f"note: {note}" for note in self.notes]
         return [*planned, *left, *(f"failed: {failure}" for failure in self.failures)]

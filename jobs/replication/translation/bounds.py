@@ -36,7 +36,6 @@ class Why(IntEnum):
 
     @property
     def text(self) -> str:
-        """One sentence."""
         return _TEXTS[self]
 
 

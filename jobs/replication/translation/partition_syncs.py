@@ -145,7 +145,6 @@ class PartitionSyncs:
                 del upstreams[-2], downstreams[-2], linked[-2]
 
     def sync(self, row: int) -> KeptSync:
-        """Return the sync of a row."""
         old = len(self._old[UPSTREAM])
         if row < old:
             return KeptSync(int(self._old[UPSTREAM][row]), int(self._old[DOWNSTREAM][row]))

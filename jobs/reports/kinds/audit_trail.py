@@ -38,7 +38,6 @@ class AuditCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
         return self.done + self.refused + self.failed
 
 

@@ -21,7 +21,6 @@ Message = Mapping[str, Any]
 
 
 def encode_line(message: Message) -> bytes:
-    """Return a message as one line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 

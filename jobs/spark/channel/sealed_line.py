@@ -120,7 +120,6 @@ class SealedSocket:
                 return 0
 
     def sendall(self, data: bytes) -> None:
-        """Send all of it."""
         with self._sending:
             with self._state:
                 self._tls.write(data)

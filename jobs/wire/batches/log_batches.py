@@ -123,7 +123,6 @@ class BytesSource:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in all."""
         return len(self._view)
 
     def read(self, position: int, size: int) -> memoryview:

@@ -52,7 +52,6 @@ class MetadataColumns:
 
     @property
     def offset(self) -> Int64s:
-        """Offsets of the records."""
         found: Int64s = self.tables.records[t.OFFSET]
         return found
 

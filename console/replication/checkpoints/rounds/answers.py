@@ -37,7 +37,6 @@ class GroupAnswer:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the group counts."""
         return self.verdict.readiness is not Readiness.NOT_COVERED
 
 

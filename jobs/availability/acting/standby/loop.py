@@ -386,5 +386,4 @@ class StandbyLoop:
 
 
 def _said_of(error: Exception) -> str:
-    """Return an error for a person."""
     return f"{error.message} {error.hint}" if isinstance(error, ClusterFault) else repr(error)

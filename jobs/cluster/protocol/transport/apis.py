@@ -94,7 +94,6 @@ class Api(Generic[_Request, _Answer]):
         self.answer = answer
 
     def call(self, request: _Request, version: int) -> Call[_Answer]:
-        """Return the call for a request in one of the versions."""
         chunks = Chunks()
         _form(self.speaks.key, version).write(chunks, request)
         return self.call_with(chunks.taken(), version)

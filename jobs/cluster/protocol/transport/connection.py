@@ -115,7 +115,6 @@ class BrokerConnection:
 
     @property
     def cluster(self) -> str:
-        """The alias of the cluster."""
         return self.options.cluster
 
     @property
@@ -128,7 +127,6 @@ class BrokerConnection:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the socket is closed."""
         return self._is_closed
 
     @property

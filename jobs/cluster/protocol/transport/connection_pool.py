@@ -79,7 +79,6 @@ class ConnectionPool:
                 connection.retire()
 
     def close(self) -> None:
-        """Close every connection."""
         self._is_closed = True
         for slot in self._slots.values():
             if slot.connection is not None:

@@ -44,7 +44,7 @@ class Decode(Protocol[_Answer_co]):
     Raises ValueError, `struct.error`, IndexError or an error of kio for bytes that are no such answer.
     """
 
-    def __call__(self, frame: memoryview, at: int, /) -> tuple[_Answer_co, int]: ...  # noqa: D102
+    def __call__(self, frame: memoryview, at: int, /) -> tuple[_Answer_co, int]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,7 @@ class Asks(Protocol):
     def server(self) -> Server:
         """Whom the connection leads to."""
 
-    async def request(self, api: Api[_Request, _Answer], request: _Request, /) -> _Answer:  # noqa: D102
-        ...
+    async def request(self, api: Api[_Request, _Answer], request: _Request, /) -> _Answer: ...
 
 
 async def log_in(asks: Asks, credentials: Credentials) -> int:

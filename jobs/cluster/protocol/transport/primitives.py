@@ -15,22 +15,18 @@ _MS = timedelta(milliseconds=1)
 
 
 def int8(value: int) -> i8:
-    """Return an INT8."""
     return cast("i8", value)
 
 
 def int16(value: int) -> i16:
-    """Return an INT16."""
     return cast("i16", value)
 
 
 def int32(value: int) -> i32:
-    """Return an INT32."""
     return cast("i32", value)
 
 
 def int64(value: int) -> i64:
-    """Return an INT64."""
     return cast("i64", value)
 
 
@@ -45,7 +41,6 @@ def producer_number(value: int) -> ProducerId:
 
 
 def topic_name(value: str) -> TopicName:
-    """Return a topic's name."""
     return cast("TopicName", value)
 
 

@@ -59,7 +59,6 @@ def may_pass(fault: ClusterFault) -> bool:
 
 
 def fault_text(fault: ClusterFault) -> str:
-    """Return a fault for a person."""
     return f"{fault} {fault.hint}"
 
 

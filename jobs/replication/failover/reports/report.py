@@ -69,7 +69,6 @@ def build_report(
 
 
 def title_of(report: Mapping[str, Any]) -> str:
-    """Return what a report is called."""
     words = {"rehearsal": "Rehearsal of a", "apply": "Report of a", "undo": "Undoing of a"}
     plan = report["plan"]
     return (

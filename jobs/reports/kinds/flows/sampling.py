@@ -24,7 +24,6 @@ class Interval:
 
     @property
     def span(self) -> timedelta:
-        """The length."""
         return self.end - self.start
 
     @property
@@ -108,7 +107,6 @@ def covered_by(
 
 
 def whole_of(period: Period) -> Interval:
-    """Return a period as an interval."""
     return Interval(period.start, period.end)
 
 

@@ -32,7 +32,6 @@ class Checkpoints(NamedTuple):
 
     @classmethod
     def none(cls) -> Checkpoints:
-        """Return no checkpoints."""
         return cls(*np.empty((5, 0), np.int64))
 
     def are_about_others(self, topic_ids: list[str], topic_id: str | None) -> Bools:
@@ -56,7 +55,6 @@ class CheckpointLog:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """The remote partitions with a checkpoint."""
         return list(self._columns)
 
     def of(self, where: TopicPartition) -> Checkpoints:

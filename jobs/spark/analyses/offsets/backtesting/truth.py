@@ -39,7 +39,6 @@ class Known(IntEnum):
 
     @property
     def text(self) -> str:
-        """One sentence."""
         return _TEXTS[self]
 
 

@@ -174,7 +174,6 @@ class AnswerPart:
         self.answers, self.refused = answers, refused
 
     def __call__(self, number: int) -> Tally:
-        """Do one part."""
         tally, refused = Tally(), list[pa.Table]()
         try:
             _write(self._answers(self.parts[number], tally, refused), self.answers, number)

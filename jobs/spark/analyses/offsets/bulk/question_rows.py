@@ -255,7 +255,6 @@ class _Odd:
         return len(self.refused) >= self._most
 
     def take(self, line: int, text: str, values: Mapping[str, Any]) -> None:
-        """Take a row by its values."""
         found = self._reader
         found.take(line, values)
         for problem in found.problems:
