@@ -1,7 +1,7 @@
 """Voters of a KRaft quorum by offset, what changed between two sets, and whether a majority lives.
 
 In reading order: `voter_sets`, `voter_change`, `control_records`, `control_scan`, `report`,
-`majority`, `endpoints`, `elr`.
+`majority`, `endpoints`.
 """
 
 from jobs.quorum.voters.voter_sets import VoterSet, VoterSetHistory

@@ -12,7 +12,7 @@ from jobs.quorum.image.partition_registration import (
     merge,
     partition_from_record,
 )
-from jobs.quorum.voters.elr import elect, eligible_after
+from tests.jobs.quorum.voters.elr import elect, eligible_after
 from tests.support import conformance_cases
 
 _WIRE_NAMES = {

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.quorum.health.compare import find_different_replicas
 from jobs.quorum.log.folder import read_folder
-from jobs.quorum.log.replica_digest import digest_folder
+from tests.jobs.quorum.log.replica_digest import digest_folder
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, plus, voters
 
