@@ -8,7 +8,6 @@ from typing import Any
 
 from jobs.numbers import DASH
 
-LAG = "Records of the metadata log that the leader has and this replica does not have yet."
 LAG_MS = "Time since this replica had all that the leader had, as the leader reckons it."
 HIGH_WATERMARK = "Records below this offset are on a majority of the voters: they count."
 EPOCH = "Grows by one with every election, also with those that nobody won."
@@ -27,9 +26,6 @@ CAUSE = (
 AT = (
     "When the active controller began the batch, by its clock. All records of a batch have one time, "
     "and it may jump where the leader changed: the order is that of the offsets."
-)
-BEHIND = (
-    "From the time of the last record that was read to now; idle controllers write every 500 ms."
 )
 
 

@@ -14,11 +14,12 @@ import pytest
 
 from jobs.lab.cluster import Cluster
 from jobs.lab.properties import logging_configuration
-from jobs.quorum.history.changes import AnyChange
-from jobs.quorum.history.histories import partition_history, read_changes
+from jobs.quorum.history.changes import AnyChange, PartitionChange
+from jobs.quorum.history.histories import read_changes
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.point_in_time import LogPosition, state_of_folder
 from jobs.quorum.log.folder import read_folder
+from tests.jobs.quorum.changes import changes_of
 from tests.waiting import eventually
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
@@ -141,7 +142,7 @@ def changes(cluster: Cluster, node: int) -> list[AnyChange]:
 
 
 def history(cluster: Cluster, node: int, topic: str, partition: int = 0) -> list[Any]:
-    return list(partition_history(changes(cluster, node), topic, partition))
+    return changes_of(changes(cluster, node), PartitionChange, topic=topic, partition=partition)
 
 
 def wait_for_log(cluster: Cluster, node: int, topic: str, **wanted: object) -> None:

@@ -19,7 +19,6 @@ MOST_PARTITIONS = 1000
 MOST_COPIES = 32
 MOST_VOTERS = 15
 LONGEST_S = 86_400.0
-LONGEST_MS = 3_600_000
 
 RPOS = (
     (LossAllowed.ZERO.value, "Nothing: no acknowledged record"),

@@ -41,7 +41,6 @@ BEHIND = (
 )
 CHURN = "Changes of the ISR and of leaders in the time range, counted per broker and hour."
 FENCED = "Fenced brokers are registered and not used: the controller no longer hears of them."
-PEAKS = "each point is the worst moment of its step"
 
 _CAUSES = {
     POLLED: "Seen by a poll",

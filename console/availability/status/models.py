@@ -8,7 +8,6 @@ the metadata log that tells it (null: polled). Rows of the past name their topic
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -208,10 +207,6 @@ class Stretch(models.Model):
     def name(self) -> str:
         """The partition as people write it."""
         return f"{self.topic}-{self.partition}"
-
-    def lasted_s(self, now: datetime) -> float:
-        """How long it lasted until now, in seconds."""
-        return max(((self.ended_at or now) - self.began_at).total_seconds(), 0.0)
 
 
 class SeveritySpan(Stretch):

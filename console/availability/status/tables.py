@@ -298,5 +298,4 @@ BROKERS = Table(
     default_sort="broker_id",
 )  # fmt: skip
 
-WORST_FIRST = ("-worst", "-offline", "-under_min_isr", "-at_min_isr", "-under_replicated", "name")
 NOT_WELL = Q(worst__gt=0) | Q(rf_below_min__gt=0)

@@ -17,7 +17,6 @@ from console.replication.failover.models import (
     FailoverPlan,
     FailoverPlanGroup,
     FailoverRun,
-    FailoverRunGroup,
     FailoverState,
     GroupState,
 )
@@ -189,14 +188,6 @@ class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
 
     def get_has_report(self, run: FailoverRun) -> bool:
         return run.finished_at is not None
-
-
-class RunGroupSerializer(serializers.ModelSerializer[FailoverRunGroup]):
-    """How it went with one group."""
-
-    class Meta:
-        model = FailoverRunGroup
-        fields = ["group", "state", "message", "document", "at"]
 
 
 class ApplySerializer(BodySerializer):

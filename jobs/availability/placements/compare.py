@@ -24,17 +24,6 @@ class ViolationCode(StrEnum):
     UNDER_REPLICATED = "under-replicated"
 
 
-# What must be repaired by a reassignment; the rest changes by itself or by an election.
-OF_REPLICAS = frozenset(
-    {
-        ViolationCode.RACK_MISSING,
-        ViolationCode.WRONG_COUNT,
-        ViolationCode.UNKNOWN_REPLICA,
-        ViolationCode.OBSERVER_IN_WRONG_RACK,
-    }
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One difference: a word for programs, a sentence for people, the brokers it is about."""
@@ -59,18 +48,6 @@ def compare_placement(
         *_strangers(placement, partition.target, observers, racks),
         *_violations_now(placement, partition, observers, racks),
     )
-
-
-def observer_aware_missing(partition: PartitionModel) -> int:
-    """Return how many sync replicas are not in the ISR: observers are never missed there, nor do they count.
-
-    0 when all are in sync; never negative.
-    """
-    wanted = partition.sync_count
-    if wanted is None or partition.added or partition.removing:
-        out = {*partition.observers, *partition.added}
-        wanted = len([one for one in partition.replicas if one not in out])
-    return max(0, wanted - len([one for one in partition.isr if one not in partition.observers]))
 
 
 def _observers(

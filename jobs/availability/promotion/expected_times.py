@@ -71,7 +71,6 @@ REVERT = {
     ActorKind.FENCED_STANDBY: Span(7, 35, f"{FIVE_RUNS}; by silence 9.6 s"),
     ActorKind.REASSIGN_TO_SPARE: Span(130, 130, f"{ONE_RUN}, taking a replica out"),
 }
-STANDBY_RESTART = Span(13_000, 13_000, f"{ONE_RUN}, a restart with the normal interval")
 
 
 def act_span(

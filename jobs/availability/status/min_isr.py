@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-KAFKA_DEFAULT = 1
-
 
 class MinIsrOrigin(StrEnum):
     """Who sets it, in the order in which Kafka looks (`ConfigHelper`, KIP-226)."""

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from jobs.availability.status.partition_seen import Membership, PartitionSeen
-from jobs.availability.status.severity import Severity
 
 V = TypeVar("V")
 
@@ -51,13 +50,6 @@ def spans_of(
     return found
 
 
-def severity_spans(
-    moments: Iterable[PartitionSeen], gone_at: datetime | None = None
-) -> list[Span[Severity]]:
-    """Return how long a partition stood on each step of the ladder."""
-    return spans_of(moments, lambda seen: seen.standing.severity, gone_at)
-
-
 def leader_spans(
     moments: Iterable[PartitionSeen], gone_at: datetime | None = None
 ) -> list[Span[int | None]]:
@@ -93,11 +85,3 @@ def leaderless(
 
 def _overlap(start: datetime, end: datetime, other: datetime, other_end: datetime) -> timedelta:
     return max(min(end, other_end) - max(start, other), timedelta())
-
-
-def value_at(spans: Sequence[Span[V]], at: datetime) -> V | None:
-    """Return what held at a time; None before the first span, and from the end of the last one on."""
-    for span in reversed(spans):
-        if span.start <= at and (span.end is None or at < span.end):
-            return span.value
-    return None

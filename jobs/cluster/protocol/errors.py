@@ -295,7 +295,6 @@ class Where:
         return " ".join(words)
 
 
-CONCURRENT_TRANSACTIONS = 51
 UNSUPPORTED_VERSION = 35
 _KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
     OffsetOutOfRange: (1, 109),

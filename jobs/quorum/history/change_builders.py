@@ -74,23 +74,6 @@ def partition_change(
     )
 
 
-def state_of(change: PartitionChange) -> PartitionRegistration:
-    """Return the partition as it is after a change (for a removed one: as it was last)."""
-    return PartitionRegistration(
-        replicas=change.replicas,
-        isr=change.isr,
-        leader=change.leader,
-        leader_epoch=change.leader_epoch,
-        partition_epoch=change.partition_epoch,
-        adding=change.adding,
-        removing=change.removing,
-        elr=change.elr,
-        last_known_elr=change.last_known_elr,
-        recovery_state=change.recovery_state,
-        directories=change.directories,
-    )
-
-
 def broker_change(
     position: ChangePosition,
     before: BrokerRegistration | None,

@@ -10,7 +10,6 @@ from typing import Any, get_args
 from jobs.quorum.history.changes import AnyChange, Endpoint
 from jobs.quorum.image.diff import Difference
 from jobs.quorum.image.partition_registration import PartitionRegistration, differences
-from jobs.quorum.image.records import endpoint_fields, feature_fields, partition_fields
 from jobs.quorum.image.registrations import (
     Acl,
     BrokerRegistration,
@@ -223,3 +222,41 @@ _MAPPINGS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Acl: _acl,
     DelegationToken: _token,
 }
+
+
+def partition_fields(state: PartitionRegistration) -> dict[str, Any]:
+    """Return a partition's state under the names of a PartitionRecord; nothing is left out."""
+    return {
+        "replicas": list(state.replicas),
+        "isr": list(state.isr),
+        "removingReplicas": list(state.removing),
+        "addingReplicas": list(state.adding),
+        "leader": state.leader,
+        "leaderRecoveryState": state.recovery_state,
+        "leaderEpoch": state.leader_epoch,
+        "partitionEpoch": state.partition_epoch,
+        "directories": list(state.directories),
+        "eligibleLeaderReplicas": list(state.elr),
+        "lastKnownElr": list(state.last_known_elr),
+    }
+
+
+def endpoint_fields(endpoints: tuple[Endpoint, ...]) -> list[dict[str, Any]]:
+    """Return listeners under the names of a registration record."""
+    return [
+        {
+            "name": one.name,
+            "host": one.host,
+            "port": one.port,
+            "securityProtocol": one.security_protocol,
+        }
+        for one in endpoints
+    ]
+
+
+def feature_fields(features: tuple[tuple[str, int, int], ...]) -> list[dict[str, Any]]:
+    """Return version ranges under the names of a registration record."""
+    return [
+        {"name": name, "minSupportedVersion": low, "maxSupportedVersion": high}
+        for name, low, high in features
+    ]

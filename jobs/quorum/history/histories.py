@@ -7,16 +7,11 @@ the batch that is being read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 
 from jobs.quorum.history.broker_causes import attribute
 from jobs.quorum.history.changes import (
     AnyChange,
     BrokerChange,
-    ConfigChange,
-    FeatureChange,
-    PartitionChange,
-    TopicChange,
 )
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS, MetadataImage
 from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
@@ -97,92 +92,3 @@ class _Batch:
     def _in_shutdown(self) -> frozenset[int]:
         brokers = self._image.brokers.values()
         return frozenset(one.broker_id for one in brokers if one.in_controlled_shutdown)
-
-
-def partition_history(
-    changes: Iterable[AnyChange],
-    topic: str | None = None,
-    partition: int | None = None,
-    *,
-    topic_id: str | None = None,
-) -> Iterator[PartitionChange]:
-    """Yield the changes of partitions; a name stands for all topics that ever had it, an id for one."""
-    for change in changes:
-        if (
-            isinstance(change, PartitionChange)
-            and topic in {None, change.topic}
-            and topic_id in {None, change.topic_id}
-            and partition in {None, change.partition}
-        ):
-            yield change
-
-
-def topic_history(changes: Iterable[AnyChange], topic: str | None = None) -> Iterator[TopicChange]:
-    """Yield the creations and deletions of topics."""
-    for change in changes:
-        if isinstance(change, TopicChange) and topic in {None, change.topic}:
-            yield change
-
-
-def broker_history(
-    changes: Iterable[AnyChange], broker_id: int | None = None
-) -> Iterator[BrokerChange]:
-    """Yield the registrations, fencing and shutdowns of brokers."""
-    for change in changes:
-        if isinstance(change, BrokerChange) and broker_id in {None, change.broker_id}:
-            yield change
-
-
-def config_history(
-    changes: Iterable[AnyChange],
-    resource_type: str | None = None,
-    resource_name: str | None = None,
-    name: str | None = None,
-) -> Iterator[ConfigChange]:
-    """Yield the changes of settings, by type and name of the resource and name of the setting."""
-    for change in changes:
-        if (
-            isinstance(change, ConfigChange)
-            and resource_type in {None, change.resource_type}
-            and resource_name in {None, change.resource_name}
-            and name in {None, change.name}
-        ):
-            yield change
-
-
-def feature_history(
-    changes: Iterable[AnyChange], name: str | None = None
-) -> Iterator[FeatureChange]:
-    """Yield the upgrades and downgrades of features."""
-    for change in changes:
-        if isinstance(change, FeatureChange) and name in {None, change.name}:
-            yield change
-
-
-def within(
-    changes: Iterable[AnyChange],
-    *,
-    from_offset: int | None = None,
-    to_offset: int | None = None,
-    from_at: datetime | None = None,
-    to_at: datetime | None = None,
-) -> Iterator[AnyChange]:
-    """Yield the changes of a range; ends are exclusive. Undated changes are left out when times are asked."""
-    first_ms, last_ms = _ms(from_at), _ms(to_at)
-    for change in changes:
-        if _is_between(change.effective_offset, from_offset, to_offset) and _is_between(
-            change.timestamp_ms, first_ms, last_ms
-        ):
-            yield change
-
-
-def _is_between(value: int | None, first: int | None, end: int | None) -> bool:
-    if first is None and end is None:
-        return True
-    if value is None:
-        return False
-    return (first is None or value >= first) and (end is None or value < end)
-
-
-def _ms(at: datetime | None) -> int | None:
-    return None if at is None else round(at.astimezone(UTC).timestamp() * 1000)

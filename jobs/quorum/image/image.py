@@ -57,13 +57,11 @@ _HEADER, _FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 class _SnapshotReading:
     """A snapshot between its header and its footer: tables of its own."""
 
-    def __init__(self, header: LogRecord, end_offset: int | None) -> None:
+    def __init__(self, header: LogRecord) -> None:
         self.fold = MetadataDelta()
         self.epoch = header.epoch
-        self.end_offset = header.offset + 1 if end_offset is None else end_offset
-        # In a history all records of a snapshot share one offset; in the file they are counted.
-        self.step = 0 if end_offset is None else 1
-        self.next_offset = header.offset + self.step
+        # In a history all records of a snapshot share one offset, the last before its end.
+        self.end_offset = header.offset + 1
         self.contained_ms: int | None = header.data.get("lastContainedLogTimestamp")
 
 
@@ -87,7 +85,6 @@ class MetadataImage(ImageTables):
         self._batch_offset = -1
         self._transaction: OpenTransaction | None = None
         self._reading: _SnapshotReading | None = None
-        self._snapshot_end: int | None = None
         self._before_gap: tuple[int, ImageTables] | None = None
 
     @property
@@ -104,20 +101,13 @@ class MetadataImage(ImageTables):
         """
         if record.type == _HEADER:
             return self._begin_snapshot(record)
-        if self._reading is not None and record.offset == self._reading.next_offset:
+        if self._reading is not None and record.offset == self._reading.end_offset - 1:
             return self._in_snapshot(self._reading, record)
         found = self._without_footer()
         if record.offset <= self.last_offset and record.epoch <= self.last_epoch:
             return [*found, _repeated(record, self.last_offset)]
         found += self._step_to(record)
         return found if record.is_control else found + self._of_data(record)
-
-    def expect_snapshot(self, end_offset: int) -> None:
-        """Say the end offset of the snapshot file whose records come next: it stands in its name only.
-
-        Not for records of `LogFolder.records`: theirs have the offset before the snapshot's end already.
-        """
-        self._snapshot_end = end_offset
 
     def skip(self, to_offset: int, problem: str | None = None) -> list[AnyChange]:
         """Pass by missing records, up to `to_offset` (exclusive); the state is unknown afterwards."""
@@ -225,8 +215,7 @@ class MetadataImage(ImageTables):
 
     def _begin_snapshot(self, header: LogRecord) -> list[AnyChange]:
         found = self._without_footer()
-        self._reading = _SnapshotReading(header, self._snapshot_end)
-        self._snapshot_end = None
+        self._reading = _SnapshotReading(header)
         return found
 
     def _without_footer(self) -> list[AnyChange]:
@@ -238,7 +227,6 @@ class MetadataImage(ImageTables):
         return [anomaly(self._here(), AnomalyKind.SNAPSHOT, problem)]
 
     def _in_snapshot(self, reading: _SnapshotReading, record: LogRecord) -> list[AnyChange]:
-        reading.next_offset += reading.step
         if record.type == _FOOTER:
             self._reading = None
             return self._adopt(reading)

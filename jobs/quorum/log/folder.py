@@ -90,11 +90,6 @@ class LogFolder:
         """
         return FolderRecords(self.segments, self.snapshots, self.noted).read(from_offset)
 
-    def segment_of(self, offset: int) -> SegmentFile | None:
-        """Return the segment that holds an offset if any does, None before the first one."""
-        at_or_before = [segment for segment in self.segments if segment.base_offset <= offset]
-        return at_or_before[-1] if at_or_before else None
-
 
 def read_folder(path: Path) -> LogFolder:
     """Return what a folder holds: a `__cluster_metadata-0` folder or the log directory that it lies in.

@@ -31,12 +31,6 @@ _VALUE_TABLE, _SCRATCH = D.value_table, D.scratch
 
 
 @inlined
-def context_field(context: int, field: int) -> int:
-    found: int = get_64(context + 8 * field)
-    return found
-
-
-@inlined
 def row_at(context: int, table: int, row: int, fields: int) -> int:
     """Return where a row begins."""
     begin: int = get_64(context + 8 * table)

@@ -19,12 +19,12 @@ from jobs.quorum.timeline.parts import (
     KraftVersionEntry,
     VoterSetEntry,
 )
-from jobs.quorum.voters.control_records import KRAFT_VERSION, KRAFT_VOTERS
 from jobs.quorum.voters.voter_change import Departures
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterSet
 from jobs.wire.metadata.log import LogRecord
 
 LEADER_CHANGE, UNDECODABLE = "LEADER_CHANGE", "UNDECODABLE"
+KRAFT_VERSION, KRAFT_VOTERS = "KRAFT_VERSION", "KRAFT_VOTERS"
 
 
 class TimelineControls:

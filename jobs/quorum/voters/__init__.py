@@ -1,6 +1,6 @@
 """Voters of a KRaft quorum by offset, what changed between two sets, and whether a majority lives.
 
-In reading order: `voter_sets`, `voter_change`, `control_records`, `control_scan`, `report`,
+In reading order: `voter_sets`, `voter_change`, `control_scan`, `report`,
 `majority`, `endpoints`.
 """
 

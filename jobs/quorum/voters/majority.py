@@ -39,11 +39,6 @@ class QuorumOutlook:
         """How many more voters may fail."""
         return max(0, self.alive - self.majority)
 
-    @property
-    def is_bare(self) -> bool:
-        """Whether there is a majority and the next failure ends it, although the set was made for more."""
-        return self.has_majority and not self.failures_tolerated and bool(self.missing_ids)
-
     def __str__(self) -> str:
         if not self.has_majority:
             return f"{self.alive} of {self.voters} voters alive: no majority (it needs {self.majority})"

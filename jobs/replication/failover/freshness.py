@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.failover.model import CheckState, FailoverPlan, GroupPlan, PlanItem
 
-DEFAULT_LIMIT_S = 300
 MOST_TOLD = 20
 _SHARE = "share"
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.policy import ReplicationPolicy
 
 
@@ -20,15 +17,3 @@ def rename_topic(
     if policy.topic_source(topic) == target_alias:
         return policy.original_topic(topic)
     return policy.format_remote_topic(source_alias, topic)
-
-
-def assign_round_robin(
-    partitions: Sequence[TopicPartition], tasks: int
-) -> list[list[TopicPartition]]:
-    """Return the partitions of each task as MirrorMaker 2 deals them: one after the other.
-
-    Source: MirrorSourceConnector.taskConfigs. crosslog's driver does not deal this way: it balances
-    by observed bytes (`jobs.spark.flow_driver.balancing`).
-    """
-    count = min(tasks, len(partitions))
-    return [list(partitions[task::count]) for task in range(count)]

@@ -117,7 +117,7 @@ class MetadataColumns:
 
 
 class Loops(Protocol):
-    """What reads records; `jobs.wire.metadata.compiled` and `jobs.wire.metadata.plain` are of this form."""
+    """What reads records: `jobs.wire.metadata.compiled`, and the oracle of the tests."""
 
     def scan(
         self, content: Bytes, start: Int64s, table: Int64s, room_bytes: int, *, with_crc: bool
@@ -129,14 +129,10 @@ class Loops(Protocol):
 
 
 def compiled_loops() -> Loops:
-    """Return the compiled loops, which numba takes seconds to make the first time; else the plain ones."""
-    try:
-        from jobs.wire.metadata import compiled as metadata_compiled
-    except ImportError:
-        from jobs.wire.metadata import plain as metadata_plain
+    """Return the compiled loops, which numba takes seconds to make the first time."""
+    from jobs.wire.metadata import compiled
 
-        return metadata_plain
-    return metadata_compiled
+    return compiled
 
 
 def read_columns(

@@ -1,7 +1,7 @@
 """The two loops over a metadata log, compiled by numba: batches with their CRC, and records into columns.
 
 They release the GIL and stay inside their arrays whatever the bytes say: every address is compared with an
-end before it is read, and a fault is a number. `jobs.wire.metadata.plain` does the same in plain
+end before it is read, and a fault is a number. `tests/jobs/wire/metadata/plain.py` does the same in plain
 words. Text is passed by: whether it is UTF-8 is a question for who reads it.
 """
 

@@ -95,23 +95,6 @@ def decode_quorum_state(content: bytes) -> QuorumState:
     )
 
 
-def encode_quorum_state(state: QuorumState) -> bytes:
-    """Return the file's one line; version 1 drops the voters, version 0 the directory id."""
-    lines: dict[str, Any] = {
-        "leaderId": -1 if state.leader_id is None else state.leader_id,
-        "leaderEpoch": state.leader_epoch,
-        "votedId": -1 if state.voted_id is None else state.voted_id,
-    }
-    if state.data_version:
-        lines["votedDirectoryId"] = state.voted_directory_id or ZERO_UUID
-    else:
-        lines = {"clusterId": state.cluster_id or "", **lines}
-        lines["appliedOffset"] = state.applied_offset or 0
-        lines["currentVoters"] = [{"voterId": voter} for voter in state.current_voters or ()]
-    lines["data_version"] = state.data_version
-    return json.dumps(lines, separators=(",", ":")).encode("utf-8")
-
-
 def decode_meta_properties(content: bytes) -> MetaProperties:
     """Read a meta.properties; its version is 0 where it names none."""
     kind = "meta.properties"

@@ -7,14 +7,11 @@ org.apache.kafka.snapshot. A snapshot's id is the offset behind its last record,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from jobs.wire.batches.log_batches import BatchAt, ByteSource, LogDamage, scan_batches
-from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.errors import RecordFormatError
-from jobs.wire.metadata.control_records import encode_control_record
 from jobs.wire.metadata.log import LogRecord, batch_records
 
 _DIGITS, _EPOCH_DIGITS = 20, 10
@@ -50,20 +47,10 @@ def parse_snapshot_name(name: str) -> SnapshotName | None:
     return SnapshotName(offset, epoch, found[3] == ".part", found[3] == ".deleted")
 
 
-def snapshot_file_name(offset: int, epoch: int) -> str:
-    """Return the name of a finished snapshot."""
-    return f"{offset:0{_DIGITS}d}-{epoch:0{_EPOCH_DIGITS}d}.checkpoint"
-
-
 def parse_segment_name(name: str) -> int | None:
     """Return the base offset that a segment's name says, None for any other file."""
     found = _SEGMENT.fullmatch(name)
     return int(found[1]) if found and int(found[1]) <= _LARGEST_OFFSET else None
-
-
-def segment_file_name(base_offset: int) -> str:
-    """Return the name of the segment that begins at an offset."""
-    return f"{base_offset:0{_DIGITS}d}.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,60 +101,6 @@ def _ends(batch: BatchAt) -> tuple[LogRecord | None, LogRecord | None]:
 
 def _time(header: LogRecord | None) -> int | None:
     return None if header is None else header.data.get("lastContainedLogTimestamp")
-
-
-class SnapshotWriter:
-    """Writes a snapshot as a controller does: a header batch, batches of records, a footer batch.
-
-    `voters` are those of a KRAFT_VOTERS record's data; with `kraft_version` 0 there are none, and giving some
-    raises ValueError. Whoever appends after `freeze` gets a RuntimeError.
-    """
-
-    def __init__(
-        self,
-        *,
-        epoch: int,
-        last_contained_log_timestamp_ms: int,
-        written_at_ms: int | None = None,
-        kraft_version: int = 0,
-        voters: Sequence[Mapping[str, Any]] | None = None,
-    ) -> None:
-        if voters is not None and kraft_version == 0:
-            raise ValueError("with kraft.version 0 a snapshot has no voters")
-        self._epoch = epoch
-        self._time = written_at_ms or last_contained_log_timestamp_ms
-        self._parts: list[bytes] = []
-        self._next_offset = 0
-        self._is_frozen = False
-        header = {"lastContainedLogTimestamp": last_contained_log_timestamp_ms}
-        control: list[tuple[str, Mapping[str, Any]]] = [("SNAPSHOT_HEADER", header)]
-        if kraft_version:
-            control.append(("KRAFT_VERSION", {"kRaftVersion": kraft_version}))
-        if voters is not None:
-            control.append(("KRAFT_VOTERS", {"voters": voters}))
-        self._add([encode_control_record(*one) for one in control], is_control=True)
-
-    def append(self, values: Sequence[bytes]) -> None:
-        """Append record values, with their frame, as one batch."""
-        self._add([(None, value) for value in values], is_control=False)
-
-    def freeze(self) -> bytes:
-        """Append the footer and return the whole file."""
-        self._add([encode_control_record("SNAPSHOT_FOOTER", {})], is_control=True)
-        self._is_frozen = True
-        return b"".join(self._parts)
-
-    def _add(self, records: Sequence[tuple[bytes | None, bytes]], *, is_control: bool) -> None:
-        if self._is_frozen:
-            raise RuntimeError("the snapshot is finished: nothing can be appended")
-        placed = [
-            PlacedRecord(self._next_offset + index, self._time, key, value)
-            for index, (key, value) in enumerate(records)
-        ]
-        self._next_offset += len(placed)
-        self._parts.append(
-            encode_batch(placed, partition_leader_epoch=self._epoch, is_control=is_control)
-        )
 
 
 def read_bootstrap_features(records: Sequence[LogRecord | LogDamage]) -> dict[str, int]:

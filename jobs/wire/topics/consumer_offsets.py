@@ -8,14 +8,12 @@ Subscriptions and assignments of members stay as they are: `data` has them as ba
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.reader import UnknownBytes, decode_message
 from jobs.wire.messages.schema import ZERO_UUID, Field, Kind, MessageSchema
-from jobs.wire.messages.writer import encode_message
 
 UNKNOWN_GROUP_RECORD = "UNKNOWN_GROUP_RECORD"
 UNDECODABLE = "UNDECODABLE"
@@ -147,16 +145,6 @@ def decode_group_record(
         kept = (UnknownBytes("", None, bytes(value or b"")),)
         told = {"problem": str(error), "sizeBytes": len(value or b"")}
         return GroupRecord(UNDECODABLE, number, version, {}, told, kept)
-
-
-def encode_group_record(
-    number: int, version: int, key: Mapping[str, Any], data: Mapping[str, Any] | None
-) -> tuple[bytes, bytes | None]:
-    """Return key and value of an offset commit or a classic group; raises ValueError, KeyError."""
-    written = _INT16.pack(number) + encode_message(KEY_SCHEMAS[number], 0, key)
-    if data is None:
-        return written, None
-    return written, _INT16.pack(version) + encode_message(VALUE_SCHEMAS[number], version, data)
 
 
 def _leading(what: str, content: bytes | None) -> int:

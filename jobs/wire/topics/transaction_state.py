@@ -7,13 +7,11 @@ Key and value begin with an INT16, their version; a null value means that the id
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from typing import Any
 
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.reader import decode_message
 from jobs.wire.messages.schema import Field, Kind, MessageSchema
-from jobs.wire.messages.writer import encode_message
 
 # By the number in a record.
 TRANSACTION_STATES = (
@@ -58,17 +56,6 @@ VALUE_SCHEMA = MessageSchema(
 )
 
 
-def decode_transaction_record(
-    key: bytes | None, value: bytes | None
-) -> tuple[str, dict[str, Any] | None]:
-    """Return the transactional id and its camelCase fields, None for a tombstone.
-
-    Raises `RecordFormatError`, for a version or a state that is not known, too.
-    """
-    name = decode_transaction_key(key)
-    return name, None if value is None else decode_transaction_value(name, value)
-
-
 def decode_transaction_key(key: bytes | None) -> str:
     """Return the transactional id; raises `RecordFormatError`."""
     name: str = _decode(KEY_SCHEMA, key)["transactionalId"]
@@ -82,16 +69,6 @@ def decode_transaction_value(name: str, value: bytes) -> dict[str, Any]:
         number = found["transactionStatus"]
         raise RecordFormatError(VALUE_SCHEMA.name, f"the state {number} of {name} is unknown")
     return found
-
-
-def encode_transaction_record(
-    transactional_id: str, data: Mapping[str, Any] | None, version: int = 0
-) -> tuple[bytes, bytes | None]:
-    """Return key and value of a record; raises ValueError."""
-    key = _INT16.pack(0) + encode_message(KEY_SCHEMA, 0, {"transactionalId": transactional_id})
-    if data is None:
-        return key, None
-    return key, _INT16.pack(version) + encode_message(VALUE_SCHEMA, version, data)
 
 
 def partition_of(transactional_id: str, partitions: int) -> int:

@@ -9,7 +9,7 @@ from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.control_records import encode_control_record
 from jobs.wire.metadata.log import LogRecord
 from jobs.wire.metadata.records import encode_metadata_record
-from jobs.wire.metadata.snapshots import segment_file_name
+from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 
 
 def write_folder(folder: Path, records: Iterable[LogRecord]) -> Path:

@@ -21,17 +21,13 @@ from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
 from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.records import encode_metadata_record, redact
 from jobs.wire.metadata.schema import METADATA_SCHEMAS
-from jobs.wire.metadata.snapshots import segment_file_name
-from jobs.wire.topics.consumer_offsets import (
-    GROUP_RECORD_TYPES,
-    KEY_SCHEMAS,
-    VALUE_SCHEMAS,
-    encode_group_record,
-)
+from jobs.wire.topics.consumer_offsets import GROUP_RECORD_TYPES, KEY_SCHEMAS, VALUE_SCHEMAS
 from jobs.wire.topics.internal_logs import LogKind, records_of_batch
 from jobs.wire.uuids import uuid_text
 from tests.jobs.wire.kraft_dump import parse_dump
+from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, every_version
+from tests.jobs.wire.topics.written_records import encode_group_record
 from tests.live.kafka_tools import dump_log, run_tool
 from tests.live.topics import new_topic
 from tests.waiting import eventually

@@ -21,14 +21,17 @@ from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.quorum.history.changes import Anomaly, Cause, Election
-from jobs.quorum.history.histories import (
-    broker_history,
-    config_history,
-    feature_history,
-    topic_history,
+from jobs.quorum.history.changes import (
+    Anomaly,
+    BrokerChange,
+    Cause,
+    ConfigChange,
+    Election,
+    FeatureChange,
+    TopicChange,
 )
 from jobs.quorum.log.folder import read_folder
+from tests.jobs.quorum.changes import changes_of
 from tests.live import kafka_tools as tools
 from tests.waiting import eventually
 
@@ -81,7 +84,7 @@ def test_a_follower_that_is_stopped_leaves_the_isr_and_comes_back(cluster: Clust
     cluster.wait_until_serving()
     tools.wait_for_log(cluster, 1, "stopped", isr={1, 2, 3})
     assert causes(cluster, 1, "stopped")[-1] == (Cause.ISR_EXPAND, 3)
-    seen = [one.cause for one in broker_history(tools.changes(cluster, 1), 3)]
+    seen = [one.cause for one in changes_of(tools.changes(cluster, 1), BrokerChange, broker_id=3)]
     # Kafka 4.3 also writes a registration change that names no cordoned directory.
     assert [cause for cause in seen if cause is not Cause.NOTHING][-4:] == [
         Cause.CONTROLLED_SHUTDOWN,
@@ -155,7 +158,7 @@ def test_an_eligible_replica_leads_and_an_unclean_election_shows_both_signs(
     fenced, back = (
         max(
             one.offset
-            for one in broker_history(tools.changes(cluster, 3), broker)
+            for one in changes_of(tools.changes(cluster, 3), BrokerChange, broker_id=broker)
             if one.cause is cause
         )
         for broker, cause in ((1, Cause.BROKER_FENCED), (2, Cause.BROKER_UNFENCED))
@@ -194,7 +197,7 @@ def test_a_topic_that_is_made_again_is_another_topic(cluster: Cluster) -> None:
     eventually(lambda: "again" not in tools.image(cluster, 1).topic_ids, 60)
     tools.make_topic(cluster, "again", (3, 2, 1))
     tools.wait_for_log(cluster, 1, "again", leader=3)
-    first, gone, second = topic_history(tools.changes(cluster, 1), "again")
+    first, gone, second = changes_of(tools.changes(cluster, 1), TopicChange, topic="again")
     assert [first.cause, gone.cause, second.cause] == [
         Cause.TOPIC_CREATED,
         Cause.TOPIC_DELETED,
@@ -214,7 +217,9 @@ def test_a_setting_that_is_changed_has_its_history(cluster: Cluster) -> None:
         for done in admin.incremental_alter_configs([wanted]).values():
             done.result(30)
     eventually(lambda: ("TOPIC", "set") not in tools.image(cluster, 1).configs, 60)
-    found = config_history(tools.changes(cluster, 1), "TOPIC", "set", "retention.ms")
+    found = changes_of(
+        tools.changes(cluster, 1), ConfigChange, resource_name="set", name="retention.ms"
+    )
     assert [(one.previous_value, one.value) for one in found] == [
         (None, "1000000"),
         ("1000000", "2000000"),
@@ -227,7 +232,7 @@ def test_a_feature_goes_down_and_up_again(cluster: Cluster) -> None:
     tools.run(cluster, tools.FEATURES, "downgrade", "--feature", "streams.version=0")
     tools.run(cluster, tools.FEATURES, "upgrade", "--feature", f"streams.version={before}")
     eventually(lambda: tools.image(cluster, 1).features.get("streams.version") == before, 60)
-    found = list(feature_history(tools.changes(cluster, 1), "streams.version"))
+    found = changes_of(tools.changes(cluster, 1), FeatureChange, name="streams.version")
     assert [one.level for one in found[-2:]] == [None, before]
     said = tools.run(cluster, tools.FEATURES, "describe")
     for name, level in tools.image(cluster, 1).features.items():

@@ -13,7 +13,6 @@ from jobs.lab.storage import format_node
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
 from jobs.quorum.advisor.plan import DiskReplacement, RefusalCode, WantedChange
-from jobs.quorum.advisor.state import state_from_description
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.timeline.clock import LogClock
@@ -21,6 +20,7 @@ from jobs.quorum.timeline.parts import Election
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 from tests.jobs.quorum.log.replica_digest import digest_folder
 from tests.live.kafka_tools import LOG, QUORUM
+from tests.live.quorum.described_state import state_from_description
 from tests.live.quorum.quorums import REMOVED_BEFORE, change_voters, described, leader
 from tests.waiting import eventually
 

@@ -22,7 +22,6 @@ class ActorFacts:
 
     racks: Mapping[int, str | None] = field(default_factory=dict)
     standbys: frozenset[int] = frozenset()
-    standby_epochs: Mapping[int, int] = field(default_factory=dict)
     spares: tuple[int, ...] = ()
     held_back: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
     partition_bytes: int | None = None

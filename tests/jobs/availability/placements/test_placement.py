@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.compare import compare_placement, observer_aware_missing
+from jobs.availability.placements.compare import compare_placement
 from jobs.availability.placements.placement import (
     LARGEST_COUNT,
     InvalidPlacement,
@@ -297,10 +297,3 @@ def test_a_violation_names_the_brokers_it_is_about():
     assert found["observer-in-isr"].brokers == (4,)
     assert found["under-replicated"].brokers == (2,)
     assert found["under-replicated"].sentence == "1 of 2 sync replicas are not in the ISR: 2."
-
-
-@pytest.mark.parametrize(
-    ("isr", "missing"), [((1, 2), 0), ((1, 2, 3), 0), ((2, 3), 1), ((3, 4), 2), ((), 2)]
-)
-def test_observers_are_never_missed_in_the_isr_nor_do_they_fill_it(isr, missing):
-    assert observer_aware_missing(partition(1, 2, 3, 4, observers=(3, 4), isr=isr)) == missing

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from jobs.availability.status.partition_seen import PartitionSeen
+from jobs.availability.status.spans import spans_of
 
 START = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 REPLICAS = (1, 2, 3)
@@ -37,3 +38,8 @@ def histories(draw, longest: int = 12) -> list[PartitionSeen]:
         observers = draw(st.sampled_from([(), (3,)]))
         found.append(seen(seconds, *isr, min_insync_replicas=least, observers=observers))
     return found
+
+
+def severity_spans(moments, gone_at=None):
+    """How long a partition had which severity."""
+    return spans_of(moments, lambda moment: moment.standing.severity, gone_at)

@@ -5,8 +5,8 @@ from hypothesis import given
 from jobs.availability.status.interval_tracker import PartitionTrack, TrackStep, follow
 from jobs.availability.status.partition_seen import PartitionSeen
 from jobs.availability.status.severity import Severity
-from jobs.availability.status.spans import membership_spans, severity_spans
-from tests.jobs.availability.status.moments import REPLICAS, at, histories, seen
+from jobs.availability.status.spans import membership_spans
+from tests.jobs.availability.status.moments import REPLICAS, at, histories, seen, severity_spans
 
 
 def steps_of(moments: list[PartitionSeen]) -> list[TrackStep]:

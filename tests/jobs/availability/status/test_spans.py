@@ -13,10 +13,15 @@ from jobs.availability.status.spans import (
     leader_spans,
     leaderless,
     membership_spans,
-    severity_spans,
-    value_at,
 )
-from tests.jobs.availability.status.moments import REPLICAS, at, histories, seen
+from tests.jobs.availability.status.moments import REPLICAS, at, histories, seen, severity_spans
+
+
+def value_at(spans, time):
+    """What held at a time; where several begin at once, the last."""
+    held = [one for one in spans if one.start <= time and (one.end is None or time < one.end)]
+    return held[-1].value if held else None
+
 
 OF_ONE = [
     severity_spans,

@@ -6,7 +6,6 @@ from jobs.cluster.admin.registrations import Endpoint, RegistrationLog
 from jobs.cluster.errors import NotAuthorized
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
-from jobs.wire.metadata.snapshots import SnapshotWriter
 from tests.jobs.cluster.protocol.fake_broker import FETCH
 from tests.jobs.cluster.protocol.fake_controller import (
     FETCH_SNAPSHOT,
@@ -15,6 +14,7 @@ from tests.jobs.cluster.protocol.fake_controller import (
     log_answer,
     piece,
 )
+from tests.jobs.wire.metadata.snapshot_writer import SnapshotWriter
 
 ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 

@@ -13,7 +13,6 @@ from jobs.quorum.history.changes import (
     TopicChange,
 )
 from jobs.quorum.history.histories import read_changes
-from jobs.quorum.image.image import MetadataImage
 from jobs.wire.metadata.log import DamageKind, Gap, LogDamage
 from tests.jobs.quorum.log_records import (
     ORDERS,
@@ -211,21 +210,6 @@ def test_a_snapshot_of_long_ago_changes_nothing() -> None:
     assert changes_of([*log.records, *snapshot(2, topic("orders", ORDERS))]) == changes_of(
         log.records
     )
-
-
-def test_a_snapshot_file_counts_from_0_and_its_name_tells_the_offset() -> None:
-    specs = (
-        ("SNAPSHOT_HEADER", {}),
-        topic("orders", ORDERS),
-        partition(ORDERS),
-        ("SNAPSHOT_FOOTER", {}),
-    )
-    image = MetadataImage()
-    image.expect_snapshot(500)
-    for at, (type_, data) in enumerate(specs):
-        image.apply(record(at, type_, data, is_control=type_.startswith("SNAPSHOT")))
-    assert image.last_offset == 499
-    assert image.partition("orders", 0) is not None
 
 
 def test_a_topic_that_a_snapshot_no_longer_has_was_deleted_and_may_come_back() -> None:

@@ -1,19 +1,17 @@
-"""The state at a moment, and histories with their filters."""
+"""The state at a moment, and what changed."""
 
-from datetime import UTC, datetime
-
-from jobs.quorum.history.changes import Cause
-from jobs.quorum.history.histories import (
-    broker_history,
-    config_history,
-    feature_history,
-    partition_history,
-    read_changes,
-    topic_history,
-    within,
+from jobs.quorum.history.changes import (
+    BrokerChange,
+    Cause,
+    ConfigChange,
+    FeatureChange,
+    PartitionChange,
+    TopicChange,
 )
+from jobs.quorum.history.histories import read_changes
 from jobs.quorum.image.point_in_time import LogPosition, state_at
 from jobs.wire.metadata.log import Gap
+from tests.jobs.quorum.changes import changes_of
 from tests.jobs.quorum.log_records import (
     ORDERS,
     T0,
@@ -87,42 +85,30 @@ def busy() -> Log:
 
 def test_the_history_of_a_partition_spans_all_topics_of_the_name() -> None:
     changes = list(read_changes(busy().records))
-    found = list(partition_history(changes, "orders", 0))
+    found = changes_of(changes, PartitionChange, topic="orders", partition=0)
     assert [one.cause for one in found] == [
         Cause.TOPIC_CREATED,
         Cause.BROKER_FENCED,
         Cause.TOPIC_DELETED,
         Cause.TOPIC_CREATED,
     ]
-    assert [one.topic_id for one in partition_history(changes, topic_id=uuid(78))] == [uuid(78)]
+    assert [one.topic_id for one in changes_of(changes, PartitionChange, topic_id=uuid(78))] == [
+        uuid(78)
+    ]
 
 
-def test_histories_of_other_things_have_their_filters() -> None:
+def test_brokers_settings_features_and_topics_have_a_history() -> None:
     changes = list(read_changes(busy().records))
-    assert [one.cause for one in broker_history(changes, 1)] == [
+    assert [one.cause for one in changes_of(changes, BrokerChange, broker_id=1)] == [
         Cause.BROKER_REGISTERED,
         Cause.BROKER_UNFENCED,
         Cause.BROKER_FENCED,
     ]
-    assert [one.value for one in config_history(changes, "TOPIC", "orders", "retention.ms")] == [
-        "1",
-        None,
-    ]
-    assert list(config_history(changes, "BROKER")) == []
-    assert [one.level for one in feature_history(changes, "group.version")] == [1]
-    assert [one.cause for one in topic_history(changes, "orders")] == [
+    values = changes_of(changes, ConfigChange, resource_name="orders", name="retention.ms")
+    assert [one.value for one in values] == ["1", None]
+    assert [one.level for one in changes_of(changes, FeatureChange, name="group.version")] == [1]
+    assert [one.cause for one in changes_of(changes, TopicChange, topic="orders")] == [
         Cause.TOPIC_CREATED,
         Cause.TOPIC_DELETED,
         Cause.TOPIC_RECREATED,
     ]
-
-
-def test_a_range_of_times_leaves_out_what_has_none() -> None:
-    log = Log(first_offset=10)
-    log.batch(config("a", "1"), after_ms=1000)
-    log.batch(config("a", "2"), after_ms=1000)
-    changes = list(read_changes([*snapshot(10, topic("orders", ORDERS)), *log.records]))
-    start = datetime.fromtimestamp((T0 + 1000) / 1000, UTC)
-    until = datetime.fromtimestamp((T0 + 2000) / 1000, UTC)
-    assert [one.offset for one in within(changes, from_at=start, to_at=until)] == [10]
-    assert [one.offset for one in within(changes, to_offset=11)] == [9, 10]

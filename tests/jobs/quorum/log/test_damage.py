@@ -11,8 +11,8 @@ from jobs.quorum.log.folder import Gap, LogDamage, read_folder
 from jobs.quorum.log.importer import NotALogFolder, import_folder
 from jobs.quorum.replay.sparse import sparse_items
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
-from jobs.wire.metadata.snapshots import segment_file_name
 from tests.jobs.wire.kraft_dump import METADATA_FOLDER, needs_kraft_log
+from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 from tests.jobs.wire.metadata_values import log_of
 
 SEGMENTS = [b"".join(log_of(0, 3)), b"".join(log_of(6, 2))]

@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from jobs.quorum.log.folder import BadFolder, Gap, LogDamage, LogRecord, read_folder
 from jobs.wire.metadata.log import DamageKind
 from jobs.wire.metadata.records import encode_metadata_record
-from jobs.wire.metadata.snapshots import SnapshotWriter, segment_file_name, snapshot_file_name
 from tests.examples import examples
 from tests.jobs.wire.kraft_dump import FOLDER, expected_dump, needs_kraft_log
+from tests.jobs.wire.metadata.snapshot_writer import (
+    SnapshotWriter,
+    segment_file_name,
+    snapshot_file_name,
+)
 from tests.jobs.wire.metadata_values import data_batch, log_of
 
 BATCH_BYTES = len(log_of(0, 1)[0])
@@ -298,14 +302,6 @@ def test_what_is_no_log_folder_is_refused_with_a_reason(tmp_path, name):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(BadFolder, match=name):
         read_folder(tmp_path / name)
-
-
-def test_the_segment_of_an_offset(tmp_path):
-    write_segment(tmp_path, 4, 2)
-    write_segment(tmp_path, 8, 2)
-    folder = read_folder(tmp_path)
-    found = [folder.segment_of(offset) for offset in (3, 4, 7, 8, 99)]
-    assert [one and one.base_offset for one in found] == [None, 4, 4, 8, 8]
 
 
 @needs_kraft_log

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.quorum.voters.control_records import ControlRecords, ControlSnapshot
 from jobs.quorum.voters.voter_sets import VoterSet
 from tests.jobs.quorum.voter_sets import Log, plus, voters
+from tests.jobs.quorum.voters.control_records import ControlRecords, ControlSnapshot
 
 STATIC = voters(1, 2, 3)
 FIRST = voters(4, 5, 6)

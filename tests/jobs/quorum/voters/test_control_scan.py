@@ -6,9 +6,9 @@ from jobs.quorum.log.folder import read_folder
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.quorum.voters.control_scan import control_items, items_before, items_of_all_segments
 from jobs.wire.metadata.log import PassedBatch
-from jobs.wire.metadata.snapshots import SnapshotWriter, snapshot_file_name
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, minus, plus, voters
+from tests.jobs.wire.metadata.snapshot_writer import SnapshotWriter, snapshot_file_name
 from tests.support import CONFORMANCE
 
 THREE = voters(1, 2, 3)

@@ -32,15 +32,6 @@ def test_only_voters_count():
     assert (after.alive_ids, after.missing_ids, after.has_majority) == ((3,), (1, 2), False)
 
 
-@pytest.mark.parametrize(("alive", "is_bare"), [([1, 2, 3], False), ([1, 2], True), ([1], False)])
-def test_a_bare_majority_is_one_that_lost_what_it_could_lose(alive, is_bare):
-    assert quorum_after([1, 2, 3], alive).is_bare is is_bare
-
-
-def test_a_single_voter_is_no_bare_majority():
-    assert not quorum_after([1], [1]).is_bare
-
-
 @pytest.mark.parametrize(
     ("sites", "deadly"),
     [

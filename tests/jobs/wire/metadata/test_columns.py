@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from jobs.wire.batches.record_batch import Codec, iterate_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata import compiled as metadata_compiled
-from jobs.wire.metadata import plain as metadata_plain
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns, find_batches, read_columns
 from jobs.wire.metadata.log import LogDamage, LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.schema import CONTROL_SCHEMA_BY_TYPE, SCHEMA_BY_TYPE
 from tests.examples import examples
+from tests.jobs.wire.metadata import plain as metadata_plain
 from tests.jobs.wire.metadata.metadata_logs import damaged_logs, logs
 from tests.jobs.wire.mutations import damaged_batch
 

@@ -1,6 +1,7 @@
 """The small files beside a metadata log."""
 
 import contextlib
+import json
 import random
 
 import pytest
@@ -9,10 +10,28 @@ from hypothesis import strategies as st
 
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata import log_folder_files as files
+from jobs.wire.metadata.schema import ZERO_UUID
 from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.mutations import TEXT_EDGES, damaged
 
 DIRECTORY = "DFV_jw2OTNSJdDCXmgr-2A"
+
+
+def encode_quorum_state(state: files.QuorumState) -> bytes:
+    """Return the file's one line; version 1 drops the voters, version 0 the directory id."""
+    lines: dict = {
+        "leaderId": -1 if state.leader_id is None else state.leader_id,
+        "leaderEpoch": state.leader_epoch,
+        "votedId": -1 if state.voted_id is None else state.voted_id,
+    }
+    if state.data_version:
+        lines["votedDirectoryId"] = state.voted_directory_id or ZERO_UUID
+    else:
+        lines = {"clusterId": state.cluster_id or "", **lines}
+        lines["appliedOffset"] = state.applied_offset or 0
+        lines["currentVoters"] = [{"voterId": voter} for voter in state.current_voters or ()]
+    lines["data_version"] = state.data_version
+    return json.dumps(lines, separators=(",", ":")).encode("utf-8")
 
 
 @needs_kraft_log
@@ -37,14 +56,14 @@ V1 = files.QuorumState(1, None, 9, 3, DIRECTORY)
 
 @pytest.mark.parametrize("state", [V0, V1], ids=["version 0", "version 1"])
 def test_a_quorum_state_is_read_as_it_is_written(state):
-    assert files.decode_quorum_state(files.encode_quorum_state(state)) == state
+    assert files.decode_quorum_state(encode_quorum_state(state)) == state
 
 
 def test_version_1_drops_the_voters_and_version_0_the_directory_id():
     mixed = files.QuorumState(1, 2, 9, 3, DIRECTORY, (1, 2, 3))
-    assert files.decode_quorum_state(files.encode_quorum_state(mixed)).current_voters is None
+    assert files.decode_quorum_state(encode_quorum_state(mixed)).current_voters is None
     mixed = files.QuorumState(0, 2, 9, 3, DIRECTORY, (1, 2, 3))
-    assert files.decode_quorum_state(files.encode_quorum_state(mixed)).voted_directory_id is None
+    assert files.decode_quorum_state(encode_quorum_state(mixed)).voted_directory_id is None
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,18 @@ from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.snapshots import (
     SnapshotName,
-    SnapshotWriter,
     check_snapshot,
     parse_segment_name,
     parse_snapshot_name,
     read_bootstrap_features,
-    segment_file_name,
-    snapshot_file_name,
 )
 from tests.examples import examples
 from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
+from tests.jobs.wire.metadata.snapshot_writer import (
+    SnapshotWriter,
+    segment_file_name,
+    snapshot_file_name,
+)
 from tests.jobs.wire.metadata_values import NO_OP, control_batch, data_batch
 from tests.support import conformance_cases
 

@@ -13,10 +13,10 @@ from jobs.wire.topics.consumer_offsets import (
     KEY_SCHEMAS,
     VALUE_SCHEMAS,
     decode_group_record,
-    encode_group_record,
 )
 from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, structs
+from tests.jobs.wire.topics.written_records import encode_group_record
 from tests.support import CONFORMANCE
 
 CAPTURES = sorted((CONFORMANCE / "streams_live").glob("*/group_log.json"))

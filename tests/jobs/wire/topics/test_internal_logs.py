@@ -16,9 +16,9 @@ from jobs.wire.mirror_records import (
     encode_heartbeat,
     encode_offset_sync,
 )
-from jobs.wire.topics.consumer_offsets import encode_group_record
 from jobs.wire.topics.internal_logs import LogKind, kind_of_folder, records_of_batch
 from tests.jobs.wire.metadata_values import NO_OP, TIME, data_batch
+from tests.jobs.wire.topics.written_records import encode_group_record
 
 SYNC = encode_offset_sync(OffsetSync("orders", 3, 100, 250))
 COMMIT = encode_group_record(

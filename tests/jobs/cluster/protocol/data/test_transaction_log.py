@@ -11,12 +11,13 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.data.transaction_list import describe_transaction, list_transactions
 from jobs.cluster.protocol.errors import Denied
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from jobs.wire.topics.transaction_state import TRANSACTION_STATES, encode_transaction_record
+from jobs.wire.topics.transaction_state import TRANSACTION_STATES
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.data.test_offsets import offsets
 from tests.jobs.cluster.protocol.data.test_transactions import coordinator
 from tests.jobs.cluster.protocol.fake_broker import NOW, PATIENT, Close, topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
+from tests.jobs.wire.topics.written_records import encode_transaction_record
 
 STATE_TOPIC = "__transaction_state"
 ORDERS = {"topic": "orders", "partitionIds": [0, 2]}

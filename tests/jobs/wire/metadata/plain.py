@@ -1,4 +1,4 @@
-"""A metadata log into columns in plain Python: where numba is missing, and oracle of the compiled form.
+"""A metadata log into columns in plain Python: the oracle of the compiled form.
 
 Functions of `jobs.wire.metadata.columns.Loops`; records are decoded by `jobs.wire.metadata.records`.
 """

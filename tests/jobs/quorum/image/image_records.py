@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from jobs.quorum.history.changes import Endpoint
+from jobs.quorum.history.change_json import endpoint_fields, feature_fields, partition_fields
 from jobs.quorum.image.partition_registration import PartitionRegistration
 from jobs.quorum.image.registrations import (
     RESOURCE_TYPES,
@@ -46,23 +46,6 @@ def _topic(topic: Topic, partitions: dict[int, PartitionRegistration]) -> Iterat
     for number, state in partitions.items():
         told = {"partitionId": number, "topicId": topic.topic_id, **partition_fields(state)}
         yield ImageRecord("PARTITION_RECORD", told)
-
-
-def partition_fields(state: PartitionRegistration) -> dict[str, Any]:
-    """Return a partition's state under the names of a PartitionRecord; nothing is left out."""
-    return {
-        "replicas": list(state.replicas),
-        "isr": list(state.isr),
-        "removingReplicas": list(state.removing),
-        "addingReplicas": list(state.adding),
-        "leader": state.leader,
-        "leaderRecoveryState": state.recovery_state,
-        "leaderEpoch": state.leader_epoch,
-        "partitionEpoch": state.partition_epoch,
-        "directories": list(state.directories),
-        "eligibleLeaderReplicas": list(state.elr),
-        "lastKnownElr": list(state.last_known_elr),
-    }
 
 
 def _settings(tables: ImageTables) -> Iterator[ImageRecord]:
@@ -122,27 +105,6 @@ def _controller(controller: ControllerRegistration) -> dict[str, Any]:
         "endPoints": endpoint_fields(controller.endpoints),
         "features": feature_fields(controller.features),
     }
-
-
-def endpoint_fields(endpoints: tuple[Endpoint, ...]) -> list[dict[str, Any]]:
-    """Return listeners under the names of a registration record."""
-    return [
-        {
-            "name": one.name,
-            "host": one.host,
-            "port": one.port,
-            "securityProtocol": one.security_protocol,
-        }
-        for one in endpoints
-    ]
-
-
-def feature_fields(features: tuple[tuple[str, int, int], ...]) -> list[dict[str, Any]]:
-    """Return version ranges under the names of a registration record."""
-    return [
-        {"name": name, "minSupportedVersion": low, "maxSupportedVersion": high}
-        for name, low, high in features
-    ]
 
 
 def _acl(acl_id: str, acl: Acl) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from jobs.quorum.timeline.controls import KRAFT_VERSION, KRAFT_VOTERS
 from jobs.quorum.voters.voter_sets import BEFORE_THE_LOG, LogHistory, VoterSet, VoterSetHistory
 from jobs.wire.metadata.log import LogRecord
-
-KRAFT_VERSION, KRAFT_VOTERS = "KRAFT_VERSION", "KRAFT_VOTERS"
 
 
 @dataclass(frozen=True, slots=True)
