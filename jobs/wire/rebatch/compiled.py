@@ -1,17 +1,19 @@
 """Re-batching by compiled loops; functions of `jobs.wire.rebatch.table.Kernels`.
 
 Imported only when first used: numba takes about 100 MB and half a second. The loops report a fault as a
-number; what is wrong is then said by `jobs.wire.rebatch.plain`, which is also their oracle in the tests.
+number; what is wrong is then said by `jobs.wire.rebatch.faults`.
 """
 
 from __future__ import annotations
+
+from collections import deque
 
 import numpy as np
 
 from jobs.wire.batches.record_batch import verify_crc
 from jobs.wire.errors import Damaged
 from jobs.wire.rebatch import kernels as rebatch_kernels
-from jobs.wire.rebatch import plain as rebatch_plain
+from jobs.wire.rebatch.faults import check, split, upcoming
 from jobs.wire.rebatch.table import BASE_OFFSET, ROW, Bytes, Content, Cut, Int64s
 
 
@@ -28,11 +30,11 @@ def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     sound = rebatch_kernels.scan(_address(np.frombuffer(buffer, np.uint8)), lengths, table)
     if sound == len(table) and rebatch_kernels.HAS_CRC:
         return
-    batches = list(rebatch_plain.split(memoryview(buffer), lengths))
+    batches = list(split(memoryview(buffer), lengths))
     for _, batch in batches[:sound]:
         verify_crc(batch)
     if sound < len(table):
-        header = rebatch_plain.check(batches[sound][1])
+        header = check(batches[sound][1])
         raise Damaged(header.base_offset, "is refused by the compiled loop alone")
 
 
@@ -53,9 +55,7 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
         content, table, cursor, from_offset, room_bytes, to, offsets
     )
     if not is_sound:
-        rebatch_plain.cut(body, table, before, from_offset, room_bytes, out, offsets)
-        offset = int(table[cursor[ROW], BASE_OFFSET])
-        raise Damaged(offset, "has records that are refused by the compiled loop alone")
+        raise _fault(body, table, before, cursor)
     return Cut(*written)
 
 
@@ -72,10 +72,18 @@ def fingerprint(
     content = _address(np.frombuffer(body, np.uint8))
     count: int = rebatch_kernels.fingerprint(content, table, cursor, offsets, times, hashes)
     if count < 0:
-        rebatch_plain.fingerprint(body, table, before, offsets, times, hashes)
-        offset = int(table[cursor[ROW], BASE_OFFSET])
-        raise Damaged(offset, "has records that are refused by the compiled loop alone")
+        raise _fault(body, table, before, cursor)
     return count
+
+
+def _fault(body: Content, table: Int64s, before: Int64s, cursor: Int64s) -> Damaged:
+    """Return what is wrong behind a cursor."""
+    try:
+        deque(upcoming(body, table, before), maxlen=0)
+    except Damaged as fault:
+        return fault
+    offset = int(table[cursor[ROW], BASE_OFFSET])
+    return Damaged(offset, "has records that are refused by the compiled loop alone")
 
 
 def _address(content: Bytes) -> int:

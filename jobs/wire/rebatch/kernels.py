@@ -1,7 +1,7 @@
 """The loops of re-batching, compiled by numba: checking batches, cutting their records anew, hashing them.
 
 They release the GIL and stay inside their arrays whatever the bytes say: every address is compared with
-an end before it is read, and a fault is a number. `jobs.wire.rebatch.plain` does the same in plain words.
+an end before it is read, and a fault is a number.
 """
 
 from __future__ import annotations

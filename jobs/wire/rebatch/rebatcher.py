@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.batches.records import SHORTEST_RECORD_BYTES, PlacedRecord, encode_batch, seal
 from jobs.wire.errors import Damaged, ExpandsTooFar, RecordFormatError
-from jobs.wire.rebatch import plain as rebatch_plain
 from jobs.wire.rebatch.table import (
     BASE_OFFSET,
     CODEC,
@@ -93,7 +91,7 @@ def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels
     """
     if not batches:
         return []
-    kernels = kernels or best_kernels()
+    kernels = kernels or compiled_kernels()
     body, table, first_codec = _opened(batches, lengths, from_offset, kernels)
     room_bytes = max(1, min(target_bytes, limit_bytes - HEADER_BYTES))
     packer = _Packer(
@@ -120,7 +118,7 @@ def alike(
 ) -> list[int]:
     """Return the lengths of the small batches that follow the first one and are like it: `Kernels.alike`."""
     room = _int64s("lengths", len(content) // HEADER_BYTES)
-    count = (kernels or best_kernels()).alike(content, mask, before, small_bytes, room)
+    count = (kernels or compiled_kernels()).alike(content, mask, before, small_bytes, room)
     lengths: list[int] = room[:count].tolist()
     return lengths
 
@@ -143,7 +141,7 @@ def fingerprints(
     """
     if not batches:
         return Fingerprints(*np.empty((3, 0), np.int64))
-    kernels = kernels or best_kernels()
+    kernels = kernels or compiled_kernels()
     body, table, _ = _opened(batches, None, 0, kernels)
     found = np.empty((3, int(table[:, COUNT].sum())), np.int64)
     count = kernels.fingerprint(body, table, np.array(CURSOR_START, np.int64), *found)
@@ -163,25 +161,21 @@ def change_points(
     return np.column_stack((offsets[starts], base_downstream + starts))
 
 
-@cache
-def best_kernels() -> Kernels:
-    """Return the compiled loops, or the plain ones where numba cannot be imported.
+def compiled_kernels() -> Kernels:
+    """Return the compiled loops; the first call imports numba.
 
     Set NUMBA_CACHE_DIR before the first call, else compiled code is kept beside the source, where it can.
     """
-    try:
-        from jobs.wire.rebatch import compiled as rebatch_compiled
-    except ImportError:
-        return rebatch_plain
-    return rebatch_compiled
+    from jobs.wire.rebatch import compiled
+
+    return compiled
 
 
-def warm_up() -> bool:
-    """Compile before the first records wait for it (seconds, once a machine); say whether it is compiled."""
+def warm_up() -> None:
+    """Compile before the first records wait for it (seconds, once a machine)."""
     one = encode_batch([PlacedRecord(offset=0, timestamp=0, key=None, value=b"")])
     rebatch([one], from_offset=0, codec=None, target_bytes=1, limit_bytes=HEADER_BYTES)
     alike(memoryview(one), mask=0, before=1, small_bytes=1)
-    return best_kernels() is not rebatch_plain
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ class Cut(NamedTuple):
 
 
 class Kernels(Protocol):
-    """The loops; `jobs.wire.rebatch.plain` and `jobs.wire.rebatch.compiled` are of this form."""
+    """The loops: `jobs.wire.rebatch.compiled`, and the oracle of the tests."""
 
     def alike(
         self, content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s

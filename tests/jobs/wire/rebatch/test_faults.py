@@ -17,16 +17,13 @@ from jobs.wire.errors import (
     OldMagic,
     RecordFormatError,
 )
-from jobs.wire.rebatch import plain as rebatch_plain
+from jobs.wire.rebatch import compiled as rebatch_compiled
 from jobs.wire.rebatch.rebatcher import rebatch
 from tests.examples import examples
 from tests.jobs.wire.batches.test_record_batch import DAMAGES, OLD, changed, marker
 from tests.jobs.wire.batches.test_records import MALFORMED, with_body
+from tests.jobs.wire.rebatch import plain as rebatch_plain
 from tests.jobs.wire.strategies import codecs, dense, flipped, stretches
-
-rebatch_compiled = pytest.importorskip(
-    "jobs.wire.rebatch.compiled", reason="numba, which compiles re-batching, is not installed"
-)
 
 PATIENT = settings(deadline=None)
 KERNELS = {"plain": rebatch_plain, "compiled": rebatch_compiled}
@@ -194,14 +191,5 @@ def test_numba_is_imported_by_the_first_use_only():
         "import sys\n"
         "from jobs.wire.rebatch import rebatcher as rebatch; from jobs.wire.batches import records, record_batch, compression\n"
         "sys.exit('numba' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_without_numba_the_plain_loops_are_used():
-    code = (
-        "import sys; sys.modules['numba'] = None\n"
-        "from jobs.wire.rebatch import rebatcher as rebatch, plain as rebatch_plain\n"
-        "sys.exit(rebatch.best_kernels() is not rebatch_plain or rebatch.warm_up())"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

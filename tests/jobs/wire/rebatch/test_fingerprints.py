@@ -7,15 +7,13 @@ from hypothesis import given
 from jobs.wire.batches.record_batch import Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.errors import Damaged
-from jobs.wire.rebatch import plain as rebatch_plain
+from jobs.wire.rebatch import compiled as rebatch_compiled
 from jobs.wire.rebatch.rebatcher import fingerprints
 from tests.examples import examples
 from tests.jobs.wire.batches.test_records import MALFORMED, with_body
+from tests.jobs.wire.rebatch import plain as rebatch_plain
 from tests.jobs.wire.strategies import dense, stretches
 
-rebatch_compiled = pytest.importorskip(
-    "jobs.wire.rebatch.compiled", reason="numba, which compiles re-batching, is not installed"
-)
 KERNELS = {"plain": rebatch_plain, "compiled": rebatch_compiled}
 BOTH = pytest.mark.parametrize("kernels", KERNELS.values(), ids=KERNELS)
 

@@ -14,13 +14,10 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records, records_body, seal
 from jobs.wire.errors import Damaged
-from jobs.wire.rebatch import plain as rebatch_plain
-from jobs.wire.rebatch.rebatcher import alike, best_kernels, change_points, rebatch, warm_up
+from jobs.wire.rebatch import compiled as rebatch_compiled
+from jobs.wire.rebatch.rebatcher import alike, change_points, rebatch
+from tests.jobs.wire.rebatch import plain as rebatch_plain
 from tests.jobs.wire.strategies import codecs, dense, flipped, stretches
-
-rebatch_compiled = pytest.importorskip(
-    "jobs.wire.rebatch.compiled", reason="numba, which compiles re-batching, is not installed"
-)
 
 # The first example waits for the compiler.
 PATIENT = settings(deadline=None)
@@ -311,11 +308,6 @@ def test_a_part_may_hold_several_batches_when_their_lengths_are_told(kernels):
     parts, lengths = [batches[0] + batches[1], batches[2]], list(map(len, batches))
     found = rebatch(parts, lengths=lengths, **ROOMY, kernels=kernels)
     assert list(map(fields, found)) == list(map(fields, rebatch(batches, **ROOMY)))
-
-
-def test_the_compiled_loops_are_the_ones_in_use():
-    assert best_kernels() is rebatch_compiled
-    assert warm_up()
 
 
 @given(st.data())

@@ -1,13 +1,8 @@
-"""Re-batching in plain Python: fallback where numba is missing, and oracle of the compiled form.
-
-Functions of `jobs.wire.rebatch.table.Kernels`.
-"""
+"""Re-batching in plain Python, the oracle of the compiled loops: functions of `rebatch.table.Kernels`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,27 +13,16 @@ from jobs.wire.batches.record_batch import (
     BatchHeader,
     has_possible_offsets,
     iterate_batches,
-    verify_crc,
-    whole_header,
 )
-from jobs.wire.batches.records import RawRecord, encode_raw, read_raw, split_rest
+from jobs.wire.batches.records import RawRecord, encode_raw, split_rest
 from jobs.wire.batches.varints import wrap_int64
-from jobs.wire.errors import ControlBatch, Damaged, RecordFormatError
+from jobs.wire.errors import RecordFormatError
 from jobs.wire.rebatch import table as column
+from jobs.wire.rebatch.faults import Step, check, split, upcoming
 from jobs.wire.rebatch.table import Bytes, Content, Cut, Int64s
 
-_LAST_INT64 = (1 << 63) - 1
 _ALL_64 = (1 << 64) - 1
 _MORE = 0x80
-
-
-class _Step(NamedTuple):
-    """A record, and the cursor behind it."""
-
-    cursor: tuple[int, int, int, int]
-    offset: int
-    timestamp: int
-    raw: RawRecord
 
 
 def alike(content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s) -> int:
@@ -78,15 +62,6 @@ def _is_commit(header: BatchHeader, batch: memoryview) -> bool:
     return content == bytes(column.COMMIT) and batch[HEADER_BYTES] < _MORE
 
 
-def split(buffer: memoryview, lengths: Int64s) -> Iterator[tuple[int, memoryview]]:
-    """Yield each batch that is not passed over, and where it begins."""
-    start = 0
-    for length in lengths.tolist():
-        if length >= 0:
-            yield start, buffer[start : start + length]
-        start += abs(length)
-
-
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     """See `Kernels.scan`."""
     for row, (start, batch) in enumerate(split(memoryview(buffer), lengths)):
@@ -104,21 +79,7 @@ def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
         )
 
 
-def check(batch: memoryview) -> BatchHeader:
-    """Return the header of a batch that may be re-batched; raises a `BatchError`, `Damaged` first."""
-    header = whole_header(batch)
-    verify_crc(batch)
-    if header.is_control:
-        raise ControlBatch(header.base_offset)
-    beyond = header.last_offset > _LAST_INT64
-    if beyond or header.record_count < 0 or header.last_offset_delta < 0:
-        counts = f"{header.record_count} records up to offset delta {header.last_offset_delta}"
-        raise Damaged(header.base_offset, f"says it has {counts}")
-    _ = header.codec  # raises for an unknown one
-    return header
-
-
-def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
+def cut(
     body: Content,
     table: Int64s,
     cursor: Int64s,
@@ -129,7 +90,7 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
 ) -> Cut:
     """See `Kernels.cut`."""
     written = Cut(0, 0, NO_TIMESTAMP, NO_TIMESTAMP, 0)
-    for step in _upcoming(body, table, cursor):
+    for step in upcoming(body, table, cursor):
         if step.offset >= from_offset:
             encoded = _moved(step, written)
             end = written.size_bytes + len(encoded)
@@ -154,7 +115,7 @@ def fingerprint(
 ) -> int:
     """See `Kernels.fingerprint`."""
     count = 0
-    for step in _upcoming(body, table, cursor):
+    for step in upcoming(body, table, cursor):
         offsets[count], times[count] = step.offset, step.timestamp
         hashes[count] = hash_of(step.raw.rest)
         count += 1
@@ -176,51 +137,7 @@ def _mixed(hashed: int, word: int) -> int:
     return hashed ^ hashed >> 32
 
 
-def _upcoming(body: Content, table: Int64s, cursor: Int64s) -> Iterator[_Step]:
-    row, at, seen, previous = cursor.tolist()
-    while row < len(table):
-        for step in _of_batch(body, table[row].tolist(), (row, at, seen, previous)):
-            yield step
-            previous = step.offset
-        row, at, seen = row + 1, -1, 0
-
-
-def _of_batch(
-    body: Content, batch: list[int], cursor: tuple[int, int, int, int]
-) -> Iterator[_Step]:
-    row, at, seen, previous = cursor
-    if at < 0:
-        at = batch[column.START]
-    records = memoryview(body)[: batch[column.END]]
-    while seen < batch[column.COUNT]:
-        raw, at = _read(records, at, batch)
-        seen += 1
-        offset = batch[column.BASE_OFFSET] + raw.offset_delta
-        if not previous < offset <= batch[column.LAST_OFFSET] or raw.offset_delta < 0:
-            raise Damaged(batch[column.BASE_OFFSET], f"has offset {offset} after {previous}")
-        previous = offset
-        yield _Step((row, at, seen, previous), offset, _timestamp(batch, raw), raw)
-    if at != batch[column.END]:
-        left = batch[column.END] - at
-        raise Damaged(batch[column.BASE_OFFSET], f"has {left} bytes behind its last record")
-
-
-def _read(records: memoryview, at: int, batch: list[int]) -> tuple[RawRecord, int]:
-    try:
-        raw, after = read_raw(records, at)
-        split_rest(raw.rest)
-    except RecordFormatError as error:
-        raise Damaged(batch[column.BASE_OFFSET], str(error)) from None
-    return raw, after
-
-
-def _timestamp(batch: list[int], raw: RawRecord) -> int:
-    if batch[column.LOG_APPEND_TIME]:
-        return batch[column.MAX_TIMESTAMP]
-    return wrap_int64(batch[column.BASE_TIMESTAMP] + raw.timestamp_delta)
-
-
-def _moved(step: _Step, written: Cut) -> bytes:
+def _moved(step: Step, written: Cut) -> bytes:
     """Return the record with the deltas of its new place."""
     first = written.first_timestamp if written.record_count else step.timestamp
     return encode_raw(
@@ -233,7 +150,7 @@ def _moved(step: _Step, written: Cut) -> bytes:
     )
 
 
-def _with(written: Cut, step: _Step, size_bytes: int) -> Cut:
+def _with(written: Cut, step: Step, size_bytes: int) -> Cut:
     key, value, _ = split_rest(step.raw.rest)
     is_first = not written.record_count
     return Cut(
