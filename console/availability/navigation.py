@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from console.availability.status import queries
 from console.availability.status.models import AvailabilityRound, Rollup, Source
-from console.clusters.trouble.trouble import Trouble
+from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.badges import Badge, count_badge
 from console.frame.pages.navigation import SearchHit
 from console.frame.pages.states import Severity

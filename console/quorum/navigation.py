@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.clusters.trouble.trouble import Trouble
+from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.badges import Badge, count_badge
 from console.frame.pages.navigation import SearchHit
 from console.frame.pages.states import Severity

@@ -1,4 +1,4 @@
 """What is wrong with the cluster under a flow, an application, a topic or a group, by what all rooms know.
 
-In reading order: `trouble`, `seen_elsewhere`, `stuck`, `told`.
+In reading order: `seen_elsewhere`, `stuck`, `told`.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +12,22 @@ from django.urls import reverse
 
 from console.clusters.equivalents import tool_of
 from console.clusters.models import Partition
-from console.clusters.trouble.trouble import Trouble
 from console.frame.pages.states import Severity
 from jobs.numbers import format_count
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that is wrong with a cluster: `what` is a sentence, `href` the page that has more."""
+
+    severity: Severity
+    word: str
+    what: str
+    href: str
+    why: str = ""
+    next: str = ""
+    since: datetime | None = None
+
 
 _HANGING, _ENDING = "Hanging transaction", "Prepare"
 

@@ -15,8 +15,7 @@ from django.urls import reverse
 from console.clusters import queries
 from console.clusters.status import PARTITION_SEVERITIES, ClusterState
 from console.clusters.trouble.seen_elsewhere import SeenPartitions, seen_partitions
-from console.clusters.trouble.stuck import trouble_of
-from console.clusters.trouble.trouble import Trouble
+from console.clusters.trouble.stuck import Trouble, trouble_of
 from console.frame.pages.navigation import rooms_with
 from console.frame.pages.states import Severity, spoken
 from jobs.numbers import format_age, format_count

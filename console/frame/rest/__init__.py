@@ -1,5 +1,5 @@
 """What all routes of the API share.
 
 In reading order: `viewset`, `api`, `sequences`, `parameters`, `parsing`, `serializers`,
-`schema`, `schema_unions`, `schema_view`, `etag`, `idempotency`, `throttling`, `callers`.
+`schema`, `schema_unions`, `etag`, `idempotency`, `throttling`.
 """

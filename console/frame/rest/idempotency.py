@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame.models import IdempotencyKey
-from console.frame.rest.callers import caller_of
+from console.frame.rest.throttling import caller_of
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"

@@ -20,7 +20,16 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from console.frame.rest.callers import caller_of
+
+def caller_of(request: Request) -> str:
+    """Return `token:7` for a service token, `user:12` for a person, `address:...` for nobody."""
+    token: Any = request.auth
+    if getattr(token, "pk", None) is not None:
+        return f"token:{token.pk}"
+    if getattr(request.user, "pk", None) is not None:
+        return f"user:{request.user.pk}"
+    return f"address:{request.META.get('REMOTE_ADDR', '')}"
+
 
 # A bucket of requests per caller, in memory that all web processes of a machine share.
 

@@ -25,8 +25,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.limits import LEFT_OUT
 from jobs.replication.failover.applying import OffsetsDoor
 from jobs.replication.failover.evidence import Evidence
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
-from jobs.replication.failover.last_checkpoints import read_last_checkpoints
+from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
 from jobs.replication.failover.planner import names_match
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route, read_evidence
 from jobs.replication.failover.read_syncs import read_translator

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import secrets
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,16 +20,17 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import F
 from django.urls import reverse
+from django.views.debug import SafeExceptionReporterFilter
 
 from console.accounts.asked_rights import acting
 from console.accounts.models import User
+from console.env import names_read
 from console.frame.errors import ActionRefused
 from console.reports.delivery import outbox
 from console.reports.delivery.contents import link_to
 from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.registry import MAKERS, Maker
 from console.reports.making import store
-from console.reports.making.environment import environment_of_maker
 from console.reports.making.parts import parts_of
 from console.reports.models import ReportRun, RunState, Trigger
 from console.reports.subjects import NOUNS, clusters_of, name_of, subjects_of
@@ -41,6 +44,7 @@ from jobs.reports.kinds.kind import KINDS, SubjectNoun
 from jobs.reports.rendering import formats
 from jobs.reports.rendering.formats import Format, Paper
 from jobs.reports.values import stamp
+from jobs.spark.submit import VARIABLES
 from jobs.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -304,3 +308,26 @@ def _make_apart(run_id: UUID) -> None:
         ReportRun.objects.filter(pk=run_id, state=RunState.BUILDING).update(
             claimed_until=F("started_at")
         )
+
+
+_SECRET = SafeExceptionReporterFilter.hidden_settings
+_FAMILIES = ("CROSSLOG_", "DJANGO_", "LC_", "MALLOC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON")
+# Those of the PostgreSQL client, its password included.
+_DATABASE = re.compile(r"PG(?!P_)[A-Z0-9]+")
+
+
+def environment_of_maker(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the program gets: settings, and of the secrets only those of the database and of Redis.
+
+    Nothing that it does is signed or encrypted, so the key of the console is replaced by a random one.
+    """
+    settings = {one for name in names_read() for one in (name, f"{name}_FILE")}
+    passed = {name: value for name, value in environ.items() if _is_passed(name, settings)}
+    return {**passed, "SECRET_KEY": secrets.token_urlsafe(50)}
+
+
+def _is_passed(name: str, settings: set[str]) -> bool:
+    if _DATABASE.fullmatch(name):
+        return True
+    is_needed = name in VARIABLES or name in settings or name.startswith(_FAMILIES)
+    return is_needed and not _SECRET.search(name)

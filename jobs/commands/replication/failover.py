@@ -27,8 +27,7 @@ from jobs.replication.failover.freshness import (
     left_out,
     refuse_blocked,
 )
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
-from jobs.replication.failover.last_checkpoints import read_last_checkpoints
+from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
 from jobs.replication.failover.model import (
     CheckState,
     Direction,

@@ -17,7 +17,7 @@ from jobs.replication.checkpoints.topic import (
 from jobs.replication.findings.snapshot import GroupSnapshot
 from jobs.replication.flow.selection import policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 
 _QUIET = frozenset({"EMPTY", "DEAD"})
 

@@ -24,7 +24,7 @@ from jobs.replication.checkpoints.rules import CheckpointOffsets, Decision, Why,
 from jobs.replication.checkpoints.topic import CheckpointTopic, GroupPartition, KeptCheckpoint
 from jobs.replication.flow.selection import group_filter_of, policy_of, topic_filter_of
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 from jobs.replication.topics.remote_topic_ids import RemoteTopicIds
 from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing

@@ -1,4 +1,4 @@
 """Names of topics beside `policy`: policies given by data, found by names, asked as MirrorMaker 2 does.
 
-In reading order: `custom_policy`, `detection`, `topology`, `mirror_client`, `mirror_maker`.
+In reading order: `custom_policy`, `detection`, `topology`, `mirror_client`.
 """

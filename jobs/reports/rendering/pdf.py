@@ -24,16 +24,19 @@ from jobs.reports.document import (
     Text,
     Verdict,
 )
-from jobs.reports.rendering import plain_print, wording
+from jobs.reports.rendering import wording
 from jobs.reports.rendering.formats import Paper
 from jobs.reports.rendering.printable import (
     FAMILY,
     LONGEST_HEAD,
     LONGEST_TEXT,
     LONGEST_TITLE,
+    PLAIN_TEMPLATE,
     cut,
     font_folder,
+    lines_of,
     printable,
+    rows_as_lines,
 )
 from jobs.reports.rendering.table_widths import broken, widths_of
 from jobs.reports.values import NUMERIC, ValueType
@@ -77,8 +80,8 @@ def pdf_of(
             logger.exception("print failed, its plainest form is made kind=%s", document.kind)
             why = own_fault("laying it out")
     most_rows = None if is_whole else wording.rows_printed(document)
-    told = {**_head(document, paper), "lines": plain_print.lines_of(document, why, most_rows)}
-    return compiled(_sources(plain_print.TEMPLATE, told), document)
+    told = {**_head(document, paper), "lines": lines_of(document, why, most_rows)}
+    return compiled(_sources(PLAIN_TEMPLATE, told), document)
 
 
 def sources_of(
@@ -279,7 +282,7 @@ class _Data:
 
     def _row_lines(self, table: Table, rows: list[list[str]]) -> dict[str, Any]:
         """Return rows as lines: they need a sixth of what cells need."""
-        lines = plain_print.rows_as_lines([one.title for one in table.columns], rows)
+        lines = rows_as_lines([one.title for one in table.columns], rows)
         shown = [broken(printable(one), _LINE) for one in lines]
         return {
             "kind": "lines",

@@ -10,8 +10,7 @@ from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.replication.failover.applying import OutcomeState, apply_group, undo_group
 from jobs.replication.failover.freshness import PlanRefused
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
-from jobs.replication.failover.last_checkpoints import read_last_checkpoints
+from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.read_syncs import read_translator

@@ -23,7 +23,7 @@ from jobs.limits import CUT_ID, GROUPS_LEFT_OUT, LEFT_OUT, TEXT, short
 from jobs.numbers import format_age
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 
 # Rows of answers have no longer name: `short` makes it exactly so long.
 _CUT = f"{LEFT_OUT}its id is longer than {TEXT - 1} characters, or has NUL."

@@ -23,8 +23,7 @@ from jobs.cluster.protocol.transport.apis import (
     LIST_OFFSETS,
 )
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, int8, int32, int64
 
 LATEST, EARLIEST, NEWEST = -1, -2, -3
 BUDGET_S = 30.0

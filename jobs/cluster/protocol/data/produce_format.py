@@ -13,7 +13,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.data.batch import BatchBytes
 from jobs.cluster.protocol.transport.compact import NO_TAGS, count, string
 from jobs.cluster.protocol.transport.frames import Chunk, Chunks
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import by_topic
 
 _FLEXIBLE_SINCE = 9
 _ALL_REPLICAS = -1

@@ -5,11 +5,15 @@ What does not fit is refused all the same, by `struct` when the message is writt
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from itertools import groupby
 from typing import cast
 
 from kio.schema.types import BrokerId, ProducerId, TopicName, TransactionalId
 from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
+
+from jobs.cluster.descriptions import TopicPartition
 
 _MS = timedelta(milliseconds=1)
 
@@ -57,3 +61,11 @@ def duration(milliseconds: int) -> i32Timedelta:
 def milliseconds(value: timedelta) -> int:
     """Return a duration of kio in milliseconds."""
     return value // _MS
+
+
+def by_topic(
+    partitions: Iterable[TopicPartition],
+) -> Iterator[tuple[TopicName, list[TopicPartition]]]:
+    """Return each topic once, with its partitions in order."""
+    for topic, group in groupby(sorted(partitions), key=lambda where: where.topic):
+        yield topic_name(topic), list(group)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.env import names_read
-from console.reports.making.environment import environment_of_maker
+from console.reports.making.building import environment_of_maker
 
 SECRETS = {
     "CROSSLOG_SECRET_EAST": "password of a cluster",

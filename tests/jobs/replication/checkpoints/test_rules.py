@@ -4,7 +4,7 @@ import pytest
 
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.replication.checkpoints.rules import CheckpointOffsets, Why, decide
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.policy import DefaultReplicationPolicy
 from jobs.replication.translation.bounded import BoundedTranslator

@@ -18,7 +18,7 @@ from jobs.wire.batches.records import RawRecord, encode_raw, split_rest
 from jobs.wire.batches.varints import wrap_int64
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.rebatch import table as column
-from jobs.wire.rebatch.faults import Step, check, split, upcoming
+from jobs.wire.rebatch.compiled import Step, check, split, upcoming
 from jobs.wire.rebatch.table import Bytes, Content, Cut, Int64s
 
 _ALL_64 = (1 << 64) - 1

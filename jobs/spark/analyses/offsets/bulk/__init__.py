@@ -1,5 +1,5 @@
 """Offsets in bulk: read from a list or asked of a cluster, translated and refined by the tasks of Spark.
 
-In reading order: `asked`, `question_files`, `question_rows`, `ends`, `answering`, `refined`,
+In reading order: `asked`, `question_files`, `question_rows`, `answering`, `refined`,
 `shared_reading`.
 """

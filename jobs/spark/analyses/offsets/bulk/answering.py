@@ -30,7 +30,7 @@ from jobs.replication.flow.selection import (
     should_replicate,
 )
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.kept_syncs import NOTHING

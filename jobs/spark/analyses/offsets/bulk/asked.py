@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # it has no types
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # as above
 
 from jobs.cluster.admin.groups import list_groups, read_committed_or_why
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.quorum.history.change_json import iso
 from jobs.replication.flow.selection import group_filter_of, should_replicate
@@ -29,7 +32,6 @@ from jobs.spark.analyses.offsets.bulk.answering import (
     list_parts,
     remote_of,
 )
-from jobs.spark.analyses.offsets.bulk.ends import read_ends
 from jobs.spark.analyses.offsets.bulk.question_files import FIELD, MOST_ROWS, Part, refusal
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS, REFUSED
 from jobs.spark.analyses.offsets.syncs import Syncs
@@ -284,3 +286,19 @@ def read_group_questions(
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     table = pa.table([range(1, len(rows) + 1), *columns], QUESTIONS)
     return GroupQuestions(table, read_ends(client, {row[1] for row in rows}), tuple(notes))
+
+
+def read_ends(client: ClusterClient, topics: Collection[str]) -> Limits:
+    """Ask a cluster for all partitions of topics; raises `ClusterFault`.
+
+    The end is the high watermark: some groups read what is not committed, too.
+    """
+    described = describe_topics(client, sorted(topics)) if topics else []
+    counts = {one.name: len(one.partitions) for one in described if not one.error}
+    wanted = [
+        TopicPartition(name, number) for name, size in counts.items() for number in range(size)
+    ]
+    ranges = read_offset_ranges(client, wanted, with_timestamps=False) if wanted else {}
+    ends = {w: one.high_watermark for w, one in ranges.items() if one.high_watermark is not None}
+    missing = {one.name: 0 for one in described if is_missing(one)}
+    return Limits(client.connection.alias, counts | missing, ends)

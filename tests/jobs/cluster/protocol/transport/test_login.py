@@ -17,8 +17,7 @@ from jobs.cluster.errors import (
     SecretMissing,
 )
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.oauth import TokenSource
-from jobs.cluster.protocol.transport.security import Credentials, Security
+from jobs.cluster.protocol.transport.security import Credentials, Security, TokenSource
 from jobs.cluster.secrets import SecretRef
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, FakeBroker

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jobs.cluster.errors import AuthenticationFailed, ClusterFault, Unreachable
-from jobs.cluster.protocol.transport.oauth import TokenSource
+from jobs.cluster.protocol.transport.security import TokenSource
 from tests.token_server import CLIENT, SECRET, token_server
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.naming.mirror_client import rename_topic
 from jobs.replication.policy import DefaultReplicationPolicy
 from tests.jobs.replication.policies import FILE, policy_from
 from tests.support import conformance_cases
