@@ -36,7 +36,7 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
-from console.frame.rest.schema import SchemaView
+from console.frame.rest.schema_view import SchemaView
 from console.quorum.api import (
     ElectionViewSet,
     MetadataChangeViewSet,

@@ -1,5 +1,5 @@
 """What all routes of the API share.
 
 In reading order: `viewset`, `api`, `sequences`, `parameters`, `parsing`, `serializers`,
-`schema`, `schema_unions`, `etag`, `idempotency`, `throttling`.
+`schema`, `schema_view`, `schema_unions`, `etag`, `idempotency`, `throttling`.
 """

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from django.urls import reverse
 
-from console.frame.rest.schema import SchemaView
+from console.frame.rest.schema_view import SchemaView
 from jobs.spark.analyses.kinds import ANALYSES
 
 pytestmark = pytest.mark.django_db
