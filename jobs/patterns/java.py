@@ -262,7 +262,9 @@ class _Reader:
             if isinstance(first, str):
                 written.append(first)
                 continue
-            if self._text[self._at :][:1] == "-" and self._text[self._at + 1 :][:1] not in {*"[]"}:
+            if self._text.startswith("-", self._at) and self._text[
+                self._at + 1 : self._at + 2
+            ] not in {*"[]"}:
                 self._at += 1
                 last = self._of_class()
             if isinstance(last, str) or last < first:

@@ -59,7 +59,7 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         text = f"Not a broker of {cluster.alias}: {broker}. It has: {names}."
         raise InvalidFields({"broker": text})
     if not topic:
-        return RunbookFacts(ANY_TOPIC, 0, broker=broker, tools=tools, rack=_rack(brokers, broker))
+        return RunbookFacts(ANY_TOPIC, 0, broker=broker, tools=tools)
     row = _partition(cluster, topic, number)
     live = {number for number, one in brokers.items() if one.is_live}
     held = HeldPromotion.objects.filter(cluster=cluster).exclude(phase="ended")
@@ -76,7 +76,6 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         observers=tuple(b for b in held.values_list("broker", flat=True) if b in row.replicas),
         spares=tuple(sorted(live - {*row.replicas})),
         broker=meant,
-        rack=_rack(brokers, meant),
         min_insync_replicas=row.topic.min_insync_replicas,
         tools=tools,
         page=_page(cluster, topic, row.partition),
@@ -154,11 +153,6 @@ def _partition(cluster: Cluster, topic: str, number: int | None) -> Partition:
         text = f"{cluster.alias} has no partition {where}, as far as it was collected."
         raise InvalidFields({"topic" if number is None else "partition": text})
     return row
-
-
-def _rack(brokers: Mapping[int, Broker], broker: int | None) -> str | None:
-    row = brokers.get(broker) if broker is not None else None
-    return (row.rack or None) if row is not None else None
 
 
 def _page(cluster: Cluster, topic: str, partition: int) -> str:

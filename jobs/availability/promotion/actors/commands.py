@@ -37,7 +37,8 @@ def _standby(
     if not held:
         return ActorCommands()
     broker = min(held, key=lambda one: (partition is not None and one in partition.isr, one))
-    stop, start = tools.stop_server(broker), tools.start_server(broker)
+    stop = tools.tool("kafka-server-stop", f"--node-id={broker}")
+    start = tools.tool("kafka-server-start", "-daemon", "config/server.properties")
     return ActorCommands(
         act=(
             tools.standby("promote", "--broker", str(broker)),
@@ -67,9 +68,9 @@ def _held_back(
     place = (partition.topic, partition.partition)
     without = [one for one in partition.replicas if one != held[0]]
     follower, leader = _THROTTLE
-    leads = () if partition.leader is None else (tools.unset_broker(partition.leader, leader),)
+    leads = () if partition.leader is None else (_unset(tools, partition.leader, leader),)
     return ActorCommands(
-        act=(tools.unset_broker(held[0], follower), *leads),
+        act=(_unset(tools, held[0], follower), *leads),
         revert=(
             "# takes the replica out and copies it anew:",
             *tools.reassign({place: without}, "without.json"),
@@ -78,6 +79,11 @@ def _held_back(
         ),
         brokers=tuple(held),
     )
+
+
+def _unset(tools: KafkaTools, broker: int, setting: str) -> str:
+    of_broker = ["--entity-type", "brokers", "--entity-name", str(broker)]
+    return tools.tool("kafka-configs", *of_broker, "--alter", "--delete-config", setting)
 
 
 def _spare(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools) -> ActorCommands:
