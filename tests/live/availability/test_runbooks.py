@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.availability.designer.design import DesignRequirements, Site, WritableAfter, design
+from jobs.availability.designer.design import design
+from jobs.availability.designer.requirements import DesignRequirements, Site, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.runbooks.runbook import (
     RunbookFacts,
