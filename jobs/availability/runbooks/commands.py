@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from jobs.availability.runbooks.kafka_commands import ids
+from jobs.availability.runbooks.kafka_commands import ids, standby_order
 from jobs.availability.runbooks.model import Check, RunbookFacts
 
 
@@ -143,9 +143,8 @@ def _lift(facts: RunbookFacts) -> tuple[str, ...]:
 
 
 def _standby(what: str, facts: RunbookFacts) -> tuple[str, ...]:
-    told = known(facts)
-    observer = told["waiting_observer" if what == "promote" else "promoted_observer"]
-    return (facts.tools.standby(what, "--broker", str(observer)),)
+    name = "waiting_observer" if what == "promote" else "promoted_observer"
+    return (standby_order(what, known(facts)[name]),)
 
 
 def _set_min(facts: RunbookFacts, least: int) -> tuple[str, ...]:

@@ -21,6 +21,11 @@ def line(*words: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
+def standby_order(order: str, broker: object) -> str:
+    """Return where crosslog promotes and demotes a fenced standby broker: Kafka has no tool for it."""
+    return f"# on the page Promotion of this cluster: {order} broker {broker}"
+
+
 def write_file(name: str, text: str) -> str:
     """Return a line of a shell that writes a small file."""
     return f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(name)}"
@@ -37,7 +42,7 @@ class KafkaTools:
 
     `command_config` is a properties file with credentials, empty for none; `folder` is where the scripts are.
     `properties` names the properties file of a node, with `{id}` for its id. `bootstrap_controller` is used
-    for the quorum where no broker answers. `cluster_file` is how `crosslog standby` reaches the cluster.
+    for the quorum where no broker answers.
     """
 
     bootstrap_server: str = ""
@@ -45,7 +50,6 @@ class KafkaTools:
     command_config: str = ""
     folder: str = "bin"
     properties: str = "config/server.properties"
-    cluster_file: str = "CLUSTER.yaml"
 
     def tool(self, name: str, *words: str) -> str:
         """Return a command of the tool `name` (`kafka-topics`) that asks the brokers."""
@@ -141,10 +145,6 @@ class KafkaTools:
             return self.tool("kafka-metadata-quorum", "describe", what)
         reach = ["--bootstrap-controller", self.bootstrap_controller]
         return self._line("kafka-metadata-quorum", reach, ("describe", what))
-
-    def standby(self, order: str, *words: str) -> str:
-        """Return the command of crosslog that acts where Kafka has no tool; it asks no console."""
-        return line("crosslog", "standby", order, self.cluster_file, *words, "--yes")
 
     def start_server(self, node: int) -> str:
         """Return the command that starts a node, for its own machine."""

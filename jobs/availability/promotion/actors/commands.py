@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobs.availability.promotion.actors.facts import ActorFacts
 from jobs.availability.promotion.actors.kinds import ActorKind
-from jobs.availability.runbooks.kafka_commands import KafkaTools
+from jobs.availability.runbooks.kafka_commands import KafkaTools, standby_order
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 STANDBY_SETTING = "broker.heartbeat.interval.ms=86400000"
@@ -40,14 +40,14 @@ def _standby(
     stop, start = tools.stop_server(broker), tools.start_server(broker)
     return ActorCommands(
         act=(
-            tools.standby("promote", "--broker", str(broker)),
+            standby_order("promote", broker),
             f"# or without heartbeats from outside, about 13 s: take {STANDBY_SETTING} out of the "
             f"properties of broker {broker} and restart it",
             stop,
             start,
         ),
         revert=(
-            tools.standby("demote", "--broker", str(broker)),
+            standby_order("demote", broker),
             f"# or, where it was restarted: put {STANDBY_SETTING} back and restart broker {broker}",
             stop,
             start,
@@ -111,8 +111,7 @@ def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTool
     least = max(1, min(len(partition.isr), wanted - 1))
     return ActorCommands(
         act=(
-            "# crosslog does all of this, ends the stall and sets it back by itself:",
-            f"# {tools.standby('relax', '--topic', topic, '--to', str(least))}",
+            "# a policy on the page Promotion does all of this, ends the stall and sets it back by itself",
             tools.set_topic(topic, min_insync_replicas=str(least)),
             "# one record from a second connection ends the stall of pending writes; consumers will see it:",
             f"printf '%s\\n' end-of-stall | {tools.tool('kafka-console-producer', '--topic', topic)}",
