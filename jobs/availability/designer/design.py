@@ -140,7 +140,7 @@ def _warnings(
         )
     if requirements.observers is ObserverSupport.FENCED_STANDBY and any(split.observers):
         yield (
-            "Somebody outside has to promote: run two promotion loops (crosslog standby run), neither "
+            "Somebody outside has to promote: run `manage.py promote` twice, neither program "
             "alone in a site that may be lost, and opt in for the topic. Fenced standby brokers are "
             "experimental."
         )

@@ -53,16 +53,8 @@ class KafkaTools:
     def set_topic(self, topic: str, **settings: str) -> str:
         """Return the command that sets settings of a topic; `_` in a name stands for a dot."""
         given = ",".join(f"{name.replace('_', '.')}={value}" for name, value in settings.items())
-        return self.tool(
-            "kafka-configs",
-            "--entity-type",
-            "topics",
-            "--entity-name",
-            topic,
-            "--alter",
-            "--add-config",
-            given,
-        )
+        of_topic = ["--entity-type", "topics", "--entity-name", topic]
+        return self.tool("kafka-configs", *of_topic, "--alter", "--add-config", given)
 
     def reassign(
         self,
@@ -78,10 +70,6 @@ class KafkaTools:
         """Return the command that says whether a reassignment is complete; it also lifts its throttle."""
         words = ["--reassignment-json-file", file, "--verify"]
         return self.tool("kafka-reassign-partitions", *words)
-
-    def standby(self, order: str, *words: str) -> str:
-        """Return the command of crosslog that acts where Kafka has no tool; it asks no console."""
-        return line("crosslog", "standby", order, "CLUSTER.yaml", *words, "--yes")
 
 
 def reassignment_json(wanted: Mapping[tuple[str, int], Sequence[int]]) -> str:

@@ -41,14 +41,14 @@ def _standby(
     start = tools.tool("kafka-server-start", "-daemon", "config/server.properties")
     return ActorCommands(
         act=(
-            tools.standby("promote", "--broker", str(broker)),
+            _order("promote", broker),
             f"# or without heartbeats from outside, about 13 s: take {STANDBY_SETTING} out of the "
             f"properties of broker {broker} and restart it",
             stop,
             start,
         ),
         revert=(
-            tools.standby("demote", "--broker", str(broker)),
+            _order("demote", broker),
             f"# or, where it was restarted: put {STANDBY_SETTING} back and restart broker {broker}",
             stop,
             start,
@@ -79,6 +79,11 @@ def _held_back(
         ),
         brokers=tuple(held),
     )
+
+
+def _order(order: str, broker: int) -> str:
+    """Return where crosslog promotes and demotes a fenced standby broker: Kafka has no tool for it."""
+    return f"# on the page Promotion of this cluster: {order} broker {broker}"
 
 
 def _unset(tools: KafkaTools, broker: int, setting: str) -> str:
@@ -117,8 +122,7 @@ def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTool
     least = max(1, min(len(partition.isr), wanted - 1))
     return ActorCommands(
         act=(
-            "# crosslog does all of this, ends the stall and sets it back by itself:",
-            f"# {tools.standby('relax', '--topic', topic, '--to', str(least))}",
+            "# a policy on the page Promotion does all of this, ends the stall and sets it back by itself",
             tools.set_topic(topic, min_insync_replicas=str(least)),
             "# one record from a second connection ends the stall of pending writes; consumers will see it:",
             f"printf '%s\\n' end-of-stall | {tools.tool('kafka-console-producer', '--topic', topic)}",

@@ -92,7 +92,7 @@ def test_every_command_is_one_line_of_a_shell_with_the_clusters_address(trouble,
     for line in (*typed(book), *(step.check.command for step in book.steps)):
         words = shlex.split(line)
         assert "\n" not in line
-        if words[0] in {"printf", "crosslog"}:
+        if words[0] in {"printf", "#"}:
             continue
         name = words[0].removeprefix("bin/").removesuffix(".sh")
         assert name in SCRIPTS
@@ -247,9 +247,9 @@ def test_its_replica_goes_to_the_spare():
 
 def test_an_observer_is_promoted_and_demoted_by_name():
     book = runbook(Trouble.UNDER_MIN_ISR, TroubleCause.BROKER_DEAD, FULL)
-    assert any("standby promote" in line and "--broker 4" in line for line in typed(book))
+    assert any(line.endswith("promote broker 4") for line in typed(book))
     book = runbook(Trouble.UNDER_REPLICATED, TroubleCause.STANDBY_PROMOTED_TOO_LONG, FULL)
-    assert any("standby demote" in line and "--broker 5" in line for line in typed(book))
+    assert any(line.endswith("demote broker 5") for line in typed(book))
 
 
 WORDS = [
