@@ -11,7 +11,7 @@ from console.availability.placements.placements import Origin, PlacementRules
 from console.availability.status.models import OutOfSyncSpan
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.availability.what_if.partition_classes import (
-    PartitionClasses,
+    PlacedClasses,
     TopicClasses,
     classes_of,
 )
@@ -88,7 +88,7 @@ class ObserverCounts:
 class ObserverList:
     """The observers of a cluster: counted over units, listed page by page."""
 
-    units: PartitionClasses
+    units: PlacedClasses
     brokers: Mapping[int, BrokerModel]
     by_unit: dict[int, list[Observer]] = field(default_factory=dict)
 

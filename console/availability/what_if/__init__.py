@@ -2,5 +2,5 @@
 
 In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `steps_text`,
 `cluster_models`, `snapshot_reader`, `gaps`, `cluster_snapshots`, `partition_classes`,
-`simulation`, `matrices`, `matrix_store`, `recent`.
+`simulation`, `matrices`, `recent`.
 """

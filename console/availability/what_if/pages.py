@@ -15,7 +15,7 @@ from console.availability.placements import equivalents
 from console.availability.what_if import steps_text
 from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.forms import WhatIfForm, next_step, targets_of, values_of
-from console.availability.what_if.matrix_store import matrix_of
+from console.availability.what_if.matrices import matrix_of
 from console.availability.what_if.query import (
     WhatIfAnswer,
     WhatIfRequest,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from console.availability.placements.placements import PlacementRules, Proposed, Resolved
@@ -19,6 +17,7 @@ from console.availability.what_if.cluster_snapshots import (
 )
 from jobs.availability.placements.placement import Placement
 from jobs.availability.placements.roles import observers_of
+from jobs.availability.what_if.matrix import PartitionClasses
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 
 NOBODY_ACTS = ActedTopics()
@@ -38,35 +37,10 @@ class TopicClasses:
 
 
 @dataclass
-class PartitionClasses:
+class PlacedClasses(PartitionClasses):
     """A cluster with one partition per unit, and which topics have which units."""
 
-    model: ClusterModel
     topics: Sequence[TopicClasses]
-
-    @cached_property
-    def unit_of(self) -> NDArray[np.intp]:
-        """The unit of every partition, topic by topic."""
-        units = [unit for topic in self.topics for unit in topic.units]
-        return np.asarray(units, dtype=np.intp)
-
-    @cached_property
-    def sizes(self) -> NDArray[np.intp]:
-        """How many partitions each unit stands for."""
-        return np.bincount(self.unit_of, minlength=len(self.model.partitions))
-
-    @property
-    def partition_count(self) -> int:
-        """How many partitions there are."""
-        return len(self.unit_of)
-
-    def per_topic(self, of_units: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of a row per unit over the partitions of each topic."""
-        if not self.topics:
-            return of_units[:0]
-        lengths = [len(topic.units) for topic in self.topics]
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        return np.add.reduceat(of_units[self.unit_of], starts, axis=0)
 
     def places(
         self, keeps: Sequence[bool] | NDArray[Any], order: Iterable[int] | None = None
@@ -153,7 +127,7 @@ def classes_of(
     rules: PlacementRules,
     apart: frozenset[str] = frozenset(),
     acted: ActedTopics = NOBODY_ACTS,
-) -> PartitionClasses:
+) -> PlacedClasses:
     """Return the units of a snapshot under the placements that count; topics of `apart` share no unit.
 
     `acted` are the topics for which crosslog promotes.
@@ -161,10 +135,10 @@ def classes_of(
     standbys = frozenset(one.broker_id for one in snapshot.brokers if one.is_standby)
     builder = _Builder(snapshot, rules, apart, acted, snapshot.racks, standbys)
     topics = [builder.topic(facts) for facts in snapshot.topics]
-    return PartitionClasses(_model(snapshot, builder.partitions), topics)
+    return _placed(_model(snapshot, builder.partitions), topics)
 
 
-def classes_of_model(model: ClusterModel) -> PartitionClasses:
+def classes_of_model(model: ClusterModel) -> PlacedClasses:
     """Return a cluster that somebody describes: each partition is a unit."""
     by_topic: dict[str, list[int]] = {}
     for unit, one in enumerate(model.partitions):
@@ -176,7 +150,11 @@ def classes_of_model(model: ClusterModel) -> PartitionClasses:
         least, unclean = first.min_insync_replicas, first.is_unclean_allowed
         facts = TopicFacts(name, least, unclean, "", numbers, units)
         topics.append(TopicClasses(facts, Resolved(), units))
-    return PartitionClasses(model, topics)
+    return _placed(model, topics)
+
+
+def _placed(model: ClusterModel, topics: Sequence[TopicClasses]) -> PlacedClasses:
+    return PlacedClasses(model, {topic.name: topic.units for topic in topics}, topics)
 
 
 def whole_model(

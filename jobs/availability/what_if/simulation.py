@@ -6,25 +6,11 @@ catching up, promotions, demotions. How long that takes is not said here (sessio
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from jobs.availability.what_if.matrix.matrix import (
-    Matrix,
-    WorstFailure,
-    matrix,
-    single_failures,
-    worst_single_failure,
-)
 from jobs.availability.what_if.model.cluster import ClusterModel
-from jobs.availability.what_if.outcome import (
-    PartitionOutcome,
-    QuorumOutcome,
-    StepOutcome,
-    count_outcomes,
-)
+from jobs.availability.what_if.outcome import PartitionOutcome, QuorumOutcome, StepOutcome
 from jobs.availability.what_if.simulation_state import SimulationState
 from jobs.availability.what_if.steps import (
     Loss,
@@ -39,18 +25,13 @@ from jobs.availability.what_if.steps import (
 
 __all__ = [
     "Loss",
-    "Matrix",
     "PreferredElection",
     "Return",
     "Step",
     "UncleanElection",
     "UnknownTarget",
     "WhatIf",
-    "WorstFailure",
-    "matrix",
     "simulate",
-    "single_failures",
-    "worst_single_failure",
 ]
 
 
@@ -78,13 +59,7 @@ class WhatIf:
     def does_harm(self) -> bool:
         """Whether a partition is no longer writable, lost its leader or records, or the majority ended."""
         ended = self.quorum_before.has_majority and not self.quorum.has_majority
-        return ended or any(one.is_harmed for one in self.overall)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document of `crosslog what-if --json` and of REST."""
-        from jobs.availability.what_if.answer_json import what_if_document
-
-        return what_if_document(self)
+        return ended or any(one.is_stopped or one.is_lost for one in self.overall)
 
 
 def _from_first_to_last(outcomes: Sequence[PartitionOutcome]) -> PartitionOutcome:
@@ -104,18 +79,8 @@ def simulate(cluster: ClusterModel, steps: Sequence[Step]) -> WhatIf:
     check_steps(cluster, steps)
     state = SimulationState(cluster)
     before = state.quorum
-    return WhatIf(tuple(_step(state, one, index) for index, one in enumerate(steps)), before)
-
-
-def _step(state: SimulationState, step: Step, index: int) -> StepOutcome:
-    outcomes = state.apply(step)
-    by_topic: dict[str, list[PartitionOutcome]] = defaultdict(list)
-    for one in outcomes:
-        by_topic[one.topic].append(one)
-    return StepOutcome(
-        name=step_name(step) or f"step {index + 1}",
-        partitions=outcomes,
-        topics={name: count_outcomes(found) for name, found in sorted(by_topic.items())},
-        cluster=count_outcomes(outcomes),
-        quorum=state.quorum,
+    outcomes = (
+        StepOutcome(step_name(step) or f"step {number}", state.apply(step), state.quorum)
+        for number, step in enumerate(steps, start=1)
     )
+    return WhatIf(tuple(outcomes), before)
