@@ -19,7 +19,15 @@ from console.availability.placements.placements import Proposed, check_pattern
 from console.availability.placements.serializers import RowParameters
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.availability.what_if.matrices import matrix_of, quorum_json
-from console.availability.what_if.query import WhatIfRequest, answer_for, read_query, step_errors
+from console.availability.what_if.query import (
+    BadStep,
+    WhatIfRequest,
+    answer_for,
+    make_step,
+    read_query,
+    step_errors,
+    write_step,
+)
 from console.availability.what_if.serializers import (
     MatrixSerializer,
     WhatIfParameters,
@@ -27,7 +35,6 @@ from console.availability.what_if.serializers import (
     WhatIfSerializer,
 )
 from console.availability.what_if.simulation import KINDS, TopicResult, WhatIfResult, simulate_model
-from console.availability.what_if.steps_text import BadStep, make_step, write_step
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
 from jobs.availability.what_if.answer_json import counts_mapping

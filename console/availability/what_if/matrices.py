@@ -17,11 +17,10 @@ from django.db.models import F, Q
 from console.availability.placements.models import WhatIfPicture
 from console.availability.placements.placements import PlacementRules, list_placements, rules_of
 from console.availability.promotion.acted_topics import ActedTopics, acted_topics_of
-from console.availability.what_if.cluster_models import snapshot_of
+from console.availability.what_if.cluster_models import NOBODY_ACTS, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot, pack, unpack
-from console.availability.what_if.partition_classes import NOBODY_ACTS, classes_of
+from console.availability.what_if.query import write_step
 from console.availability.what_if.snapshot_reader import read_now
-from console.availability.what_if.steps_text import write_step
 from console.clusters.models import Cluster, CollectionRound, Noun
 from jobs.availability.what_if.answer_json import counts_mapping
 from jobs.availability.what_if.matrix import MatrixColumn, matrix, single_failures

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from console.availability.placements.placements import PlacementRules
 from console.availability.promotion.acted_topics import ActedTopics
-from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import (
+from console.availability.what_if.cluster_models import (
     NOBODY_ACTS,
     PlacedClasses,
     TopicClasses,
     classes_of,
     classes_of_model,
 )
-from console.availability.what_if.steps_text import topics_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from jobs.availability.status.severity import Severity
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.outcome import (
@@ -35,7 +34,7 @@ from jobs.availability.what_if.outcome import (
     flags_of,
 )
 from jobs.availability.what_if.simulation import WhatIf, simulate
-from jobs.availability.what_if.steps import Loss, Step
+from jobs.availability.what_if.steps import Loss, PreferredElection, Step, UncleanElection
 
 Keeps = Callable[[PartitionOutcome], bool]
 # What partitions of an answer can be narrowed down to.
@@ -186,7 +185,7 @@ def simulate_snapshot(
     `acted` are the topics for which crosslog promotes. `brokers_promote` asks as if the brokers kept
     observers out of the ISR and promoted them.
     """
-    units = classes_of(snapshot, rules, topics_of(steps), acted)
+    units = classes_of(snapshot, rules, _topics_of(steps), acted)
     if brokers_promote:
         units.model = replace(units.model, promotes_itself=True)
     return simulate_classes(units, steps)
@@ -200,3 +199,9 @@ def simulate_model(model: ClusterModel, steps: Sequence[Step]) -> WhatIfResult:
 def simulate_classes(units: PlacedClasses, steps: Sequence[Step]) -> WhatIfResult:
     """Return what steps do to units; raises `UnknownTarget`."""
     return WhatIfResult(units, simulate(units.model, steps), steps)
+
+
+def _topics_of(steps: Sequence[Step]) -> frozenset[str]:
+    """Return the topics that steps name: each of them may go its own way."""
+    elections = [one for one in steps if isinstance(one, UncleanElection | PreferredElection)]
+    return frozenset(one.topic for one in elections if one.topic)

@@ -2,8 +2,7 @@
 
 Sub-rooms: `model`.
 
-In reading order: `simulation`, `steps`, `simulation_state`, `election`, `standbys`, `partition_risk`,
-`quorum_outlook`, `outcome`, `matrix`, `answer_json`.
+In reading order: `simulation`, `steps`, `election`, `partition_risk`, `outcome`, `matrix`, `answer_json`.
 """
 
 from jobs.availability.what_if.simulation import simulate

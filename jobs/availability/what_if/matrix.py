@@ -18,10 +18,9 @@ from jobs.availability.what_if.outcome import (
     QuorumOutcome,
     counts_of,
     flags_of,
+    quorum_outlook,
 )
-from jobs.availability.what_if.quorum_outlook import quorum_outlook
-from jobs.availability.what_if.simulation import simulate
-from jobs.availability.what_if.standbys import standby_ids
+from jobs.availability.what_if.simulation import simulate, standby_ids
 from jobs.availability.what_if.steps import Loss, check_steps, nodes_of, step_name
 
 _OWN = {"topic", "partition", "lag_records"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from console.availability.placements.models import WhatIfPicture
 from console.availability.what_if import matrices
-from console.availability.what_if.steps_text import BadStep, read_steps, write_steps
+from console.availability.what_if.query import BadStep, read_steps, write_steps
 from jobs.availability.what_if.steps import Loss, PreferredElection, Return, UncleanElection
 from tests.console.availability.placed_world import (
     document,
