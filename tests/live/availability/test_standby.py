@@ -91,6 +91,8 @@ def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_pr
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
         assert back.took_ms < 5_000 + 1000 * stalls.seconds
+        # The store has it a moment later than the brokers.
+        eventually(lambda: "ended" in kinds(store), 10)
         producer.stop()
         control.stop()
     assert store.read().promotions == ()
