@@ -29,14 +29,6 @@ from reporting import say, write
 HERE = Path(__file__).parent
 
 
-def measure_standby(*arguments: Any, **options: Any) -> Any:
-    """Measure with the producer and the watches of the live tests, which are only found from the root."""
-    sys.path.insert(0, str(HERE.parent))
-    import standby_hour
-
-    return standby_hour.measure(*arguments, **options)
-
-
 def measure_streams(*arguments: Any, **options: Any) -> Any:
     """Measure with the groups of the tests, which are only found from the root."""
     sys.path.insert(0, str(HERE.parent))
@@ -62,12 +54,11 @@ BENCHMARKS = {
     "streams": measure_streams,
     "pages": pages.measure,
     "pages50k": pages.measure_50k,
-    "standby": measure_standby,
     "at-rest": at_rest.measure,
     "demo-hours": demo_hours.measure,
 }
 # What runs for as long as it is told to; only by name, because they take hours.
-LONG = {"standby": "600", "at-rest": "1200", "demo-hours": "7200"}
+LONG = {"at-rest": "1200", "demo-hours": "7200"}
 
 
 def main() -> int:

@@ -2,8 +2,9 @@
 
 Four fifths of the topics are plain and have replicas in all three sites; the rest have a placement with
 observers, which their brokers promote. Some ISRs are short. Timed is everything a question costs: the model
-as arrays, each loss, and its sums over the cluster and over every topic. Beside it the step-by-step
-simulation of one loss, with every sentence, and reading the same cluster from a JSON file.
+by classes of partitions that are alike, each loss, and its sums over the cluster and over every topic. Beside
+it: the step-by-step simulation of one loss with every sentence, reading the same cluster from JSON, and the
+same eight losses where replicas are placed at random, so that hardly any partitions are alike.
 """
 
 import json
@@ -12,17 +13,20 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from jobs.availability.placements.placement import PromotionPolicy
+from jobs.availability.what_if.matrix import alike_partitions, matrix, single_failures
 from jobs.availability.what_if.model.cluster import (
     BrokerModel,
     ClusterModel,
     ControllerModel,
     PartitionModel,
 )
-from jobs.availability.what_if.simulation import Loss, matrix, simulate, worst_single_failure
+from jobs.availability.what_if.simulation import simulate
+from jobs.availability.what_if.steps import Loss
 
 Say = Callable[[str], None]
 TOPICS = 1000
@@ -40,19 +44,25 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
     asked = scenarios()
     seconds = [timed(lambda: answer(cluster, asked)) for _ in range(RUNS)]
     say(f"{len(asked)} losses of {len(cluster.partitions)} partitions: {min(seconds):.2f} s")
-    worst = timed(lambda: worst_single_failure(cluster))
+    classes = alike_partitions(cluster)
+    worst = timed(lambda: matrix(classes, single_failures(cluster)).worst)
+    random_cluster = placed_at_random(cluster)
+    at_random = timed(lambda: answer(random_cluster, asked))
     one = timed(lambda: simulate(cluster, asked[:1]))
     text = json.dumps(cluster.to_json())
     read = timed(lambda: ClusterModel.from_json(json.loads(text)))
+    say(f"placed at random {at_random:.2f} s")
     say(f"worst single failure {worst:.2f} s, one step by step {one:.2f} s, from JSON {read:.2f} s")
     return {
         "partitions": len(cluster.partitions),
         "topics": topics,
         "brokers": BROKERS,
-        "losses": [column.name for column in matrix(cluster, asked).columns],
+        "losses": [column.name for column in matrix(classes, asked).columns],
         "settings": {"has_elr": True, "promotes_itself": True, "runs": RUNS, "processes": 1},
         "numpy": np.__version__,
         "matrix_s": {"median": round(statistics.median(seconds), 3), "all": rounded(seconds)},
+        "classes": len(classes.model.partitions),
+        "placed_at_random_s": round(at_random, 3),
         "worst_single_failure_s": round(worst, 3),
         "worst_single_failure_of": BROKERS + len(SITES),
         "one_loss_step_by_step_s": round(one, 3),
@@ -63,9 +73,25 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
 
 
 def answer(cluster: ClusterModel, asked: list[Loss]) -> None:
-    for column in matrix(cluster, asked).columns:
+    for column in matrix(alike_partitions(cluster), asked).columns:
         assert column.cluster.partitions == len(cluster.partitions)
         assert column.topics
+
+
+def placed_at_random(cluster: ClusterModel) -> ClusterModel:
+    """Return the same cluster with replicas on any brokers."""
+    chance = random.Random(2)
+    partitions = []
+    for one in cluster.partitions:
+        renamed = dict(
+            zip(one.replicas, chance.sample(range(BROKERS), len(one.replicas)), strict=True)
+        )
+        replicas, isr = (tuple(renamed[b] for b in ids) for ids in (one.replicas, one.isr))
+        observers = tuple(renamed[b] for b in one.observers)
+        partitions.append(
+            replace(one, replicas=replicas, isr=isr, leader=isr[0], observers=observers)
+        )
+    return replace(cluster, partitions=partitions)
 
 
 def timed(call: Callable[[], object]) -> float:

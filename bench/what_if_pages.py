@@ -103,7 +103,7 @@ def judge_observers(alias: str) -> dict[str, int]:
 def register(alias: str, topics: int) -> int:
     """Write a cluster as rounds would and keep its picture and matrix; returns ms of CPU of the latter."""
     from console.availability.placements.models import TopicPlacement
-    from console.availability.what_if.matrix_store import keep_picture
+    from console.availability.what_if.matrices import keep_picture
     from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 
     now = datetime.now(UTC)

@@ -41,7 +41,6 @@ def build_parser() -> argparse.ArgumentParser:
         translate,
         verify_report,
     )
-    from jobs.commands.standby import command as standby
     from jobs.lab import cli as lab_cli
 
     parser = argparse.ArgumentParser(
@@ -66,7 +65,6 @@ def build_parser() -> argparse.ArgumentParser:
         dump_log,
         voters,
         quorum_change,
-        standby,
         what_if,
         streams,
         report,

@@ -19,8 +19,6 @@ SECOND_FURNITURE = {
     "console/availability/placements/observer_pages.py",
     "console/availability/status/broker_models.py",
     "console/availability/what_if/cluster_models.py",
-    "console/availability/what_if/matrix_store.py",
-    "console/availability/what_if/steps_text.py",
     "console/frame/pages/error_pages.py",
     "console/frame/pages/own_pages.py",
     "console/quorum/history/state_pages.py",

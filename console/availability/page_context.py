@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
+from rest_framework.request import Request
 
+from console.accounts.models import User
 from console.availability.status import queries
 from console.clusters.models import Cluster
 from console.frame.pages.timerange import TimeRange
@@ -61,14 +63,17 @@ def availability_tabs(
 ) -> list[dict[str, Any]]:
     """Return the tabs of a cluster's availability; `more` adds to one by its name, such as a count."""
     return [
-        {"label": label, "href": href, "is_current": name == current, **more.get(name, {})}
+        {
+            "label": label,
+            "href": reverse(f"availability:{name}", args=[cluster.alias]),
+            "is_current": name == current,
+            **more.get(name, {}),
+        }
         for name, label in TABS
-        if (href := _address(name, cluster))
     ]
 
 
-def _address(name: str, cluster: Cluster) -> str:
-    try:
-        return reverse(f"availability:{name}", args=[cluster.alias])
-    except NoReverseMatch:
-        return ""
+def person_of(request: HttpRequest | Request) -> User | None:
+    """Return who asks; None where no one has to sign in."""
+    user: Any = request.user
+    return user if user.is_authenticated else None

@@ -11,14 +11,13 @@ from django.urls import reverse
 
 from console.availability.placements.placements import rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
-from console.availability.what_if.cluster_models import snapshot_of
+from console.availability.what_if.cluster_models import PlacedClasses, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import PartitionClasses, classes_of
+from console.availability.what_if.query import write_step
 from console.availability.what_if.simulation import simulate_classes
 from console.availability.what_if.snapshot_reader import UnknownMoment
-from console.availability.what_if.steps_text import write_step
 from console.clusters.models import Cluster
-from jobs.availability.what_if.matrix.matrix import single_failures
+from jobs.availability.what_if.matrix import single_failures
 from jobs.availability.what_if.outcome import Counts
 
 
@@ -61,7 +60,7 @@ def rack_losses(cluster: Cluster, at: datetime | None = None) -> RackLosses:
 
 
 def _losses(
-    cluster: Cluster, snapshot: ClusterSnapshot, units: PartitionClasses, at: datetime | None
+    cluster: Cluster, snapshot: ClusterSnapshot, units: PlacedClasses, at: datetime | None
 ) -> Iterator[RackLossAnswer]:
     known = {rack for rack in snapshot.racks.values() if rack}
     for loss in single_failures(units.model):

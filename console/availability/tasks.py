@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.availability.collection import collect, lag, retention
-from console.availability.what_if import matrix_store
+from console.availability.what_if import matrices
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 
@@ -53,7 +53,7 @@ def prune_history() -> None:
 @shared_task(name="console.availability.tasks.keep_pictures", ignore_result=True)
 def keep_pictures() -> None:
     """Send one task per cluster that was collected since its picture for what-if was made."""
-    for cluster_id in matrix_store.due_clusters():
+    for cluster_id in matrices.due_clusters():
         keep_picture.apply_async((cluster_id,), expires=PICTURE_EVERY_S)
 
 
@@ -62,4 +62,4 @@ def keep_picture(cluster_id: int) -> None:
     """Keep what what-if starts from, and the matrix of single failures, of one cluster."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is not None:
-        matrix_store.keep_picture(cluster, timezone.now())
+        matrices.keep_picture(cluster, timezone.now())

@@ -6,17 +6,17 @@ seconds: it has no other way. All other drills touch the drill's own topic only.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.cluster_connections import ClusterConnections, wait_for
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.plans import Actor, Outcome
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
-from jobs.availability.acting.running import run, wait_for
 from jobs.availability.acting.standby.promotions import PromotionStore, StoreAway
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.what_if.model.cluster import ClusterModel
@@ -124,7 +124,7 @@ def _topic(connection: Connection, topic: str, shape: DrillShape, heard: Heard) 
                 raise fault
         brokers = ", ".join(map(str, shape.replicas))
         heard(f"Topic {topic} was made on brokers {brokers}.")
-        run(_ready(connection, topic))
+        asyncio.run(_ready(connection, topic))
         yield
     finally:
         remove_topics(connection, [topic])

@@ -1,81 +1,86 @@
-r"""A regular expression of Java, read and written for RE2, over whole names. Pure.
+r"""A regular expression of Java (`java.util.regex.Pattern`, whole names), written for RE2. Pure.
 
-People write patterns for MirrorMaker 2, so they mean `java.util.regex.Pattern`, without flags, and the whole
-name. What is taken here is a part of that, and means the same as there:
-
-- Characters, `.`, classes with ranges, `\d \w \s \h \v` (ASCII, as in Java) and their capitals, POSIX's
-  classes (`\p{Alpha}`) and Unicode's categories (`\p{Lu}`, `\pL`); groups, named or not; alternatives;
-  `* + ?` and counts up to 1,000, also with a `?` behind them, which changes nothing about whole names;
-  `^ $ \A \z \Z \b \B`; `\Q...\E`; `(?i)` and `(?s)`, for a group or the rest of it;
-  `\t \n \r \f \a \e \cX \0n \xhh \x{h} \uhhhh`.
-- Where RE2 would read something else, it is translated: `.` stops at all of Java's line ends; `\s` has the
-  vertical tab; `\v` is a class; `(?i)` is about ASCII letters alone.
-
-What Java takes and RE2 cannot do, or does otherwise, is refused with a `NotEvaluated`: look-around, back
-references, atomic groups and possessive repeats, classes inside classes (`[[:alpha:]]` is one in Java) and
-intersections, `\G \R \X \N \k`, `\p` of scripts, blocks and Java's own, and the flags d, m, u, x and U.
-What Java refuses is refused, too (`NotAPattern`): `(?P<name>...)` and `{,3}` are Python's, `\C` and
-`\p{^L}` RE2's.
-
-Two differences remain, and only in names that are no topic's: `$` and `\Z` are the very end, where Java takes
-a line end behind them; and `\b` knows ASCII letters alone, as Java does since version 19.
+What means the same in both is taken: characters, `.`, classes with ranges, `\d \w \s`, POSIX's classes
+(`\p{Alpha}`) and Unicode's categories (`\p{Lu}`), groups, alternatives, `* + ?` and counts up to 1,000, also
+lazy ones, `^ \A \z`, `$` and `\Z` at the end, `\Q...\E`, `(?i)`, `(?s)`, `\t \n \r \f \a \e`, and numbers
+(`\xhh \x{h} \uhhhh`). `.` stops at all of Java's line ends, and `(?i)` is about ASCII letters alone.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from enum import Enum, auto
-
-from jobs.patterns.character_classes import (
-    LAST,
-    LINE_ENDS,
-    Range,
-    code,
-    in_both_cases,
-    one_of,
-)
-from jobs.patterns.cursor import Cursor
-from jobs.patterns.escapes import Escapes
+from string import ascii_letters
+from typing import NoReturn
 
 MOST_REPEATS = 1000
 # All counts of a pattern together, and groups in groups.
 _MOST_COUNTED = 12_000
 _DEEPEST = 250
-_ANCHORS = {"A": r"\A", "z": r"\z", "Z": r"\z", "b": r"\b", "B": r"\B"}
-_OTHER_GROUPS = {
-    "(?=": "look-ahead (?=...)",
-    "(?!": "look-ahead (?!...)",
-    "(?<=": "look-behind (?<=...)",
-    "(?<!": "look-behind (?<!...)",
-    "(?>": "an atomic group (?>...)",
-}
-_OTHER_ESCAPES = {
-    "G": "the end of the match before, \\G,",
-    "R": "any line end, \\R,",
-    "X": "a whole grapheme, \\X,",
-    "N": "a character by its name, \\N{...},",
-    "k": "a back reference \\k<...>",
-}
-_LEAVE_OUT = (
+_LAST = 0x10FFFF
+_DOT = r"[^\n\r\x{85}\x{2028}\x{2029}]"
+_CLASSES = {"s": "[:space:]", "S": "[:^space:]"} | {one: f"\\{one}" for one in "dDwW"}
+_CONTROLS = {"t": 0x09, "n": 0x0A, "r": 0x0D, "f": 0x0C, "a": 0x07, "e": 0x1B}
+_POSIX = re.compile(
+    "Lower|Upper|ASCII|Alpha|Digit|Alnum|Punct|Graph|Print|Blank|Cntrl|XDigit|Space"
+)
+# With (?i), versions of Java differ in whether these take the other case.
+_CASED = frozenset({"Lower", "Upper", "Lu", "Ll", "Lt"})
+_CATEGORY = re.compile("(?:Is)?(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)")
+_PROPERTY = re.compile(r"\{([^}]+)\}|([^{])", re.DOTALL)
+_NUMBER = re.compile(r"x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,9})\}|u([0-9a-fA-F]{4})")
+_COUNT = re.compile(r"\{([0-9]{1,20})(,?)([0-9]{0,20})\}")
+_GROUP = re.compile(
+    r"\(\?<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>|\(\?(?P<on>[a-zA-Z]*)-?(?P<off>[a-zA-Z]*)(?P<end>[:)])|\((?!\?)"
+)
+
+_WITHOUT = "Write out the names, or what they begin with, as alternatives: (?:a|b).*"
+_EXCLUDE = (
     "Put what it leaves out into the exclude list: topics_exclude or groups_exclude (topics.exclude and "
     "groups.exclude of MirrorMaker 2)."
 )
-_FLAGS_OF_JAVA = frozenset("dmuxU")
+_ONE_CLASS = "Write one class with all its characters, like [a-z0-9]."
+_NUMBERED = r"Write its number, like \x{7f}."
+_AT_THE_END = "Write $ at the end, or leave it out."
+# What Java takes and RE2 does not, or reads otherwise: each with what it is, and what to do.
+_OF_JAVA = (
+    (re.compile(r"\\[hHvV]"), "the class {}", _ONE_CLASS),
+    (re.compile(r"\\N\{[^}]*\}"), "a character by its name, {},", _NUMBERED),
+    (re.compile(r"\\0[0-7]"), "an octal number, {},", _NUMBERED),
+    (re.compile(r"\\c[\s\S]"), "a control character, {},", _NUMBERED),
+)
+_OF_JAVA_OUTSIDE_OF_CLASSES = (
+    *_OF_JAVA,
+    (re.compile(r"\(\?="), "look-ahead (?=...)", _WITHOUT),
+    (re.compile(r"\(\?!"), "look-ahead (?!...)", _EXCLUDE),
+    (re.compile(r"\(\?<="), "look-behind (?<=...)", _WITHOUT),
+    (re.compile(r"\(\?<!"), "look-behind (?<!...)", _EXCLUDE),
+    (re.compile(r"\(\?>"), "an atomic group (?>...)", "Write (?:...)."),
+    (re.compile(r"\\[1-9]|\\k<[^>]*>"), "a back reference {}", _WITHOUT),
+    (re.compile(r"\\G"), "the end of the match before, {},", _WITHOUT),
+    (re.compile(r"\\R"), "any line end, {},", _ONE_CLASS),
+    (re.compile(r"\\X"), "a whole grapheme, {},", _WITHOUT),
+    (
+        re.compile(r"\\[bB]"),
+        "the edge of a word, {},",
+        "Write what is there, like (?:.*[.-])?name.",
+    ),
+)
+_OF_CLASSES = (
+    (re.compile(r"\["), "a class inside a class", _ONE_CLASS),
+    (re.compile(r"&&"), "an intersection of classes (&&)", _ONE_CLASS),
+    (re.compile(r"\\Q"), "{} in a class", "Write a backslash before each."),
+    *_OF_JAVA,
+)
+_OF_OTHERS = {"(?P": "Write (?<name>...), or (...) without a name.", "(?#": "Leave it out."}
 
 
-class _Before(Enum):
-    """What a repeat would repeat."""
-
-    NOTHING = auto()
-    PIECE = auto()
-    ANCHOR = auto()
-    REPEAT = auto()
+class NotAPattern(ValueError):
+    """A text is no regular expression of Java; the message says what is wrong and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    ignore_case: bool = False
-    dot_is_all: bool = False
+class NotEvaluated(NotAPattern):
+    """A regular expression of Java that cannot be evaluated here; the message says why, and what to do."""
 
 
 def to_re2(pattern: str) -> str:
@@ -83,263 +88,263 @@ def to_re2(pattern: str) -> str:
     return _Reader(pattern).read()
 
 
+def code(point: int) -> str:
+    """Return how RE2 reads exactly this character, inside a class and outside."""
+    character = chr(point)
+    is_plain = character.isascii() and character.isalnum()
+    return character if is_plain else f"\\x{{{point:x}}}"
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group: where it began, what was so before it, and whether an alternative of it has a $."""
+
+    begin: int
+    flags: frozenset[str]
+    is_behind_end: bool
+    has_end: bool = False
+
+
 class _Reader:
-    """Reads one pattern from its first character to its last."""
+    """Reads a pattern from its first character to its last; `_begin` is where the present part began."""
 
     def __init__(self, text: str) -> None:
-        self._cursor = Cursor(text)
-        self._escapes = Escapes(self._cursor)
-        self._written: list[str] = []
-        self._before = _Before.NOTHING
-        self._flags = _Flags()
-        self._open: list[tuple[int, _Flags]] = []
-        self._names: set[str] = set()
+        self._text, self._at, self._begin = text, 0, 0
+        self._flags = frozenset[str]()
+        # What the next repeat would repeat, where it cannot.
+        self._before = "nothing"
+        # Behind a $ Java still takes a line end, RE2 nothing.
+        self._is_behind_end = False
+        self._open = [_Group(0, self._flags, is_behind_end=False)]
+        self._names = set[str]()
         self._counted = 0
+        self._parts = {
+            **dict.fromkeys("*+?{", self._repeat),
+            **dict.fromkeys("^$", self._anchor),
+            **dict.fromkeys("|)", self._end_alternative),
+            "(": self._begin_group,
+            "[": self._class,
+            ".": self._dot,
+            "\\": self._escape,
+        }
 
     def read(self) -> str:
-        while not self._cursor.ends():
-            self._read_one()
-        if self._open:
-            self._cursor.refuse("the group is not closed", self._open[-1][0])
-        return "".join(self._written)
+        written = []
+        while self._at < len(self._text):
+            self._begin = self._at
+            self._check_taken(_OF_JAVA_OUTSIDE_OF_CLASSES)
+            written.append(self._part())
+        if len(self._open) > 1:
+            self._begin = self._open[-1].begin
+            self._refuse("the group is not closed")
+        return "".join(written)
 
-    def _read_one(self) -> None:
-        begin = self._cursor.at
-        character = self._cursor.take("", begin)
-        if character == "\\":
-            self._escape(begin)
-        elif character in "*+?{":
-            self._repeat(begin, character)
-        elif character in "()|":
-            self._structure(begin, character)
-        elif character == "[":
-            ignore_case = self._flags.ignore_case
-            inside = _ClassReader(self._cursor, self._escapes, begin, ignore_case=ignore_case)
-            self._write(inside.read())
-        elif character in "^$":
-            self._write(r"\A" if character == "^" else r"\z", _Before.ANCHOR)
-        elif character == ".":
-            self._write(_EVERYTHING if self._flags.dot_is_all else _DOT)
-        else:
-            self._literal(ord(character), begin)
+    def _part(self) -> str:
+        character = self._take("")
+        self._before = self._before if character in "*+?{" else ""
+        return self._parts.get(character, self._character)(character)
 
-    def _structure(self, begin: int, character: str) -> None:
-        if character == "(":
-            self._group(begin)
-        elif character == ")":
-            self._close(begin)
-        else:
-            self._write("|", _Before.NOTHING)
+    def _character(self, sign: str) -> str:
+        self._check_not_behind_end()
+        return self._literal(ord(sign))
 
-    def _literal(self, point: int, begin: int) -> None:
-        _check_whole(self._cursor, point, begin)
-        ranges = in_both_cases([(point, point)]) if self._flags.ignore_case else ()
-        self._write(one_of(ranges) if len(ranges) > 1 else code(point))
+    def _dot(self, _: str) -> str:
+        self._check_not_behind_end()
+        return "(?s:.)" if "s" in self._flags else _DOT
 
-    def _write(self, text: str, before: _Before = _Before.PIECE) -> None:
-        self._written.append(text)
-        self._before = before
+    def _escape(self, _: str) -> str:
+        letter = self._take("the escape \\")
+        if letter in "AzZ":
+            return self._anchor(letter)
+        if letter == "Q":
+            return self._quoted()
+        self._check_not_behind_end()
+        found = self._escaped(letter)
+        return f"[{found}]" if isinstance(found, str) else self._literal(found)
 
-    # Repeats
+    def _anchor(self, sign: str) -> str:
+        self._before = "an anchor"
+        self._is_behind_end = self._is_behind_end or sign in "$Z"
+        return r"\A" if sign in "^A" else r"\z"
 
-    def _repeat(self, begin: int, sign: str) -> None:
-        written = self._read_count(begin) if sign == "{" else sign
-        if self._before is _Before.NOTHING and sign != "{":
-            self._cursor.refuse(f"{sign} stands where there is nothing to repeat", begin)
-        if self._before is _Before.REPEAT and sign != "{":
-            self._cursor.refuse(f"{sign} repeats a repeat", begin)
-        if self._before is not _Before.PIECE:
-            self._cursor.cannot("a repeat of this", begin, "Put what is repeated into (...).")
-        if self._cursor.peek("+"):
-            what = f"a possessive repeat {sign if sign != '{' else written}+"
-            self._cursor.cannot(what, begin, "Leave the + out: names are matched as a whole.")
-        if self._cursor.peek("?"):
-            self._cursor.at += 1  # lazy or greedy: a whole name matches or not
-        self._write(written, _Before.REPEAT)
+    def _check_not_behind_end(self) -> None:
+        if self._is_behind_end:
+            self._cannot("a character behind $", _AT_THE_END)
 
-    def _read_count(self, begin: int) -> str:
-        inside = self._cursor.take_until("}", "the count {", begin)
-        least, comma, most = inside.partition(",")
-        if not _is_number(least) or not (most == "" or _is_number(most)):
-            self._cursor.refuse(
-                f"{{{inside[:20]}}} is no count like {{2}}, {{2,}} or {{2,5}}", begin
+    def _quoted(self) -> str:
+        text, end, _ = self._text[self._at :].partition("\\E")
+        self._at += len(text + end)
+        return "".join(map(self._character, text))
+
+    def _literal(self, point: int) -> str:
+        both = self._range(point, point)
+        return both if both == code(point) else f"[{both}]"
+
+    def _repeat(self, sign: str) -> str:
+        count = self._count() if sign == "{" else sign
+        if self._before in {"nothing", "a repeat"} and sign != "{":
+            self._refuse(f"{sign} repeats {self._before}")
+        if self._before:
+            self._cannot(
+                f"{count}, which repeats {self._before},", "Write (...) around what it repeats."
             )
-        if most and (len(most), most) < (len(least), least):
-            self._cursor.refuse(f"the count {{{inside[:30]}}} ends before it begins", begin)
-        highest = most or least
-        if len(highest) > len(str(MOST_REPEATS)) or int(highest) > MOST_REPEATS:
+        if self._is_behind_end and sign != "?":
+            self._cannot("a repeat of $", _AT_THE_END)
+        if self._next("+"):
+            self._cannot(
+                f"a possessive repeat {count}+", "Leave the + out: names are matched as a whole."
+            )
+        self._next("?")  # lazy or greedy: a whole name matches or not
+        self._before = "a repeat"
+        return count
+
+    def _count(self) -> str:
+        found = _COUNT.match(self._text, self._begin)
+        if found is None:
+            self._refuse(
+                f"{self._text[self._begin :][:20]} is no count like {{2}}, {{2,}} or {{2,5}}"
+            )
+        self._at = found.end()
+        least, most = int(found[1]), int(found[3] or found[1])
+        if most < least:
+            self._refuse(f"the count {found[0]} ends before it begins")
+        if most > MOST_REPEATS:
             hint = f"The most is {MOST_REPEATS:,}; * has no limit."
-            self._cursor.cannot(f"the count {{{inside[:30]}}}", begin, hint)
-        self._counted += int(highest)
+            self._cannot(f"the count {found[0]}", hint)
+        self._counted += most
         if self._counted > _MOST_COUNTED:
-            self._cursor.cannot(
-                "a count more", begin, "All counts together are too large: use smaller ones."
-            )
-        return f"{{{least}{comma}{most}}}"
+            self._cannot("a count more", "All counts together are too large: use smaller ones.")
+        return f"{{{least}{found[2]}{most if found[3] else ''}}}"
 
-    # Groups
-
-    def _group(self, begin: int) -> None:
-        for opening, what in _OTHER_GROUPS.items():
-            if self._cursor.text.startswith(opening, begin):
-                self._cursor.cannot(what, begin, _LEAVE_OUT if "!" in opening else _WITHOUT_GROUP)
-        if not self._cursor.peek("?"):
-            self._begin_group(begin)
-        elif self._cursor.peek("?<"):
-            self._cursor.at += 2
-            self._name(begin)
-            self._begin_group(begin)
-        else:
-            self._cursor.at += 1
-            self._group_of_flags(begin)
-
-    def _begin_group(self, begin: int, flags: _Flags | None = None) -> None:
-        if len(self._open) >= _DEEPEST:
-            self._cursor.cannot(
-                "a group nested too deeply", begin, f"The most is {_DEEPEST} in each other."
-            )
-        self._open.append((begin, self._flags))
-        self._flags = flags or self._flags
-        self._write("(?:", _Before.NOTHING)
-
-    def _name(self, begin: int) -> None:
-        name = self._cursor.take_until(">", "the name of the group", begin)
-        if not (name.isascii() and name.isalnum() and name[0].isalpha()):
-            self._cursor.refuse(f"{name[:30]!r} is no name of a group: letters and digits", begin)
+    def _begin_group(self, _: str) -> str:
+        found = _GROUP.match(self._text, self._begin)
+        if found is None:
+            opening = self._text[self._begin :][:3]
+            self._refuse(f"{opening} begins no group", _OF_OTHERS.get(opening, ""))
+        self._at = found.end()
+        name, on, off = found["name"], found["on"] or "", found["off"] or ""
         if name in self._names:
-            self._cursor.refuse(f"two groups have the name {name[:30]}", begin)
-        self._names.add(name)
+            self._refuse(f"two groups have the name {name[:30]}")
+        self._names |= {name} if name else set()
+        for flag in sorted({*on, *off} - {"i", "s"}):
+            if flag not in "dmuxU":
+                self._refuse(f"(?{flag} begins no group")
+            self._cannot(f"the flag (?{flag})", "Leave it out: only i and s are known.")
+        flags = (self._flags | {*on}) - {*off}
+        self._before = "nothing"
+        if found["end"] == ")":
+            self._flags = flags
+            return ""
+        if len(self._open) > _DEEPEST:
+            self._cannot("a group nested too deeply", f"The most is {_DEEPEST} in each other.")
+        self._open.append(_Group(self._begin, self._flags, self._is_behind_end))
+        self._flags = flags
+        return "(?:"
 
-    def _group_of_flags(self, begin: int) -> None:
-        """Read `i)`, `i-s:` and the like: for the rest of the group around, or a group of their own."""
-        flags, is_on = {"i": self._flags.ignore_case, "s": self._flags.dot_is_all}, True
-        while True:
-            flag = self._cursor.take("the group", begin)
-            if flag in ":)":
-                break
-            if flag == "-" and is_on:
-                is_on = False
-            elif flag in flags:
-                flags[flag] = is_on
-            elif flag in _FLAGS_OF_JAVA:
-                self._cursor.cannot(
-                    f"the flag (?{flag})", begin, "Leave it out: only i and s are known."
-                )
-            else:
-                self._cursor.refuse(f"(?{flag} begins no group", begin, _OF_OTHERS.get(flag, ""))
-        found = _Flags(flags["i"], flags["s"])
-        if flag == ":":
-            self._begin_group(begin, found)
-        else:
-            self._flags, self._before = found, _Before.NOTHING
+    def _end_alternative(self, sign: str) -> str:
+        group = self._open[-1]
+        group.has_end |= self._is_behind_end
+        if sign == "|":
+            self._before, self._is_behind_end = "nothing", group.is_behind_end
+            return "|"
+        if len(self._open) == 1:
+            self._refuse(") closes no group")
+        self._flags, self._is_behind_end = group.flags, group.has_end
+        self._open.pop()
+        return ")"
 
-    def _close(self, begin: int) -> None:
-        if not self._open:
-            self._cursor.refuse(") closes no group", begin)
-        _, self._flags = self._open.pop()
-        self._write(")")
+    def _class(self, _: str) -> str:
+        self._check_not_behind_end()
+        written = ["[^" if self._next("^") else "["]
+        while len(written) == 1 or not self._next("]"):
+            self._check_taken(_OF_CLASSES)
+            first = last = self._of_class()
+            if isinstance(first, str):
+                written.append(first)
+                continue
+            if self._text.startswith("-", self._at) and self._text[
+                self._at + 1 : self._at + 2
+            ] not in {*"[]"}:
+                self._at += 1
+                last = self._of_class()
+            if isinstance(last, str) or last < first:
+                self._refuse("a range ends before it begins")
+            written.append(self._range(first, last))
+        return "".join((*written, "]"))
 
-    # Escapes
+    def _of_class(self) -> str | int:
+        character = self._take("the class [")
+        return self._escaped(self._take("the class [")) if character == "\\" else ord(character)
 
-    def _escape(self, begin: int) -> None:
-        letter = self._cursor.take("the escape \\", begin)
-        if letter in _ANCHORS:
-            if letter == "b" and self._cursor.peek("{"):
-                self._cursor.cannot("\\b{...}", begin, "Write \\b.")
-            self._write(_ANCHORS[letter], _Before.ANCHOR)
-        elif letter in "123456789":
-            self._cursor.cannot(f"a back reference \\{letter}", begin, _WITHOUT_GROUP)
-        elif letter in _OTHER_ESCAPES:
-            self._cursor.cannot(_OTHER_ESCAPES[letter], begin, _WITHOUT_GROUP)
-        elif letter == "Q":
-            self._quote()
-        else:
-            self._read_escaped(letter, begin)
+    def _range(self, first: int, last: int) -> str:
+        """Return a range inside a class, with (?i) in both cases of the ASCII letters, as in Java."""
+        for point in (first, last):
+            if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004  Unicode's surrogates
+                self._cannot("half of a character (a surrogate)", "Write the whole character.")
+        letters = ascii_letters if "i" in self._flags else ""
+        others = "".join(one.swapcase() for one in letters if first <= ord(one) <= last)
+        return code(first) + (f"-{code(last)}" if last > first else "") + others
 
-    def _read_escaped(self, letter: str, begin: int) -> None:
-        ignore_case = self._flags.ignore_case
-        found = self._escapes.read_class(letter, begin, ignore_case=ignore_case)
-        if found is not None:
-            self._write(one_of(*found))
-        else:
-            self._literal(self._escapes.read_character(letter, begin), begin)
+    def _escaped(self, letter: str) -> str | int:
+        """Return what stands behind a backslash: a class for RE2's [...], or the number of a character."""
+        if letter in _CLASSES:
+            return _CLASSES[letter]
+        if letter in "pP":
+            return self._property(letter)
+        if letter in _CONTROLS:
+            return _CONTROLS[letter]
+        if letter in "xu":
+            return self._number(letter)
+        if letter.isascii() and letter.isalnum():
+            self._refuse(f"\\{letter} means nothing")
+        return ord(letter)
 
-    def _quote(self) -> None:
-        cursor = self._cursor
-        end = cursor.text.find("\\E", cursor.at)
-        quoted = cursor.text[cursor.at : end if end >= 0 else len(cursor.text)]
-        for place, character in enumerate(quoted, cursor.at):
-            self._literal(ord(character), place)
-        cursor.at += len(quoted) + (2 if end >= 0 else 0)
+    def _property(self, letter: str) -> str:
+        found = _PROPERTY.match(self._text, self._at)
+        if found is None:
+            self._refuse(f"\\{letter} is not complete")
+        self._at = found.end()
+        name, written = found[1] or found[2], f"\\{letter}{found[0][:30]}"
+        category = _CATEGORY.fullmatch(name)
+        if "i" in self._flags and (category[1] if category else name) in _CASED:
+            self._cannot(f"{written} with (?i)", "Write the letters: [a-zA-Z].")
+        if _POSIX.fullmatch(name):
+            return f"[:{'' if letter == 'p' else '^'}{name.lower()}:]"
+        if category is None:
+            self._cannot(f"the class {written}", "Write its characters: [a-zA-Z0-9].")
+        return f"\\{letter}{{{category[1]}}}"
 
-
-class _ClassReader:
-    """Reads `[...]` behind its bracket."""
-
-    def __init__(self, cursor: Cursor, escapes: Escapes, begin: int, *, ignore_case: bool) -> None:
-        self._cursor, self._escapes = cursor, escapes
-        self._begin, self._ignore_case = begin, ignore_case
-        self._ranges: list[Range] = []
-        self._classes: list[str] = []
-
-    def read(self) -> str:
-        is_negated = self._cursor.peek("^")
-        self._cursor.at += 1 if is_negated else 0
-        is_first = True
-        while is_first or not self._cursor.peek("]"):
-            self._read_one()
-            is_first = False
-        self._cursor.at += 1
-        ranges = in_both_cases(self._ranges) if self._ignore_case else self._ranges
-        return one_of(ranges, self._classes, is_negated=is_negated)
-
-    def _read_one(self) -> None:
-        cursor = self._cursor
-        if cursor.peek("["):
-            cursor.cannot("a class inside a class", self._begin, _ONE_CLASS)
-        if cursor.peek("&&"):
-            cursor.cannot("an intersection of classes (&&)", self._begin, _ONE_CLASS)
-        first = last = self._character()
-        if first is None:
-            return
-        if cursor.peek("-") and not cursor.peek("-]") and not cursor.peek("-["):
-            cursor.at += 1
-            last = self._character()
-        if last is None or last < first:
-            cursor.refuse("a range ends before it begins", self._begin)
-        self._ranges.append((first, last))
-
-    def _character(self) -> int | None:
-        """Return the next character; None: it was a class like `\\d`, which is noted."""
-        cursor = self._cursor
-        character = cursor.take("the class [", self._begin)
-        if character != "\\":
-            point = ord(character)
-        else:
-            letter = cursor.take("the class [", self._begin)
-            if letter == "Q":
-                cursor.cannot("\\Q in a class", self._begin, "Write a backslash before each.")
-            found = self._escapes.read_class(letter, self._begin, ignore_case=self._ignore_case)
-            if found is not None:
-                self._ranges += found[0]
-                self._classes += found[1]
-                return None
-            point = self._escapes.read_character(letter, self._begin)
-        _check_whole(cursor, point, self._begin)
+    def _number(self, letter: str) -> int:
+        found = _NUMBER.match(self._text, self._at - 1)
+        point = int(found[1] or found[2] or found[3], 16) if found else _LAST + 1
+        if found is None or point > _LAST:
+            self._refuse(f"\\{letter} begins no character's number")
+        self._at = found.end()
         return point
 
+    def _take(self, what: str) -> str:
+        """Return the next character of `what`, which needs one."""
+        if self._at == len(self._text):
+            self._refuse(f"{what} is not complete")
+        self._at += 1
+        return self._text[self._at - 1]
 
-def _check_whole(cursor: Cursor, point: int, begin: int) -> None:
-    if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004  Unicode's surrogates
-        cursor.cannot("half of a character (a surrogate)", begin, "Write the whole character.")
+    def _next(self, sign: str) -> bool:
+        """Read this character if it comes next."""
+        is_next = self._text.startswith(sign, self._at)
+        self._at += is_next
+        return is_next
 
+    def _check_taken(self, table: tuple[tuple[re.Pattern[str], str, str], ...]) -> None:
+        for written, what, hint in table:
+            found = written.match(self._text, self._at)
+            if found is not None:
+                self._cannot(what.format(found[0][:30]), hint)
 
-_EVERYTHING = one_of([(0, LAST)])
-_DOT = one_of(LINE_ENDS, is_negated=True)
-_WITHOUT_GROUP = "Write out the names, or what they begin with, as alternatives: (?:a|b).*"
-_ONE_CLASS = "Write one class with all its characters, like [a-z0-9]."
-_OF_OTHERS = {"P": "Write (?<name>...), or (...) without a name.", "#": "Leave the comment out."}
+    def _refuse(self, what: str, hint: str = "") -> NoReturn:
+        """Say that Java refuses this, too."""
+        raise NotAPattern(f"{what}, at character {self._begin + 1}.{hint and ' ' + hint}")
 
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    def _cannot(self, what: str, hint: str) -> NoReturn:
+        """Say that Java takes this, and that it cannot be evaluated here."""
+        raise NotEvaluated(f"{what} at character {self._begin + 1} is not supported. {hint}")

@@ -12,9 +12,7 @@ from functools import lru_cache
 
 import re2
 
-from jobs.patterns.character_classes import code, one_of
-from jobs.patterns.cursor import NotAPattern, NotEvaluated
-from jobs.patterns.java import to_re2
+from jobs.patterns.java import NotAPattern, NotEvaluated, code, to_re2
 
 # A list of several hundred names fits. Names of topics have at most 249 characters to repeat anything over.
 LONGEST = 10_000
@@ -185,9 +183,9 @@ def _glob_class(inside: str) -> str:
         first, last = ord(inside[0]), ord(inside[2 if is_range else 0])
         if last < first:
             raise NotEvaluated(f"the range {inside[:3]} ends before it begins.")
-        found.append((first, last))
+        found.append(f"{code(first)}-{code(last)}")
         inside = inside[3 if is_range else 1 :]
-    return one_of(found, is_negated=is_negated)
+    return f"[{'^' if is_negated else ''}{''.join(found)}]"
 
 
 def _encoded(name: str) -> bytes:

@@ -30,9 +30,8 @@ from console.availability.acting.store import DatabaseStore
 from console.availability.acting.work import Worker
 from console.availability.advice.models import PromotionRound
 from console.availability.advice.round import Advised, take_round
-from console.availability.drills.door import KAFKA_DRILLS, DrillDoor
 from console.availability.drills.models import LIVE_DRILLS, Drill
-from console.availability.drills.work import carry_out_drills
+from console.availability.drills.work import KAFKA_DRILLS, DrillDoor, carry_out_drills
 from console.availability.promotion import queries
 from console.availability.promotion.models import (
     BUSY,

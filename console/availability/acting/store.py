@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from django.db import Error, IntegrityError, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
@@ -130,15 +129,6 @@ class DatabaseStore:
                 kind=event.kind,
                 detail=event.detail,
                 promotion_id=event.promotion_id,
-            )
-
-    def stop(self, *, is_stopped: bool) -> None:
-        """Turn the stop switch of this cluster; that of all clusters is a person's."""
-        now = datetime.now(UTC)
-        with self._asking():
-            PromotionStop.objects.update_or_create(
-                scope=str(self._cluster_id),
-                defaults={"cluster_id": self._cluster_id, "is_on": is_stopped, "at": now},
             )
 
     @contextmanager

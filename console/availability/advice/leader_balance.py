@@ -33,7 +33,8 @@ def watched(
 
 def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Found]:
     """Return a finding for each broker whose leaders the controller did not give back in its time."""
-    command = KafkaTools(cluster.bootstrap_servers).elect_all_preferred()
+    words = ["--election-type", "preferred", "--all-topic-partitions"]
+    command = KafkaTools(cluster.bootstrap_servers).tool("kafka-leader-election", *words)
     for broker, one in watched.items():
         if one.is_lasting:
             yield Found(

@@ -22,15 +22,15 @@ from console.availability.placements.models import TopicPlacement
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
-from jobs.availability.designer.design import (
-    Design,
+from jobs.availability.designer.design import design
+from jobs.availability.designer.model import Design
+from jobs.availability.designer.requirements import (
     DesignRequirements,
     ImpossibleRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
     WritableAfter,
-    design,
 )
 from jobs.cluster.errors import InvalidFields
 

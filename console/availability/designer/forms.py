@@ -10,7 +10,12 @@ from django import forms
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import TOPIC_NAME_LENGTH, Topic
 from console.frame.pages.forms import ActionForm, lines_field, split_lines
-from jobs.availability.designer.design import LossAllowed, ObserverSupport, Site, WritableAfter
+from jobs.availability.designer.requirements import (
+    LossAllowed,
+    ObserverSupport,
+    Site,
+    WritableAfter,
+)
 
 LARGEST_ID = 2**31 - 1
 MOST_SITES = 20

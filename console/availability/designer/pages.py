@@ -19,12 +19,9 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from jobs.availability.designer.design import (
-    Design,
-    DesignRequirements,
-    ImpossibleRequirements,
-    design,
-)
+from jobs.availability.designer.design import design
+from jobs.availability.designer.model import Design
+from jobs.availability.designer.requirements import DesignRequirements, ImpossibleRequirements
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.numbers import format_count
 

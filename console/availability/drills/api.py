@@ -16,7 +16,8 @@ from rest_framework.response import Response
 from console.availability.api_lookup import find_cluster
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill, DrillKind
-from console.availability.promotion.api import asked_cluster, person_of
+from console.availability.page_context import person_of
+from console.availability.promotion.api import asked_cluster
 from console.availability.promotion.audit import RefusalsWritten
 from console.availability.promotion.serializers import (
     DrillDetailSerializer,
@@ -24,7 +25,7 @@ from console.availability.promotion.serializers import (
     NewDrillSerializer,
     OfCluster,
 )
-from console.availability.runbooks.partition_runbooks import runbooks_for, told_runbook
+from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 
@@ -84,8 +85,7 @@ class RunbookViewSet(ApiViewSet[Any]):
         """List runbooks with what is known of the cluster and the partition filled in."""
         values = dict(self.asked)
         cluster = find_cluster(request.user, values.pop("cluster"))
-        found = [told_runbook(one) for one in runbooks_for(cluster, values)]
-        return Response(RunbookSerializer(found, many=True).data)
+        return Response(RunbookSerializer(runbooks_for(cluster, values), many=True).data)
 
 
 def _uuid(text: str) -> UUID:

@@ -11,10 +11,9 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console.accounts.models import User
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill
-from console.availability.page_context import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster, person_of
 from console.availability.promotion import equivalents
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import DrillForm, RecordForm, RunbookForm
@@ -47,7 +46,7 @@ def start(request: HttpRequest, alias: str) -> HttpResponseBase:
 
     def ask() -> None:
         now = timezone.now()
-        found.append(actions.start_drill(cluster, form.cleaned_data, _person(request), now))
+        found.append(actions.start_drill(cluster, form.cleaned_data, person_of(request), now))
 
     if form.is_valid() and form.attempt(ask):
         return redirect("availability:drill", alias, found[0].pk)
@@ -65,7 +64,7 @@ def record_page(request: HttpRequest, alias: str) -> HttpResponse:
 
     def ask() -> None:
         now = timezone.now()
-        found.append(actions.record_drill(cluster, form.cleaned_data, _person(request), now))
+        found.append(actions.record_drill(cluster, form.cleaned_data, person_of(request), now))
 
     if form.is_valid() and form.attempt(ask):
         return redirect("availability:drill", alias, found[0].pk)
@@ -141,8 +140,3 @@ def _render_drills(request: HttpRequest, cluster: Cluster, form: DrillForm) -> H
         "equivalents": equivalents.of_drills(cluster),
     }
     return render_page(request, "availability/drills/list.html", context, is_live=True)
-
-
-def _person(request: HttpRequest) -> User | None:
-    user: Any = request.user
-    return user if user.is_authenticated else None

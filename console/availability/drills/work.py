@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -12,8 +12,7 @@ from django.db.models import Q
 from console.accounts.asked_rights import for_trail, why_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
-from console.availability.acting.store import is_stopped
-from console.availability.drills.door import DrillDoor
+from console.availability.acting.store import DatabaseStore, is_stopped
 from console.availability.drills.models import (
     LIVE_DRILLS,
     Drill,
@@ -27,7 +26,14 @@ from console.availability.promotion.queries import list_policies
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
 from console.frame.security.read_only import is_read_only
-from jobs.availability.drills import DrillMeasure, DrillShape, shape_of
+from jobs.availability.drills import (
+    DrillMeasure,
+    DrillShape,
+    Heard,
+    drill,
+    remove_topics,
+    shape_of,
+)
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.what_if.model.cluster import ClusterModel
@@ -40,6 +46,21 @@ Clock = Callable[[], datetime]
 # Longer than one actor takes; renewed before each.
 CLAIM = timedelta(seconds=180)
 MOST_LINES = 200
+
+
+class DrillDoor:
+    """What a drill asks of a cluster; a fake of it stands in for Kafka in tests."""
+
+    def drill(self, cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
+        """Try one actor on a topic of its own; faults are measures that are not good."""
+        return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
+
+    def remove(self, cluster: Cluster, topics: Collection[str]) -> None:
+        """Remove topics that a drill left; raises `ClusterFault`."""
+        remove_topics(cluster.connection(), topics)
+
+
+KAFKA_DRILLS = DrillDoor()
 
 
 def carry_out_drills(cluster: Cluster, name: str, clock: Clock, door: DrillDoor) -> int:

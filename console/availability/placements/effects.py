@@ -12,9 +12,8 @@ import numpy as np
 
 from console.availability.placements.models import PatternKind, TopicPlacement
 from console.availability.placements.placements import Origin, PlacementRules, Resolved, expression
-from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import classes_of
-from console.availability.what_if.recent import Recent
+from console.availability.what_if.cluster_models import classes_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot, Recent
 from jobs.availability.placements.compare import Violation, compare_placement
 from jobs.availability.placements.placement import Placement
 from jobs.availability.status.severity import Moves, Severity, Standing, judge_partition

@@ -9,13 +9,12 @@ from typing import Any
 
 from console.availability.placements.placements import Origin, PlacementRules
 from console.availability.status.models import OutOfSyncSpan
-from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import (
-    PartitionClasses,
+from console.availability.what_if.cluster_models import (
+    PlacedClasses,
     TopicClasses,
     classes_of,
 )
-from console.availability.what_if.recent import Recent
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot, Recent
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, PartitionModel
@@ -88,7 +87,7 @@ class ObserverCounts:
 class ObserverList:
     """The observers of a cluster: counted over units, listed page by page."""
 
-    units: PartitionClasses
+    units: PlacedClasses
     brokers: Mapping[int, BrokerModel]
     by_unit: dict[int, list[Observer]] = field(default_factory=dict)
 

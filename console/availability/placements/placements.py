@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from console.availability.placements.models import PatternKind, TopicPlacement
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.placements.placement import InvalidPlacement, Placement, parse_placement
-from jobs.patterns.cursor import NotAPattern
+from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import (
     Expression,
     Matcher,

@@ -14,9 +14,9 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.accounts.models import User
 from console.availability.advice.models import ObserverEvent, PromotionFinding
 from console.availability.api_lookup import find_cluster
+from console.availability.page_context import person_of
 from console.availability.promotion import actions, queries
 from console.availability.promotion.audit import RefusalsWritten
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
@@ -47,12 +47,6 @@ def asked_cluster(view: ApiViewSet[Any]) -> Cluster | None:
     """Return the cluster that a list is narrowed to; None: to none."""
     alias = view.asked.get("cluster")
     return None if alias is None else find_cluster(view.request.user, alias)
-
-
-def person_of(request: Request) -> User | None:
-    """Return who asks."""
-    user: Any = request.user
-    return user if user.is_authenticated else None
 
 
 class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):

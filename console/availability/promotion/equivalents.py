@@ -13,14 +13,14 @@ from console.clusters.models import Cluster
 def of_page(cluster: Cluster) -> dict[str, Equivalents]:
     """Return the equivalents of the panels of the page Promotion."""
     return {
-        name: Equivalents(f"GET /api/v1/{route}/?cluster={cluster.alias}", cli)
-        for name, route, cli in (
-            ("actions", "promotion-actions", ""),
-            ("policies", "promotion-policies", ""),
-            ("actors", "promotion-actors", "crosslog standby status CLUSTER.yaml"),
-            ("events", "observer-events", ""),
-            ("findings", "promotion-findings", ""),
-            ("stop", "promotion-stop", ""),
+        name: Equivalents(f"GET /api/v1/{route}/?cluster={cluster.alias}", "")
+        for name, route in (
+            ("actions", "promotion-actions"),
+            ("policies", "promotion-policies"),
+            ("actors", "promotion-actors"),
+            ("events", "observer-events"),
+            ("findings", "promotion-findings"),
+            ("stop", "promotion-stop"),
         )
     }
 

@@ -12,9 +12,8 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console.accounts.models import User
 from console.availability.acting.models import StandbyEvent
-from console.availability.page_context import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster, person_of
 from console.availability.promotion import actions, equivalents, page_context, queries
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import (
@@ -86,7 +85,7 @@ def action_page(request: HttpRequest, alias: str, action_id: UUID) -> HttpRespon
 def plan(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
     """Make the dry run."""
     row = _action(request, alias, action_id)
-    attempt(request, lambda: actions.plan_action(row, _person(request), timezone.now()))
+    attempt(request, lambda: actions.plan_action(row, person_of(request), timezone.now()))
     return redirect("availability:promotion-action", alias, action_id)
 
 
@@ -99,7 +98,7 @@ def apply(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
     form = ConfirmForm(request.POST, prefix="apply")
 
     def ask(typed: str) -> object:
-        return actions.apply_action(row, typed, _person(request), timezone.now())
+        return actions.apply_action(row, typed, person_of(request), timezone.now())
 
     if form.is_valid() and form.attempt(lambda: ask(form.cleaned_data["confirm"])):
         messages.success(request, "It is looked at once more, and done within seconds.")
@@ -116,7 +115,7 @@ def revert(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
     form = RevertForm(request.POST, prefix="revert")
 
     def ask(given: dict[str, Any]) -> object:
-        who, now = _person(request), timezone.now()
+        who, now = person_of(request), timezone.now()
         return actions.revert_action(row, given["confirm"], given["reason"], who, now)
 
     if form.is_valid() and form.attempt(lambda: ask(form.cleaned_data)):
@@ -131,7 +130,7 @@ def revert(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
 def new_policy_page(request: HttpRequest, alias: str) -> HttpResponse:
     cluster = find_cluster(alias)
     form = PolicyForm(request.POST or None, initial=_asked_initial(request))
-    person, now = _person(request), timezone.now()
+    person, now = person_of(request), timezone.now()
     if form.is_valid() and form.attempt(
         lambda: actions.create_policy(cluster, form.values(), person, now)
     ):
@@ -146,7 +145,7 @@ def new_policy_page(request: HttpRequest, alias: str) -> HttpResponse:
 def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpResponse:
     cluster, row = find_cluster(alias), _policy(request, alias, policy_id)
     form = PolicyForm(request.POST or None, initial=initial_of(row))
-    person, now = _person(request), timezone.now()
+    person, now = person_of(request), timezone.now()
     if form.is_valid() and form.attempt(
         lambda: actions.change_policy(row, form.values(), person, now)
     ):
@@ -202,7 +201,7 @@ def _turn(
 ) -> HttpResponse:
     form = StopForm(request.POST)
     why = form.cleaned_data["why"] if form.is_valid() else ""
-    turn(cluster, why, _person(request), timezone.now())
+    turn(cluster, why, person_of(request), timezone.now())
     return redirect("availability:promotion", alias)
 
 
@@ -259,8 +258,3 @@ def _policy(request: HttpRequest, alias: str, policy_id: int) -> PromotionPolicy
     if row is None:
         raise Http404
     return row
-
-
-def _person(request: HttpRequest) -> User | None:
-    user: Any = request.user
-    return user if user.is_authenticated else None

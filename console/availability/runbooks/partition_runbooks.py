@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Min, Q
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from console.availability.acting.models import HeldPromotion
 from console.availability.status.models import PartitionStatus
@@ -59,7 +58,7 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         text = f"Not a broker of {cluster.alias}: {broker}. It has: {names}."
         raise InvalidFields({"broker": text})
     if not topic:
-        return RunbookFacts(ANY_TOPIC, 0, broker=broker, tools=tools, rack=_rack(brokers, broker))
+        return RunbookFacts(ANY_TOPIC, 0, broker=broker, tools=tools)
     row = _partition(cluster, topic, number)
     live = {number for number, one in brokers.items() if one.is_live}
     held = HeldPromotion.objects.filter(cluster=cluster).exclude(phase="ended")
@@ -76,10 +75,9 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         observers=tuple(b for b in held.values_list("broker", flat=True) if b in row.replicas),
         spares=tuple(sorted(live - {*row.replicas})),
         broker=meant,
-        rack=_rack(brokers, meant),
         min_insync_replicas=row.topic.min_insync_replicas,
         tools=tools,
-        page=_page(cluster, topic, row.partition),
+        page=reverse("availability:partition", args=[cluster.alias, topic, row.partition]),
         trouble=trouble,
         cause=cause,
     )
@@ -133,17 +131,6 @@ def _seen(row: Partition, live: AbstractSet[int]) -> tuple[Trouble | None, Troub
     return trouble, cause
 
 
-def told_runbook(found: Runbook) -> dict[str, Any]:
-    """Return a runbook as JSON values."""
-    told = asdict(found)
-    told["severity"], told["cause"] = found.trouble.value, found.cause.value
-    del told["trouble"]
-    for step, one in zip(told["steps"], found.steps, strict=True):
-        step["commands"], step["command"] = list(one.commands), one.command
-    told["steps"] = list(told["steps"])
-    return told
-
-
 def _partition(cluster: Cluster, topic: str, number: int | None) -> Partition:
     rows = Partition.objects.filter(cluster=cluster, topic__name=topic).select_related("topic")
     if number is not None:
@@ -154,17 +141,3 @@ def _partition(cluster: Cluster, topic: str, number: int | None) -> Partition:
         text = f"{cluster.alias} has no partition {where}, as far as it was collected."
         raise InvalidFields({"topic" if number is None else "partition": text})
     return row
-
-
-def _rack(brokers: Mapping[int, Broker], broker: int | None) -> str | None:
-    row = brokers.get(broker) if broker is not None else None
-    return (row.rack or None) if row is not None else None
-
-
-def _page(cluster: Cluster, topic: str, partition: int) -> str:
-    for arguments in ([cluster.alias, topic, partition],):
-        try:
-            return reverse("availability:partition", args=arguments)
-        except NoReverseMatch:
-            continue
-    return reverse("clusters:topic", args=[cluster.alias, topic])

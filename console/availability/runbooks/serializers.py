@@ -62,7 +62,7 @@ class RunbookStepSerializer(serializers.Serializer[Any]):
 class RunbookSerializer(serializers.Serializer[Any]):
     """The steps for one trouble with one cause."""
 
-    severity = serializers.ChoiceField(choices=TROUBLES)
+    severity = serializers.ChoiceField(choices=TROUBLES, source="trouble")
     cause = serializers.ChoiceField(choices=CAUSES)
     title = serializers.CharField()
     summary = serializers.CharField()

@@ -1,6 +1,5 @@
 """What-if over collected clusters: asked, simulated, shown.
 
-In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `steps_text`,
-`cluster_models`, `snapshot_reader`, `gaps`, `cluster_snapshots`, `partition_classes`,
-`simulation`, `matrices`, `matrix_store`, `recent`.
+In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `cluster_models`, `snapshot_reader`,
+`cluster_snapshots`, `simulation`, `matrices`.
 """

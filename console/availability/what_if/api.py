@@ -18,9 +18,16 @@ from console.availability.placements.models import TopicPlacement
 from console.availability.placements.placements import Proposed, check_pattern
 from console.availability.placements.serializers import RowParameters
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.matrices import counts_json, quorum_json
-from console.availability.what_if.matrix_store import matrix_of
-from console.availability.what_if.query import WhatIfRequest, answer_for, read_query, step_errors
+from console.availability.what_if.matrices import matrix_of, quorum_json
+from console.availability.what_if.query import (
+    BadStep,
+    WhatIfRequest,
+    answer_for,
+    make_step,
+    read_query,
+    step_errors,
+    write_step,
+)
 from console.availability.what_if.serializers import (
     MatrixSerializer,
     WhatIfParameters,
@@ -28,9 +35,9 @@ from console.availability.what_if.serializers import (
     WhatIfSerializer,
 )
 from console.availability.what_if.simulation import KINDS, TopicResult, WhatIfResult, simulate_model
-from console.availability.what_if.steps_text import BadStep, make_step, write_step
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
+from jobs.availability.what_if.answer_json import counts_mapping
 from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
 from jobs.availability.what_if.steps import PreferredElection, Step, UncleanElection, UnknownTarget
 from jobs.cluster.errors import InvalidFields
@@ -170,12 +177,12 @@ def _answer_json(
             {
                 "name": one.name,
                 "step": write_step(one.step),
-                "counts": counts_json(one.counts),
+                "counts": counts_mapping(one.counts),
                 "quorum": quorum_json(one.quorum),
             }
             for one in answer.steps
         ],
-        "counts": counts_json(answer.counts),
+        "counts": counts_mapping(answer.counts),
         "quorum": quorum_json(answer.quorum),
         "topic_count": answer.topic_count,
         "topics": [_topic_json(one) for one in islice(answer.topics, first, first + most)],
@@ -191,7 +198,7 @@ def _topic_json(one: TopicResult) -> dict[str, Any]:
     return {
         "topic": one.name,
         "worst_before": one.worst_before.word,
-        "counts": counts_json(one.counts),
+        "counts": counts_mapping(one.counts),
         "placement": None if placement is None else placement.as_json(),
     }
 

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
+from jobs.availability.status.severity import BEFORE_LIMIT
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 
 # Written into every snapshot: another version's is made anew.
 FORMAT = 3
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +155,112 @@ class ClassNumbering:
             known = self.found[key] = len(self.classes)
             self.classes.append(make())
         return known
+
+
+class Recent(Generic[V]):
+    """The newest few results of a pure function, in this process; a result is never changed."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, V] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], V]) -> V:
+        """Return what is kept for a key, else make it; without a key (None) nothing is kept."""
+        if key is None:
+            return make()
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return made
+
+
+def gaps_now(
+    topics: list[TopicFacts],
+    brokers: list[BrokerModel],
+    voters: list[ControllerModel],
+    *,
+    is_followed: bool,
+    why_unjudged: str,
+    of_one: int = 0,
+) -> Iterable[str]:
+    """`of_one`: topics whose min.insync.replicas is that of one broker.
+
+    `is_followed`: the metadata log; `why_unjudged` is why it is not known which voters answer.
+    """
+    if not is_followed:
+        yield (
+            "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
+            "not known."
+        )
+    if why_unjudged:
+        yield (
+            "Which voters answer is not known, so what a loss does to the quorum is not told. "
+            f"{why_unjudged}"
+        )
+    elif not voters:
+        yield "The quorum was not described: what a loss does to it is not told."
+    yield from gaps_of_racks(voters)
+    yield from gaps_of_topics(topics)
+    if of_one:
+        yield (
+            f"min.insync.replicas of {of_one:,} topics is what the broker that answered has in its "
+            "server.properties or for itself alone: a leader on a broker with another value goes by its own."
+        )
+    bare = [str(one.broker_id) for one in brokers if one.rack is None]
+    if bare:
+        yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
+
+
+def gaps_of_racks(voters: Iterable[ControllerModel]) -> Iterable[str]:
+    bare = [str(one.node_id) for one in voters if one.rack is None]
+    if bare:
+        yield (
+            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} are is not known: they are "
+            "lost only when they are named. Say it on the page of the controllers' sites."
+        )
+
+
+def gaps_of_topics(topics: Sequence[TopicFacts]) -> Iterable[str]:
+    unknown = [topic.name for topic in topics if topic.min_insync_replicas is None]
+    if unknown:
+        yield (
+            f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
+            "where fewer replicas than all are in sync, it is not known whether they take writes."
+        )
+    unclean = [topic.name for topic in topics if topic.is_unclean_allowed is None]
+    if unclean:
+        yield (
+            f"unclean.leader.election.enable of {len(unclean):,} topics is not known, such as {unclean[0]}: "
+            "where no replica in sync is left, there is no leader, as with false."
+        )
+
+
+def gaps_of_limit(classes: Sequence[PartitionClass], topics: Iterable[TopicFacts]) -> Iterable[str]:
+    """What leaders make of more min.insync.replicas than there are replicas, where that is not known."""
+    count = sum(
+        len(classes[number].replicas) < (topic.min_insync_replicas or 1)
+        for topic in topics
+        for number in topic.classes
+    )
+    if count:
+        yield (
+            f"min.insync.replicas of {count:,} partitions is more than their replicas. Not known if they "
+            f"take writes, {BEFORE_LIMIT}."
+        )
+
+
+def gaps_of_moves(classes: Sequence[PartitionClass], topics: Iterable[TopicFacts]) -> Iterable[str]:
+    unknown = {number for number, one in enumerate(classes) if one.adding is None}
+    count = sum(number in unknown for topic in topics for number in topic.classes)
+    if count:
+        yield (
+            f"{count:,} partitions are under-replicated, or being reassigned: not known. Their replicas out "
+            "of the ISR count as being added. To list reassignments needs DESCRIBE on the cluster."
+        )

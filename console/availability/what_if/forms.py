@@ -11,19 +11,11 @@ from django import forms
 from django.http import QueryDict
 
 from console.availability.placements.models import PatternKind
-from console.availability.what_if import steps_text
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.query import PREFERRED, STEP_VERBS, UNCLEAN, target_texts
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.pages.forms import ActionForm
 from jobs.availability.what_if.steps import Loss, Return, Step
-
-VERBS = (
-    ("lose", "Lose what is marked, all at once"),
-    ("return", "Bring back what is marked, after a crash"),
-    ("return-clean", "Bring back what is marked, after an orderly stop"),
-    ("unclean", "Ask for an unclean election"),
-    ("preferred", "Ask for a preferred election"),
-)
 
 
 class WhatIfForm(ActionForm):
@@ -117,10 +109,10 @@ def next_step(query: QueryDict) -> str:
     """Return the step that the form adds, as text; empty when it adds none."""
     verb = query.get("then", "")
     topic = query.get("election_topic", "").strip()
-    if verb in {steps_text.UNCLEAN, steps_text.PREFERRED}:
+    if verb in {UNCLEAN, PREFERRED}:
         return f"{verb}:{quote(topic, safe='')}" if topic else verb
     marked = query.getlist("mark")
-    if not marked or verb not in steps_text.VERBS:
+    if not marked or verb not in STEP_VERBS:
         return ""
     return f"{verb}:{','.join(marked)}"
 
@@ -129,9 +121,9 @@ def _gone(steps: Sequence[Step]) -> set[str]:
     gone: set[str] = set()
     for step in steps:
         if isinstance(step, Loss):
-            gone |= set(steps_text.target_texts(step))
+            gone |= set(target_texts(step))
         elif isinstance(step, Return):
-            gone -= set(steps_text.target_texts(step))
+            gone -= set(target_texts(step))
     return gone
 
 

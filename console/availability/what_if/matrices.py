@@ -1,22 +1,29 @@
-"""Every single failure of a cluster at once: what each would do, for all topics, and which is the worst."""
+"""Every single failure of a cluster at once: what each would do, for all topics, and which is the worst.
+
+It is made after a round that changed something, and read by pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
-from console.availability.placements.placements import PlacementRules
-from console.availability.promotion.acted_topics import ActedTopics
-from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import NOBODY_ACTS, whole_model
-from console.availability.what_if.steps_text import write_step
-from jobs.availability.what_if.matrix.matrix import (
-    MatrixColumn,
-    matrix,
-    single_failures,
-    worst_single_failure,
-)
-from jobs.availability.what_if.model.cluster import ClusterModel
+from django.db.models import F, Q
+
+from console.availability.placements.models import WhatIfPicture
+from console.availability.placements.placements import PlacementRules, list_placements, rules_of
+from console.availability.promotion.acted_topics import ActedTopics, acted_topics_of
+from console.availability.what_if.cluster_models import NOBODY_ACTS, classes_of, snapshot_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot, pack, unpack
+from console.availability.what_if.query import write_step
+from console.availability.what_if.snapshot_reader import read_now
+from console.clusters.models import Cluster, CollectionRound, Noun
+from jobs.availability.what_if.answer_json import counts_mapping
+from jobs.availability.what_if.matrix import MatrixColumn, matrix, single_failures
 from jobs.availability.what_if.outcome import Counts, QuorumOutcome
 from jobs.availability.what_if.steps import Loss
 
@@ -26,22 +33,104 @@ MOST_SITES = 12
 MOST_FAILURES = 200
 
 
+@dataclass(frozen=True, slots=True)
+class KeptMatrix:
+    """The matrix with its age: made at `made_at` in `took_ms`, of what was collected at `seen_at`.
+
+    `is_current`: nothing changed since it was made: the cluster, placements, for what crosslog promotes.
+    """
+
+    document: Mapping[str, Any]
+    made_at: datetime | None
+    took_ms: int | None
+    seen_at: datetime | None
+    gaps: tuple[str, ...]
+    is_current: bool = True
+
+
+def keep_picture(cluster: Cluster, now: datetime) -> WhatIfPicture:
+    """Read a cluster and keep its snapshot and matrix; the matrix is made only when something changed."""
+    snapshot = read_now(cluster)
+    packed, digest = pack(snapshot)
+    row = WhatIfPicture.objects.filter(cluster=cluster).first() or WhatIfPicture(cluster=cluster)
+    if row.digest != digest:
+        row.digest, row.packed, row.changed_at = digest, packed, now
+    row.made_at, row.seen_at = now, snapshot.seen_at
+    row.gaps = list(snapshot.gaps)
+    row.partition_count = snapshot.partition_count
+    row.topic_count = len(snapshot.topics)
+    wanted = matrix_digest(cluster, digest)
+    if row.matrix_digest != wanted:
+        _make(cluster, snapshot, row, wanted, now)
+    row.save()
+    return row
+
+
+def due_clusters() -> list[int]:
+    """Return enabled clusters that were collected since their snapshot was made, oldest first: one query."""
+    rounds = CollectionRound.objects.filter(noun=Noun.TOPICS, cluster__is_enabled=True)
+    never = Q(cluster__what_if_picture__isnull=True, succeeded_at__isnull=False)
+    late = Q(cluster__what_if_picture__made_at__lt=F("succeeded_at"))
+    oldest = F("cluster__what_if_picture__made_at").asc(nulls_first=True)
+    due = rounds.filter(never | late).order_by(oldest, "cluster_id")
+    return list(due.values_list("cluster_id", flat=True))
+
+
+def matrix_of(cluster: Cluster, *, is_made: bool = True) -> KeptMatrix | Any:
+    """Return the matrix that is kept; where none is, it is made now, or None without `is_made`."""
+    row = WhatIfPicture.objects.filter(cluster=cluster).first()
+    if row is not None and row.matrix is not None:
+        is_current = row.matrix_digest == matrix_digest(cluster, row.digest)
+        if is_current or not is_made:
+            kept = (row.matrix_at, row.matrix_ms, row.seen_at, tuple(row.gaps), is_current)
+            return KeptMatrix(row.matrix, *kept)
+    if not is_made:
+        return None
+    snapshot = _kept(row) or snapshot_of(cluster)
+    began = time.perf_counter()
+    document = make_matrix(snapshot, rules_of(cluster), acted_topics_of(cluster))
+    took_ms = int((time.perf_counter() - began) * 1000)
+    return KeptMatrix(document, None, took_ms, snapshot.seen_at, tuple(snapshot.gaps))
+
+
+def matrix_digest(cluster: Cluster, snapshot: str) -> str:
+    """Return what names the snapshot together with the placements and promotions that count for it."""
+    placed = list_placements(cluster).order_by("pk").values_list("pk", "changed_at")
+    parts = [*placed, (0, None), *acted_topics_of(cluster).key]
+    text = "".join(f"{pk}:{at.isoformat() if at else ''};" for pk, at in parts)
+    return sha256(f"{snapshot};{text}".encode()).hexdigest()
+
+
+def _make(
+    cluster: Cluster, snapshot: ClusterSnapshot, row: WhatIfPicture, wanted: str, now: datetime
+) -> None:
+    began = time.perf_counter()
+    row.matrix = make_matrix(snapshot, rules_of(cluster), acted_topics_of(cluster))
+    row.matrix_ms = int((time.perf_counter() - began) * 1000)
+    row.matrix_digest, row.matrix_at = wanted, now
+
+
+def _kept(row: WhatIfPicture | None) -> ClusterSnapshot | None:
+    return None if row is None else unpack(bytes(row.packed), tuple(row.gaps), row.seen_at)
+
+
 def make_matrix(
     snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
 ) -> dict[str, Any]:
     """Return the document of the matrix: failures with their numbers, the worst of them, topics by site."""
-    model = whole_model(snapshot, rules, acted)
-    losses = _losses(model)
-    columns = matrix(model, losses).columns
-    sites = [column for column in columns if column.loss.racks][:MOST_SITES]
-    worst = max(columns, key=lambda column: column.harm, default=None)
+    classes = classes_of(snapshot, rules, acted=acted)
+    failures = single_failures(classes.model)
+    losses = _losses(failures)
+    found = matrix(classes, losses)
+    sites = [column for column in found.columns if column.loss.racks][:MOST_SITES]
+    worst = found.worst
     return {
-        "failures": [failure_json(column) for column in columns],
-        "worst": _worst(model, worst),
+        "failures": [failure_json(column) for column in found.columns],
+        "worst": {**failure_json(worst), "sentence": worst.sentence} if worst else None,
         "sites": [target_of(column.loss) for column in sites],
         "topics": _topics(snapshot, sites),
         "partition_count": snapshot.partition_count,
-        "left_out": len(single_failures(model)) - len(losses),
+        "left_out": len(failures) - len(losses),
     }
 
 
@@ -54,7 +143,7 @@ def failure_json(column: MatrixColumn) -> dict[str, Any]:
         "target": target_of(loss),
         "name": f"{kind} {target_of(loss)}",
         "step": write_step(loss),
-        "counts": counts_json(column.cluster),
+        "counts": counts_mapping(column.cluster),
         "quorum": quorum_json(column.quorum),
         "does_harm": column.does_harm,
     }
@@ -63,20 +152,6 @@ def failure_json(column: MatrixColumn) -> dict[str, Any]:
 def target_of(loss: Loss) -> str:
     """Return what is lost, without its kind."""
     return ", ".join(map(str, [*sorted(loss.racks), *sorted(loss.brokers or loss.controllers)]))
-
-
-def counts_json(counts: Counts) -> dict[str, Any]:
-    """Return numbers over partitions as JSON has them."""
-    names = (
-        "partitions", "offline", "unwritable", "became_unwritable", "needs_unclean", "lost",
-        "at_risk", "exposed", "leader_changes", "observers_in_isr",
-    )  # fmt: skip
-    return {
-        **{name: getattr(counts, name) for name in names},
-        "writable_unknown": counts.unknown,
-        "severities": {word.word: count for word, count in counts.severities.items()},
-        "worst": counts.worst.word,
-    }
 
 
 def quorum_json(quorum: QuorumOutcome) -> dict[str, Any]:
@@ -94,18 +169,10 @@ def quorum_json(quorum: QuorumOutcome) -> dict[str, Any]:
     }
 
 
-def _losses(model: ClusterModel) -> list[Loss]:
+def _losses(failures: Sequence[Loss]) -> list[Loss]:
     """Return single failures, sites first; of very large clusters only the sites."""
-    found = sorted(single_failures(model), key=lambda loss: not loss.racks)
+    found = sorted(failures, key=lambda loss: not loss.racks)
     return found if len(found) <= MOST_FAILURES else [one for one in found if one.racks]
-
-
-def _worst(model: ClusterModel, column: MatrixColumn | None) -> dict[str, Any] | None:
-    """Return the failure that does most harm with its sentence; None when none does any."""
-    if column is None or not any(column.harm):
-        return None
-    found = worst_single_failure(model, [column.loss])
-    return {**failure_json(column), "sentence": found.sentence if found else ""}
 
 
 def _topics(snapshot: ClusterSnapshot, sites: Sequence[MatrixColumn]) -> list[list[Any]]:

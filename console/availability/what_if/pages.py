@@ -12,16 +12,16 @@ from django.views.decorators.http import require_safe
 
 from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import equivalents
-from console.availability.what_if import steps_text
 from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.forms import WhatIfForm, next_step, targets_of, values_of
-from console.availability.what_if.matrix_store import matrix_of
+from console.availability.what_if.matrices import matrix_of
 from console.availability.what_if.query import (
     WhatIfAnswer,
     WhatIfRequest,
     answer_for,
     query_of,
     read_query,
+    write_steps,
 )
 from console.availability.what_if.simulation import KINDS, WhatIfResult
 from console.clusters import queries as clusters
@@ -65,7 +65,7 @@ def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         "form": form,
         "asked": asked,
         "targets": targets_of(snapshot, asked.steps),
-        "steps_text": steps_text.write_steps(asked.steps),
+        "steps_text": write_steps(asked.steps),
         "gaps": snapshot.gaps,
         "picture_freshness": Freshness("Placement", snapshot.seen_at),
         "kept": [(name, request.GET[name]) for name in form.fields if request.GET.get(name)],
@@ -134,7 +134,7 @@ def _steps(request: HttpRequest, answer: WhatIfResult) -> list[dict[str, Any]]:
     found = []
     for number, step in enumerate(answer.steps):
         query = request.GET.copy()
-        query["steps"] = steps_text.write_steps(answer.asked[:number])
+        query["steps"] = write_steps(answer.asked[:number])
         if not number:
             del query["steps"]
         address = f"?{query.urlencode(safe=':;,')}"

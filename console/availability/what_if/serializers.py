@@ -9,14 +9,15 @@ from rest_framework import serializers
 
 from console.availability.placements.models import PatternKind
 from console.availability.placements.serializers import ClusterParameters
-from console.availability.what_if.query import BROKERS, LARGEST_MIN_ISR
-from console.availability.what_if.simulation import KINDS
-from console.availability.what_if.steps_text import (
+from console.availability.what_if.query import (
+    BROKERS,
     LARGEST_ID,
+    LARGEST_MIN_ISR,
     LONGEST_RACK,
     MOST_STEPS,
     MOST_TARGETS,
 )
+from console.availability.what_if.simulation import KINDS
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.rest.parameters import LARGEST_PAGE
 from console.frame.rest.serializers import BodySerializer

@@ -12,30 +12,38 @@ from numpy.typing import NDArray
 
 from console.availability.placements.placements import PlacementRules
 from console.availability.promotion.acted_topics import ActedTopics
-from console.availability.what_if.cluster_snapshots import ClusterSnapshot
-from console.availability.what_if.partition_classes import (
+from console.availability.what_if.cluster_models import (
     NOBODY_ACTS,
-    PartitionClasses,
+    PlacedClasses,
     TopicClasses,
     classes_of,
     classes_of_model,
 )
-from console.availability.what_if.steps_text import topics_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from jobs.availability.status.severity import Severity
 from jobs.availability.what_if.model.cluster import ClusterModel
-from jobs.availability.what_if.outcome import Counts, PartitionOutcome, QuorumOutcome, RiskCode
+from jobs.availability.what_if.outcome import (
+    AT_RISK,
+    SEVERITIES,
+    UNWRITABLE,
+    Counts,
+    PartitionOutcome,
+    QuorumOutcome,
+    RiskCode,
+    counts_of,
+    flags_of,
+)
 from jobs.availability.what_if.simulation import WhatIf, simulate
-from jobs.availability.what_if.steps import Loss, Step
+from jobs.availability.what_if.steps import Loss, PreferredElection, Step, UncleanElection
 
 Keeps = Callable[[PartitionOutcome], bool]
-_AT_RISK = frozenset({RiskCode.WAITING, RiskCode.UNCLEAN, RiskCode.LOST})
 # What partitions of an answer can be narrowed down to.
 KINDS: Mapping[str, Keeps] = {
     "changed": lambda one: one.is_changed,
     "unwritable": lambda one: one.after.is_writable is False,
     "unknown": lambda one: one.after.is_writable is None,
     "offline": lambda one: one.after.leader is None,
-    "at_risk": lambda one: one.data_at_risk.code in _AT_RISK,
+    "at_risk": lambda one: one.is_at_risk,
     "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
     "unclean": lambda one: one.needs_unclean,
     "all": lambda one: True,
@@ -69,7 +77,7 @@ class TopicResult:
 class WhatIfResult:
     """What steps do to a cluster."""
 
-    units: PartitionClasses
+    units: PlacedClasses
     what_if: WhatIf
     asked: Sequence[Step]
 
@@ -83,17 +91,18 @@ class WhatIfResult:
     @cached_property
     def counts(self) -> Counts:
         """The same for the cluster."""
-        return weighted_counts(self.overall, self.units.sizes)
+        return self._counts(self.overall)
 
     @cached_property
     def steps(self) -> list[StepResult]:
         """What stands after each step."""
         return [
-            StepResult(
-                asked, done.name, weighted_counts(done.partitions, self.units.sizes), done.quorum
-            )
+            StepResult(asked, done.name, self._counts(done.partitions), done.quorum)
             for asked, done in zip(self.asked, self.what_if.steps, strict=True)
         ]
+
+    def _counts(self, outcomes: Sequence[PartitionOutcome]) -> Counts:
+        return counts_of(self.units.sizes @ flags_of(outcomes))
 
     @property
     def quorum_before(self) -> QuorumOutcome:
@@ -116,7 +125,7 @@ class WhatIfResult:
         for index in self._order:
             before = max(np.flatnonzero(self._before_of_topics[index]), default=0)
             topic = self.units.topics[index]
-            yield TopicResult(topic, _counts(self._of_topics[index]), Severity(int(before)))
+            yield TopicResult(topic, counts_of(self._of_topics[index]), Severity(int(before)))
 
     def count_partitions(self, keeps: Keeps, topic: str = "") -> int:
         """Return how many partitions are of a kind, of one topic when it is named."""
@@ -157,11 +166,10 @@ class WhatIfResult:
         found = self._of_topics
         if not len(found):
             return np.zeros(0, dtype=np.intp)
-        ladder = found[:, len(_FLAGS) :] > 0
+        ladder = found[:, SEVERITIES:] > 0
         worst = len(Severity) - 1 - np.argmax(ladder[:, ::-1], axis=1)
         names = np.argsort(np.argsort([topic.name for topic in self.units.topics]))
-        unwritable, at_risk = (found[:, _NAMES.index(n)] for n in ("unwritable", "at_risk"))
-        return np.lexsort((names, -at_risk, -unwritable, -worst))
+        return np.lexsort((names, -found[:, AT_RISK], -found[:, UNWRITABLE], -worst))
 
 
 def simulate_snapshot(
@@ -177,7 +185,7 @@ def simulate_snapshot(
     `acted` are the topics for which crosslog promotes. `brokers_promote` asks as if the brokers kept
     observers out of the ISR and promoted them.
     """
-    units = classes_of(snapshot, rules, topics_of(steps), acted)
+    units = classes_of(snapshot, rules, _topics_of(steps), acted)
     if brokers_promote:
         units.model = replace(units.model, promotes_itself=True)
     return simulate_classes(units, steps)
@@ -188,45 +196,12 @@ def simulate_model(model: ClusterModel, steps: Sequence[Step]) -> WhatIfResult:
     return simulate_classes(classes_of_model(model), steps)
 
 
-def simulate_classes(units: PartitionClasses, steps: Sequence[Step]) -> WhatIfResult:
+def simulate_classes(units: PlacedClasses, steps: Sequence[Step]) -> WhatIfResult:
     """Return what steps do to units; raises `UnknownTarget`."""
     return WhatIfResult(units, simulate(units.model, steps), steps)
 
 
-def weighted_counts(outcomes: Sequence[PartitionOutcome], sizes: NDArray[np.intp]) -> Counts:
-    """Return `count_outcomes` of partitions, where each outcome stands for so many of them."""
-    return _counts(sizes @ flags_of(outcomes))
-
-
-def flags_of(outcomes: Sequence[PartitionOutcome]) -> NDArray[np.int64]:
-    """Return a row per outcome: what `Counts` sums up, then its severity as a one in its place."""
-    width = len(_FLAGS)
-    found = np.zeros((len(outcomes), width + len(Severity)), dtype=np.int64)
-    for row, one in enumerate(outcomes):
-        found[row, :width] = [of(one) for of in _FLAGS.values()]
-        found[row, width + one.after.severity] = 1
-    return found
-
-
-def _counts(sums: NDArray[np.int64]) -> Counts:
-    numbers = [int(one) for one in sums]
-    width = len(_FLAGS)
-    severities = dict(zip(Severity, numbers[width:], strict=True))
-    worst = max((word for word, count in severities.items() if count), default=Severity.OK)
-    named = dict(zip(_NAMES, numbers[:width], strict=True))
-    return Counts(partitions=sum(numbers[width:]), severities=severities, worst=worst, **named)
-
-
-_FLAGS: Mapping[str, Callable[[PartitionOutcome], int]] = {
-    "offline": lambda one: one.after.leader is None,
-    "unwritable": lambda one: one.after.is_writable is False,
-    "unknown": lambda one: one.after.is_writable is None,
-    "became_unwritable": lambda one: one.became_unwritable,
-    "needs_unclean": lambda one: one.needs_unclean,
-    "lost": lambda one: one.is_lost,
-    "at_risk": lambda one: one.data_at_risk.code in _AT_RISK,
-    "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
-    "leader_changes": lambda one: one.after.leader not in {None, one.before.leader},
-    "observers_in_isr": lambda one: len(one.after.observers_in_isr),
-}
-_NAMES = tuple(_FLAGS)
+def _topics_of(steps: Sequence[Step]) -> frozenset[str]:
+    """Return the topics that steps name: each of them may go its own way."""
+    elections = [one for one in steps if isinstance(one, UncleanElection | PreferredElection)]
+    return frozenset(one.topic for one in elections if one.topic)

@@ -19,14 +19,11 @@ from console.availability.what_if.cluster_snapshots import (
     ClusterSnapshot,
     PartitionClass,
     TopicFacts,
-)
-from console.availability.what_if.gaps import (
     gaps_now,
     gaps_of_limit,
     gaps_of_moves,
     gaps_of_racks,
     gaps_of_topics,
-    why_unjudged,
 )
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum import queries as quorum
@@ -61,7 +58,14 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         numbering.classes,
         topics,
         (
-            *gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster)),
+            *gaps_now(
+                topics,
+                brokers,
+                voters,
+                is_followed=log is not None and bool(log.next_offset),
+                why_unjudged=_why_unjudged(log),
+                of_one=_set_by_one_broker(cluster),
+            ),
             *gaps_of_moves(numbering.classes, topics),
             *(() if limits is not None else gaps_of_limit(numbering.classes, topics)),
         ),
@@ -319,9 +323,15 @@ def placed_voters(
     ]
 
 
+def _why_unjudged(log: Any) -> str:
+    """Return why it is not known which voters answer; empty where it is."""
+    status = quorum.status_of(log) if log is not None else None
+    return "" if status is None else status.unjudged
+
+
 def _voters_now(log: Any) -> list[ControllerModel]:
     status = quorum.status_of(log) if log is not None else None
-    if status is None or why_unjudged(log):
+    if status is None or status.unjudged:
         return []
     return [
         ControllerModel(row["id"], None, "silent" not in row.get("words", ()))

@@ -2,6 +2,6 @@
 
 Sub-rooms: `standby`.
 
-In reading order: `plans`, `running`, `cluster_connections`, `partition_facts`, `fenced_standby`,
-`held_back_replica`, `reassign_to_spare`, `relaxed_min_isr`, `stall`, `elections`.
+In reading order: `plans`, `cluster_connections`, `partition_facts`, `fenced_standby`, `held_back_replica`,
+`reassign_to_spare`, `relaxed_min_isr`.
 """

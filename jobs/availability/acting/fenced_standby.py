@@ -6,15 +6,21 @@ Kafka 4.3.1: in the ISR 0.1 to 0.3 s after the first heartbeat, out of it 0.01 t
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.cluster_connections import (
+    ClusterConnections,
+    Stopwatch,
+    settled,
+    verify,
+    wait_for,
+)
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, run, settled, verify, wait_for
 from jobs.availability.acting.standby.decisions import LoopTiming
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
@@ -22,7 +28,7 @@ from jobs.availability.acting.standby.promotions import (
     PromotionStore,
     StoreState,
 )
-from jobs.availability.acting.standby.standbys import Standby, StandbySnapshot, read_standbys
+from jobs.availability.acting.standby.standbys import Standby, read_standbys
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.admin.partitions import describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
@@ -31,7 +37,9 @@ from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 # A tick of the loop, the heartbeat, the leaders' wish for the larger ISR; measured 0.4 to 1.3 s in all.
 EXPECTED_MS = 1_000
 _RESTART_MS = 13_000
-_NO_LOOP = "No standby loop runs: start `crosslog standby run`, better two on different machines."
+_MOST_LAG_RECORDS = 1_000
+_TIMING = LoopTiming()
+_NO_LOOP = "No standby loop runs: start `manage.py promote`, better two on different machines."
 
 
 def _now_ms() -> int:
@@ -43,8 +51,7 @@ class FencedStandby:
     """Promotes one standby broker; see `Actor`.
 
     `topics` are those for which it is asked (empty: all); it is promoted for all its partitions anyway.
-    `most_lag_records`: a standby that is further behind is refused. `within_s`: how long `act` and `revert`
-    wait for their effect. `is_forced` promotes a broker that does not look like a standby, or is behind.
+    `within_s`: how long `act` and `revert` wait for their effect.
     """
 
     connections: ClusterConnections
@@ -53,19 +60,16 @@ class FencedStandby:
     asked_by: str = ""
     why: str = ""
     topics: tuple[str, ...] = ()
-    most_lag_records: int = 1_000
     within_s: float = 20.0
-    is_forced: bool = False
-    timing: LoopTiming = field(default_factory=LoopTiming)
     now_ms: Callable[[], int] = _now_ms
 
     def plan(self) -> Plan:
         """See `Actor.plan`."""
-        return run(self._plan())
+        return asyncio.run(self._plan())
 
     def act(self) -> Outcome:
         """See `Actor.act`; `undo` names the promotion. Raises `StoreAway` when the store does not answer."""
-        return run(self._act())
+        return asyncio.run(self._act())
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
@@ -73,7 +77,7 @@ class FencedStandby:
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; demotes the broker and waits until no loop speaks for it any more."""
-        return run(self._revert(str(undo.get("promotion_id", ""))))
+        return asyncio.run(self._revert(str(undo.get("promotion_id", ""))))
 
     @property
     def _subject(self) -> str:
@@ -84,12 +88,11 @@ class FencedStandby:
             self.connections.cluster() as cluster,
             self.connections.leader(cluster) as controllers,
         ):
-            picture = await read_standbys(cluster, controllers)
-        return self.plan_from(picture, self.store.read())
+            brokers = await read_standbys(cluster, controllers)
+        return self.plan_from(brokers.get(self.broker_id), self.store.read())
 
-    def plan_from(self, picture: StandbySnapshot, state: StoreState) -> Plan:
+    def plan_from(self, broker: Standby | None, state: StoreState) -> Plan:
         """Return the plan that follows from what is known; pure."""
-        broker = picture.brokers.get(self.broker_id)
         evidence = broker.to_mapping() if broker is not None else {}
         return Plan(
             actor=ActorKind.FENCED_STANDBY,
@@ -101,7 +104,7 @@ class FencedStandby:
             expected_ms=EXPECTED_MS,
             warnings=tuple(_warnings(broker)),
             refusals=tuple(self._refusals(broker, state)),
-            revert=f"crosslog standby demote CLUSTER.yaml --broker {self.broker_id} --yes",
+            revert=f"Revert the promotion: a standby loop fences broker {self.broker_id}.",
             evidence=evidence,
         )
 
@@ -111,7 +114,7 @@ class FencedStandby:
             PlannedRequest(
                 request="BrokerHeartbeat",
                 to="the active controller",
-                sentence=f"Speak for broker {self.broker_id} every {self.timing.beat_ms / 1000:g} s, "
+                sentence=f"Speak for broker {self.broker_id} every {_TIMING.beat_ms / 1000:g} s, "
                 "from every standby loop, until it is demoted.",
                 fields={"BrokerId": self.broker_id, "BrokerEpoch": epoch, "WantFence": False},
                 command="Without crosslog: restart the broker without broker.heartbeat.interval.ms "
@@ -120,7 +123,7 @@ class FencedStandby:
         )
 
     def _refusals(self, broker: Standby | None, state: StoreState) -> list[str]:
-        """Return why it must not be done now, hard reasons before those that may be overruled."""
+        """Return why it must not be done now."""
         if broker is None:
             return [f"There is no broker {self.broker_id} in {self.connections.alias}."]
         me = f"Broker {self.broker_id}"
@@ -128,26 +131,25 @@ class FencedStandby:
             (is_read_only(), "crosslog is read-only."),
             (state.is_stopped, "The stop switch for promotions is on."),
             (state.of_broker(self.broker_id) is not None, f"{me} is promoted, or being demoted."),
-            (not live_loops(state, self.now_ms(), self.timing), _NO_LOOP),
+            (not self._is_looped(state), _NO_LOOP),
             (not broker.is_alive, f"{me} does not run, or does not read the metadata log."),
             (not broker.answers, f"{me} does not answer on its client listener."),
         )
-        hard = [sentence for is_so, sentence in reasons if is_so]
-        return hard if self.is_forced else hard + self._doubts(broker)
-
-    def _doubts(self, broker: Standby) -> list[str]:
-        found = []
+        found = [sentence for is_so, sentence in reasons if is_so]
         if not broker.is_set_up:
             found.append(
-                f"Broker {self.broker_id} is not set up as a standby (broker.heartbeat.interval.ms is "
+                f"{me} is not set up as a standby (broker.heartbeat.interval.ms is "
                 f"{broker.heartbeat_interval_ms}): it speaks for itself."
             )
         lag = broker.most_lag_records
-        if lag is not None and lag > self.most_lag_records:
-            found.append(
-                f"Broker {self.broker_id} is {lag} records behind, more than {self.most_lag_records}."
-            )
+        if lag is not None and lag > _MOST_LAG_RECORDS:
+            found.append(f"{me} is {lag} records behind, more than {_MOST_LAG_RECORDS}.")
         return found
+
+    def _is_looped(self, state: StoreState) -> bool:
+        """Say whether a loop left a sign lately."""
+        now_ms = self.now_ms()
+        return any(now_ms - one.at_ms <= _TIMING.sign_ms for one in state.signs)
 
     async def _act(self) -> Outcome:
         refuse_when_read_only(self.connections.alias, f"Promoting {self._subject}")
@@ -236,11 +238,6 @@ class FencedStandby:
         )
         is_there = not missing if is_in else not inside
         return Verdict(is_there, sentence, evidence)
-
-
-def live_loops(state: StoreState, now_ms: int, timing: LoopTiming) -> Collection[str]:
-    """Return the loops that left a sign lately."""
-    return [one.loop_id for one in state.signs if now_ms - one.at_ms <= timing.sign_ms]
 
 
 def _warnings(broker: Standby | None) -> list[str]:

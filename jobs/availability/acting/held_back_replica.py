@@ -10,10 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.cluster_connections import (
+    ClusterConnections,
+    Stopwatch,
+    verify,
+    wait_for,
+    with_cluster,
+)
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.admin.configs import (
     ConfigValue,

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
-from jobs.availability.acting.running import run
 from jobs.availability.promotion.advice import Evidence
 from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
 from jobs.cluster.admin.log_dirs import describe_replica_logs
@@ -89,7 +88,7 @@ def read_evidence(
             facts = await read_partitions(cluster, [where])
         return facts[where].evidence(observer, now_ms)
 
-    return run(read())
+    return asyncio.run(read())
 
 
 async def read_partitions(

@@ -5,15 +5,20 @@ Measured on Kafka 4.3.1: without a second connection producers wait 30 s more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.cluster_connections import (
+    ClusterConnections,
+    Stopwatch,
+    verify,
+    wait_for,
+    with_cluster,
+)
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
-from jobs.availability.acting.stall import end_stall
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.availability.status.severity import effective_min_isr
 from jobs.cluster.admin.configs import (
@@ -28,11 +33,14 @@ from jobs.cluster.capabilities.reader import ask_versions
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.transactions import add_partitions_to_txn, end_txn, init_producer_id
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
 MIN_ISR = "min.insync.replicas"
 Asked = Callable[[PartitionReplicas], int]
 EXPECTED_MS = 1_000
+_TRANSACTION_MS = 10_000
+_BUDGET_S = 10.0
 _WARNINGS = (
     "Records that are acked meanwhile are on fewer replicas: the loss of those loses them.",
     "A producer whose request waits already goes on waiting for up to 30 s; an empty, aborted transaction is "
@@ -70,17 +78,6 @@ class RelaxMinIsr:
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; partitions whose ISR is still too small stop taking records at once."""
         return with_cluster(self.connections, lambda cluster: self._revert(cluster, undo))
-
-    def is_recovered(self, undo: dict[str, Any]) -> bool:
-        """Say whether every ISR of the topic is as large as the setting that would be put back."""
-
-        async def look(cluster: RawCluster) -> bool:
-            least = int(undo["effective"])
-            known = await describe_partitions(cluster, [self.topic])
-            asked = await _asked(cluster, least)
-            return all(len(one.isr) >= asked(one) for one in known.values())
-
-        return with_cluster(self.connections, look)
 
     @property
     def _resource(self) -> Resource:
@@ -270,3 +267,26 @@ def _command(topic: str, value: int | None) -> str:
     change = f"--delete-config {MIN_ISR}" if value is None else f"--add-config {MIN_ISR}={value}"
     tool = "kafka-configs.sh --bootstrap-server BROKERS --alter --entity-type topics"
     return f"{tool} --entity-name {topic} {change}"
+
+
+async def end_stall(cluster: RawCluster, partitions: Collection[TopicPartition]) -> None:
+    """Append an empty, aborted transaction to each of these partitions, from a connection of its own.
+
+    Nothing else moves the high watermark for up to 30 s after min.insync.replicas was lowered: a produce
+    request with acks=all that waits keeps its connection to itself, and the new setting alone makes no broker
+    look at the high watermark again; the next thing that is appended does (measured). Consumers never see
+    the marker of a transaction that is aborted and has no records; it takes one offset.
+
+    Needs WRITE on the topics and on the transactional ids `crosslog-stall-*`, and that `__transaction_state`
+    can be written. Raises `ClusterFault`, `ReadOnly`.
+    Source: KIP-98 (control batches); kafka.cluster.Partition.maybeIncrementLeaderHW.
+    """
+    if not partitions:
+        return
+    refuse_when_read_only(cluster.alias, "Ending the stall")
+    name = f"crosslog-stall-{uuid.uuid4().hex[:12]}"
+    identity = await init_producer_id(
+        cluster, name, transaction_timeout_ms=_TRANSACTION_MS, budget_s=_BUDGET_S
+    )
+    await add_partitions_to_txn(cluster, name, identity, partitions, budget_s=_BUDGET_S)
+    await end_txn(cluster, name, identity, commit=False, budget_s=_BUDGET_S)

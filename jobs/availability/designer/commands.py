@@ -134,5 +134,8 @@ def _existing(
 def _check(requirements: DesignRequirements, tools: KafkaTools) -> Iterator[CommandGroup]:
     yield CommandGroup(
         "See that it stands: Replicas, Isr, and who is out of it on purpose",
-        (tools.describe_topic(requirements.topic), tools.quorum("--status")),
+        (
+            tools.tool("kafka-topics", "--describe", "--topic", requirements.topic),
+            tools.tool("kafka-metadata-quorum", "describe", "--status"),
+        ),
     )

@@ -18,21 +18,13 @@ from jobs.availability.designer.explanations import (
     reasons,
     relaxations,
 )
-from jobs.availability.designer.model import (
-    Alternative,
-    CommandGroup,
-    Design,
-    Reason,
-    SiteLayout,
-    Survival,
-)
+from jobs.availability.designer.model import Design, Survival
 from jobs.availability.designer.requirements import (
     DesignRequirements,
     ImpossibleRequirements,
     InvalidRequirements,
     LossAllowed,
     ObserverSupport,
-    Site,
     WritableAfter,
     check_requirements,
     count,
@@ -40,24 +32,6 @@ from jobs.availability.designer.requirements import (
 from jobs.availability.designer.split import Split, cheapest, needs_promotion_for_a_broker
 from jobs.availability.designer.survival import survivals
 from jobs.availability.runbooks.kafka_commands import KafkaTools
-
-__all__ = [
-    "Alternative",
-    "CommandGroup",
-    "Design",
-    "DesignRequirements",
-    "ImpossibleRequirements",
-    "InvalidRequirements",
-    "LossAllowed",
-    "ObserverSupport",
-    "Reason",
-    "Site",
-    "SiteLayout",
-    "Survival",
-    "WritableAfter",
-    "check_requirements",
-    "design",
-]
 
 # The layout of partitions repeats: so many are simulated.
 _SIMULATED = 60
@@ -166,7 +140,7 @@ def _warnings(
         )
     if requirements.observers is ObserverSupport.FENCED_STANDBY and any(split.observers):
         yield (
-            "Somebody outside has to promote: run two promotion loops (crosslog standby run), neither "
+            "Somebody outside has to promote: run `manage.py promote` twice, neither program "
             "alone in a site that may be lost, and opt in for the topic. Fenced standby brokers are "
             "experimental."
         )

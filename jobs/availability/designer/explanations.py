@@ -25,8 +25,9 @@ from jobs.availability.promotion.expected_times import detection_span, seconds
 
 
 def layout_of(split: Split, requirements: DesignRequirements) -> tuple[SiteLayout, ...]:
-    """Return what stands at each site, witnesses too, in the order of the wish."""
-    voters, standbys = voters_of(requirements), standbys_of(split, requirements)
+    """Return what each site has, witnesses too, in their order; no standbys where brokers are too few."""
+    voters = voters_of(requirements)
+    standbys = standbys_of(split, requirements) if fits(split, requirements) else ()
     by_name = {
         site.name: (sync, observers)
         for site, sync, observers in zip(
@@ -157,22 +158,8 @@ def alternatives(split: Split, requirements: DesignRequirements) -> Iterator[Alt
         seen.add(other)
         found = list(faults(other, requirements))
         why = found[0] if found else _why_not(other, split)
-        layout = (
-            layout_of(other, requirements)
-            if fits(other, requirements)
-            else _bare(other, requirements)
-        )
+        layout = layout_of(other, requirements)
         yield Alternative(title, layout, other.least, why, is_possible=not found)
-
-
-def _bare(split: Split, requirements: DesignRequirements) -> tuple[SiteLayout, ...]:
-    voters = voters_of(requirements)
-    return tuple(
-        SiteLayout(site.name, sync, observers, voters[site.name])
-        for site, sync, observers in zip(
-            requirements.data_sites, split.sync, split.observers, strict=True
-        )
-    )
 
 
 def _why_not(other: Split, chosen: Split) -> str:

@@ -1,10 +1,10 @@
-"""A wish read from a document (JSON, REST, the command line): each mistake at its field. Pure."""
+"""Requirements read from a document (JSON, the command line): each mistake at its field. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from jobs.availability.designer.requirements import (
     DesignRequirements,
@@ -16,98 +16,29 @@ from jobs.availability.designer.requirements import (
     check_requirements,
 )
 
-Kind = TypeVar("Kind", bound=Enum)
-_SITE_KEYS = frozenset({"name", "brokers", "standbys"})
-
-
-class _Reader:
-    """Reads fields and keeps what is wrong with them."""
-
-    def __init__(self) -> None:
-        self.problems: dict[str, str] = {}
-
-    def wrong(self, where: str, sentence: str) -> None:
-        """Keep the first problem of a field."""
-        self.problems.setdefault(where, sentence)
-
-    def text(self, where: str, value: Any) -> str:
-        """Return a text, empty when it is none."""
-        if isinstance(value, str):
-            return value
-        self.wrong(where, "A text is wanted.")
-        return ""
-
-    def whole(self, where: str, value: Any) -> int:
-        """Return a whole number, 1 when it is none."""
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self.wrong(where, "A whole number is wanted.")
-        return 1
-
-    def number(self, where: str, value: Any) -> float:
-        """Return a number, 1 when it is none (or not finite, which no clock shows)."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and abs(value) < 1e12:  # noqa: PLR2004  also refuses what is not a number (NaN)
-            return float(value)
-        self.wrong(where, "A number of seconds is wanted.")
-        return 1.0
-
-    def yes(self, where: str, value: Any) -> bool:
-        if isinstance(value, bool):
-            return value
-        self.wrong(where, "true or false is wanted.")
-        return False
-
-    def ids(self, where: str, value: Any) -> tuple[int, ...]:
-        """Return ids of brokers, empty when they are none."""
-        if isinstance(value, list | tuple):
-            return tuple(self.whole(where, one) for one in value)
-        self.wrong(where, "A list of broker ids is wanted.")
-        return ()
-
-    def word(self, where: str, value: Any, kind: type[Kind]) -> Kind:
-        """Return a word of a vocabulary, its first one when it is unknown."""
-        words = {str(one.value): one for one in kind}
-        if isinstance(value, str) and value in words:
-            return words[value]
-        self.wrong(where, f"{value!r} is unknown; it is one of {', '.join(words)}.")
-        return next(iter(kind))
-
-    def site(self, where: str, value: Any) -> Site:
-        if not isinstance(value, Mapping):
-            self.wrong(where, "A site is an object with name and brokers.")
-            return Site("")
-        for key in sorted(set(map(str, value)) - _SITE_KEYS):
-            self.wrong(f"{where}.{key}", "A site has no such field: name, brokers, standbys.")
-        return Site(
-            self.text(f"{where}.name", value.get("name", "")),
-            self.ids(f"{where}.brokers", value.get("brokers", [])),
-            self.ids(f"{where}.standbys", value.get("standbys", [])),
-        )
-
-    def sites(self, where: str, value: Any) -> tuple[Site, ...]:
-        if isinstance(value, list | tuple):
-            return tuple(self.site(f"{where}[{n}]", one) for n, one in enumerate(value))
-        self.wrong(where, "A list of sites is wanted.")
-        return ()
-
-
-_READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
-    "sites": lambda r, v: r.sites("sites", v),
-    "rpo": lambda r, v: r.word("rpo", v, LossAllowed),
-    "rto_s": lambda r, v: None if v is None else r.number("rto_s", v),
-    "writable_after": lambda r, v: r.word("writable_after", v, WritableAfter),
-    "observers": lambda r, v: r.word("observers", v, ObserverSupport),
-    "topic": lambda r, v: r.text("topic", v),
-    "partitions": lambda r, v: r.whole("partitions", v),
-    "preferred_site": lambda r, v: None if v is None else r.text("preferred_site", v),
-    "majority_site": lambda r, v: None if v is None else r.text("majority_site", v),
-    "most_copies": lambda r, v: None if v is None else r.whole("most_copies", v),
-    "voters": lambda r, v: None if v is None else r.whole("voters", v),
-    "session_timeout_ms": lambda r, v: r.whole("session_timeout_ms", v),
-    "is_existing_topic": lambda r, v: r.yes("is_existing_topic", v),
+_KINDS: Mapping[str, type] = {
+    "rpo": LossAllowed,
+    "rto_s": float,
+    "writable_after": WritableAfter,
+    "observers": ObserverSupport,
+    "topic": str,
+    "partitions": int,
+    "preferred_site": str,
+    "majority_site": str,
+    "most_copies": int,
+    "voters": int,
+    "session_timeout_ms": int,
+    "is_existing_topic": bool,
 }
-REQUIREMENT_FIELDS = tuple(_READ)
+_OPTIONAL = frozenset({"rto_s", "preferred_site", "majority_site", "most_copies", "voters"})
+_WANTED = {
+    str: "A text is wanted.",
+    int: "A whole number is wanted.",
+    float: "A number of seconds is wanted.",
+    bool: "true or false is wanted.",
+}
+REQUIREMENT_FIELDS = ("sites", *_KINDS)
+_SITE_KEYS = ("name", "brokers", "standbys")
 
 
 def parse_requirements(document: Any) -> DesignRequirements:
@@ -115,15 +46,60 @@ def parse_requirements(document: Any) -> DesignRequirements:
 
     Fields that are left out keep their defaults; only `sites` is needed.
     """
-    reader = _Reader()
     if not isinstance(document, Mapping):
-        raise InvalidRequirements({"": "A wish is an object with the field sites."})
-    for key in sorted(set(map(str, document)) - set(_READ)):
-        reader.wrong(key, f"A wish has no such field; it has {', '.join(_READ)}.")
-    given = {name: read(reader, document[name]) for name, read in _READ.items() if name in document}
-    given.setdefault("sites", ())
-    requirements = DesignRequirements(**given)
-    problems = {**check_requirements(requirements), **reader.problems}
+        raise InvalidRequirements({"": "Requirements must be an object with `sites`."})
+    known = ", ".join(REQUIREMENT_FIELDS)
+    problems = {
+        str(key): f"There is no such field; the fields are {known}."
+        for key in document
+        if key not in REQUIREMENT_FIELDS
+    }
+    given: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        if name in document and not (name in _OPTIONAL and document[name] is None):
+            _read(name, document[name], kind, given, problems)
+    sites = document.get("sites", [])
+    if not isinstance(sites, list | tuple):
+        problems["sites"], sites = "A list of sites is wanted.", []
+    read = tuple(_site(f"sites[{number}]", one, problems) for number, one in enumerate(sites))
+    requirements = DesignRequirements(read, **given)
+    problems = {**check_requirements(requirements), **problems}
     if problems:
         raise InvalidRequirements(problems)
     return requirements
+
+
+def _read(
+    where: str, value: Any, kind: type, given: dict[str, Any], problems: dict[str, str]
+) -> None:
+    """Put a value of this kind into `given`, or what is wrong with it into `problems`."""
+    if issubclass(kind, Enum):
+        words = [one.value for one in kind]
+        if value in words:
+            given[where] = kind(value)
+        else:
+            problems[where] = f"{value!r} is unknown; it is one of {', '.join(words)}."
+    elif type(value) is kind or (kind is float and type(value) is int):
+        given[where] = value
+    else:
+        problems[where] = _WANTED[kind]
+
+
+def _site(where: str, value: Any, problems: dict[str, str]) -> Site:
+    if not isinstance(value, Mapping):
+        problems[where] = "A site is an object with name and brokers."
+        return Site("")
+    for key in value:
+        if key not in _SITE_KEYS:
+            problems[f"{where}.{key}"] = "A site has no such field: name, brokers, standbys."
+    given: dict[str, Any] = {}
+    _read(f"{where}.name", value.get("name", ""), str, given, problems)
+    ids = [_ids(f"{where}.{name}", value.get(name, []), problems) for name in _SITE_KEYS[1:]]
+    return Site(given.get(f"{where}.name", ""), *ids)
+
+
+def _ids(where: str, value: Any, problems: dict[str, str]) -> tuple[int, ...]:
+    if isinstance(value, list | tuple) and all(type(one) is int for one in value):
+        return tuple(value)
+    problems[where] = "A list of broker ids is wanted."
+    return ()

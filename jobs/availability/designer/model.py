@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jobs.availability.designer.requirements import DesignRequirements
@@ -19,16 +19,6 @@ class SiteLayout:
     observers: int
     voters: int
     standbys: tuple[int, ...] = ()
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "site": self.site,
-            "replicas": self.replicas,
-            "observers": self.observers,
-            "voters": self.voters,
-            "standbys": list(self.standbys),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +40,6 @@ class Survival:
     promoted: int
     takes_s: float | None
     sentence: str
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,31 +111,17 @@ class Design:
     def to_mapping(self) -> dict[str, Any]:
         """Return JSON values; the cluster is a document that `crosslog what-if` takes."""
         return {
-            "layout": [site.to_mapping() for site in self.layout],
+            "layout": [asdict(one) for one in self.layout],
             "placement": self.placement.as_json(),
             "min_insync_replicas": self.min_insync_replicas,
             "promotion_policy": self.placement.policy.value if self.placement.observers else None,
             "copies": self.copies,
             "voters": self.voters,
             "assignment": [list(one) for one in self.assignment],
-            "reasons": [{"subject": r.subject, "sentence": r.sentence} for r in self.reasons],
-            "survives": [one.to_mapping() for one in self.survives],
-            "alternatives": [_alternative(one) for one in self.alternatives],
-            "commands": [
-                {"title": one.title, "lines": list(one.lines), "is_file": one.is_file}
-                for one in self.commands
-            ],
+            "reasons": [asdict(one) for one in self.reasons],
+            "survives": [asdict(one) for one in self.survives],
+            "alternatives": [asdict(one) | {"copies": one.copies} for one in self.alternatives],
+            "commands": [asdict(one) for one in self.commands],
             "warnings": list(self.warnings),
             "cluster": self.cluster.to_json(),
         }
-
-
-def _alternative(one: Alternative) -> dict[str, Any]:
-    return {
-        "title": one.title,
-        "layout": [site.to_mapping() for site in one.layout],
-        "min_insync_replicas": one.min_insync_replicas,
-        "copies": one.copies,
-        "why_not": one.why_not,
-        "is_possible": one.is_possible,
-    }

@@ -165,8 +165,9 @@ def _names(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
 def _numbers(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     if not 1 <= requirements.partitions <= MOST_PARTITIONS:
         yield "partitions", f"Between 1 and {MOST_PARTITIONS:,} partitions can be laid out at once."
-    if requirements.rto_s is not None and not requirements.rto_s > 0:
-        yield "rto_s", "The time until writes go on must be more than 0 seconds."
+    # Neither NaN nor infinite.
+    if requirements.rto_s is not None and not 0 < requirements.rto_s < 1e12:  # noqa: PLR2004
+        yield "rto_s", "The time until writes go on must be a number of seconds, more than 0."
     if requirements.rto_s is not None and requirements.writable_after is WritableAfter.NOTHING:
         yield "rto_s", "Say after what writes must go on (writable_after), or leave the time out."
     if requirements.most_copies is not None and requirements.most_copies < 1:

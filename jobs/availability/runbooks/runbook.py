@@ -1,167 +1,136 @@
-"""What to do at 03:12: for each severity and cause of a partition's trouble, steps with commands. Pure."""
+"""What to do at 03:12: for each severity and cause of a partition's trouble, steps with commands.
+
+The texts are Markdown files: one for each cause, one for each severity, and one for what all of them have. A
+file has a heading, a paragraph, and steps: a sentence, its commands, what shows that it worked, and the
+command that shows it. `{topic}` and the like are the values of `known`. Where one of the sentence or of the
+first command is not known, the text behind `Otherwise:` is said instead, or the step is left out. `Only:` has
+the severities of a step, `Needs:` one more value. Kafka's tools have no folder, address and credentials.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
 
-from jobs.availability.runbooks.commands import NEEDS, check, commands, known
-from jobs.availability.runbooks.model import (
-    Check,
-    Runbook,
-    RunbookFacts,
-    RunbookStep,
-    Trouble,
-    TroubleCause,
-)
-from jobs.availability.runbooks.steps import (
-    DONE,
-    LEAD_AGAIN,
-    LOOK,
-    OF_CAUSE,
-    OF_TROUBLE,
-    StepTemplate,
-)
+from jobs.availability.runbooks.kafka_commands import KafkaTools, ids, reassignment_json
 
-__all__ = [
-    "Check",
-    "Runbook",
-    "RunbookFacts",
-    "RunbookStep",
-    "Trouble",
-    "TroubleCause",
-    "cause_of",
-    "runbook",
-    "runbooks",
-]
+_FOLDER = Path(__file__).parent
 
-_NAMED = re.compile(r"\{(\w+)\}")
 
-_TITLES: Mapping[Trouble, str] = {
-    Trouble.UNDER_REPLICATED: "{place} is under-replicated",
-    Trouble.AT_MIN_ISR: "{place} is at min ISR",
-    Trouble.UNDER_MIN_ISR: "{place} is under min ISR",
-    Trouble.OFFLINE: "{place} has no leader",
-    Trouble.RF_BELOW_MIN_ISR: "{place} has fewer replicas than min.insync.replicas",
-}
-_SUMMARIES: Mapping[Trouble, str] = {
-    Trouble.UNDER_REPLICATED: "Reads and writes go on; a copy is missing.",
-    Trouble.AT_MIN_ISR: "Reads and writes go on; the next loss of an in-sync replica stops writes "
-    "with acks=all.",
-    Trouble.UNDER_MIN_ISR: "Writes with acks=all are refused (NOT_ENOUGH_REPLICAS); reads go on "
-    "up to the high watermark, which stands still.",
-    Trouble.OFFLINE: "Nobody can read or write this partition.",
-    Trouble.RF_BELOW_MIN_ISR: "Every replica is needed for writes with acks=all: the loss of any "
-    "one stops them.",
-}
-_CAUSES: Mapping[TroubleCause, tuple[str, str]] = {
-    TroubleCause.BROKER_DEAD: (
-        "a broker is dead",
-        "Watch disks and memory; three replicas in three racks bear the loss of one without a person.",
-    ),
-    TroubleCause.BROKER_FENCED: (
-        "a broker is fenced",
-        "Keep brokers near their controllers; alert on long pauses of the JVM.",
-    ),
-    TroubleCause.CONTROLLED_SHUTDOWN: (
-        "a broker was shut down in order",
-        "Restart one broker at a time, and the next one only when nothing is under-replicated.",
-    ),
-    TroubleCause.LAGGING_FOLLOWER: (
-        "a follower lags",
-        "Give followers as much disk and network as leaders; raise num.replica.fetchers where the "
-        "network is far.",
-    ),
-    TroubleCause.LOG_DIR_OFFLINE: (
-        "a log directory is offline",
-        "Watch the disks; with several log directories only those of the dead disk are lost.",
-    ),
-    TroubleCause.REPLICA_THROTTLED: (
-        "a replica is throttled",
-        "End each reassignment with --verify: it lifts the throttle.",
-    ),
-    TroubleCause.REASSIGNMENT_IN_PROGRESS: (
-        "a reassignment is in progress",
-        "Reassign few partitions at a time, with a throttle that leaves room for the traffic.",
-    ),
-    TroubleCause.UNCLEAN_ELECTION: (
-        "an unclean election was made",
-        "Keep unclean.leader.election.enable=false, and min.insync.replicas above the replicas of one site.",
-    ),
-    TroubleCause.LAST_SITE_LOST: (
-        "the site with all in-sync replicas is lost",
-        "Set min.insync.replicas above the sync replicas of any one site (see the designer).",
-    ),
-    TroubleCause.QUORUM_LOST: (
-        "the quorum has no majority",
-        "Put the voters into three sites, two and two and one: no site alone holds the majority.",
-    ),
-    TroubleCause.STANDBY_PROMOTED_TOO_LONG: (
-        "an observer is in the ISR for long",
-        "Let the policy demote it by itself when the sync replicas are back.",
-    ),
-    TroubleCause.UNKNOWN: (
-        "the cause is not known",
-        "Let crosslog follow the metadata log: then each change has its cause.",
-    ),
-}
+class Trouble(StrEnum):
+    """How bad it is: the words of `Severity`, and RF < min ISR apart."""
+
+    UNDER_REPLICATED = "under_replicated"
+    AT_MIN_ISR = "at_min_isr"
+    UNDER_MIN_ISR = "under_min_isr"
+    OFFLINE = "offline"
+    RF_BELOW_MIN_ISR = "rf_below_min_isr"
+
+
+class TroubleCause(StrEnum):
+    """Why; the value is stable, for programs."""
+
+    BROKER_DEAD = "broker_dead"
+    BROKER_FENCED = "broker_fenced"
+    CONTROLLED_SHUTDOWN = "controlled_shutdown"
+    LAGGING_FOLLOWER = "lagging_follower"
+    LOG_DIR_OFFLINE = "log_dir_offline"
+    REPLICA_THROTTLED = "replica_throttled"
+    REASSIGNMENT_IN_PROGRESS = "reassignment_in_progress"
+    UNCLEAN_ELECTION = "unclean_election"
+    LAST_SITE_LOST = "last_site_lost"
+    QUORUM_LOST = "quorum_lost"
+    STANDBY_PROMOTED_TOO_LONG = "standby_promoted_too_long"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookFacts:
+    """What fills the commands in. Empty or None: not known, and a step that needs it says so instead.
+
+    `broker` is the one that it is about; None: the first replica that is not in the ISR. `spares`: live
+    brokers without a replica. `observers`: placement observers. `page` is where crosslog shows the partition.
+    `trouble` and `cause` are what was seen of it; None: it is healthy, or not known.
+    """
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    leader: int | None = None
+    elr: tuple[int, ...] = ()
+    observers: tuple[int, ...] = ()
+    spares: tuple[int, ...] = ()
+    broker: int | None = None
+    min_insync_replicas: int | None = None
+    tools: KafkaTools = field(default_factory=KafkaTools)
+    page: str = ""
+    trouble: Trouble | None = None
+    cause: TroubleCause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How to see that a step worked: a command, what it must show, and where crosslog shows it."""
+
+    command: str
+    expect: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookStep:
+    """One step; `commands` are lines of a shell in their order, empty where a person does something else."""
+
+    number: int
+    sentence: str
+    commands: tuple[str, ...]
+    check: Check
+    is_dangerous: bool
+
+    @property
+    def command(self) -> str | None:
+        """The commands as one text, None without."""
+        return "\n".join(self.commands) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Runbook:
+    """The steps for one partition's trouble. `summary`: what it means for producers and consumers.
+
+    `applies`: the partition was seen in this state, with this cause. `actual` is the state that it is in
+    instead, a sentence; empty where it is this one, or where no partition is named.
+    """
+
+    trouble: Trouble
+    cause: TroubleCause
+    title: str
+    summary: str
+    steps: tuple[RunbookStep, ...]
+    prevent: str
+    topic: str
+    partition: int | None
+    applies: bool
+    actual: str
+
+
 # Words of the metadata log's history (the values of its `Cause`), by what is to be done about them.
 _OF_WORD: Mapping[str, TroubleCause] = {
-    "broker_fenced": TroubleCause.BROKER_FENCED,
     "broker_unregistered": TroubleCause.BROKER_DEAD,
     "broker_restarted": TroubleCause.BROKER_DEAD,
     "leader_lost": TroubleCause.BROKER_DEAD,
-    "controlled_shutdown": TroubleCause.CONTROLLED_SHUTDOWN,
     "isr_shrink": TroubleCause.LAGGING_FOLLOWER,
     "isr_changed": TroubleCause.LAGGING_FOLLOWER,
     "log_dir_failed": TroubleCause.LOG_DIR_OFFLINE,
     "log_dirs_changed": TroubleCause.LOG_DIR_OFFLINE,
     "reassignment_started": TroubleCause.REASSIGNMENT_IN_PROGRESS,
     "reassignment_changed": TroubleCause.REASSIGNMENT_IN_PROGRESS,
-    "unclean_election": TroubleCause.UNCLEAN_ELECTION,
 }
-
-
-def runbook(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Runbook:
-    """Return the steps for this trouble with this cause, every command filled in and quoted for a shell.
-
-    They begin with a look, go on with the cause, then with what the severity asks for, and end with a look.
-    """
-    return Runbook(
-        trouble=trouble,
-        cause=cause,
-        title=_title(trouble, cause, facts),
-        summary=_SUMMARIES[trouble],
-        steps=tuple(_numbered(trouble, cause, facts)),
-        prevent=_CAUSES[cause][1],
-        topic=facts.topic if facts.replicas else "",
-        partition=facts.partition if facts.replicas else None,
-        applies=facts.trouble is trouble and facts.cause is cause,
-        actual="" if facts.trouble is trouble or not facts.replicas else _actual(facts),
-    )
-
-
-def _title(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> str:
-    """Return state and cause; what was not seen is said with an if."""
-    state, because = _TITLES[trouble].format(**known(facts)), _CAUSES[cause][0]
-    if facts.trouble is not trouble:
-        return f"If {state} because {because}"
-    return f"{state}: {because}" if facts.cause is cause else f"{state}: if {because}"
-
-
-def _actual(facts: RunbookFacts) -> str:
-    words = known(facts)
-    state = f"{words['place']} is healthy"
-    if facts.trouble is not None:
-        state = _TITLES[facts.trouble].format(**words)
-    isr, replicas = (", ".join(map(str, one)) for one in (facts.isr, facts.replicas))
-    leader = "none" if facts.leader is None else facts.leader
-    return f"{state}: leader {leader}, ISR {isr or 'empty'} of {replicas}."
-
-
-def runbooks(facts: RunbookFacts) -> tuple[Runbook, ...]:
-    """Return all of them, each trouble with each cause: the catalogue."""
-    return tuple(runbook(trouble, cause, facts) for trouble in Trouble for cause in TroubleCause)
 
 
 def cause_of(word: str) -> TroubleCause:
@@ -174,34 +143,207 @@ def cause_of(word: str) -> TroubleCause:
     return _OF_WORD.get(word, TroubleCause.UNKNOWN)
 
 
-def _numbered(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Iterator[RunbookStep]:
-    number = 0
-    for template in _templates(trouble, cause):
-        step = _filled(template, facts, number + 1)
-        if step is not None:
-            number += 1
-            yield step
+def runbook(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Runbook:
+    """Return the steps for this trouble with this cause, every command filled in and quoted for a shell.
 
-
-def _templates(trouble: Trouble, cause: TroubleCause) -> Iterator[StepTemplate]:
-    yield LOOK
-    yield from (one for one in OF_CAUSE[cause] if trouble in one.troubles)
-    yield from OF_TROUBLE[trouble]
-    yield LEAD_AGAIN
-    yield DONE
-
-
-def _filled(template: StepTemplate, facts: RunbookFacts, number: int) -> RunbookStep | None:
-    """Return a step, in its other words where a fact is missing, or None where it has none."""
+    They begin with a look, then come those of the cause and of the severity, and they end with a look.
+    """
+    every, of_cause, of_trouble = (
+        text_of("every"),
+        text_of(f"causes/{cause}"),
+        text_of(f"severities/{trouble}"),
+    )
+    templates = (every.steps[0], *of_cause.steps, *of_trouble.steps, *every.steps[1:])
     words = known(facts)
-    needed = {*_NAMED.findall(template.sentence), *NEEDS.get(template.ask, ())}
-    is_known = all(words[name] is not None for name in needed)
-    if not is_known and not template.otherwise:
-        return None
-    return RunbookStep(
-        number=number,
-        sentence=template.sentence.format(**words) if is_known else template.otherwise,
-        commands=commands(template.ask, facts) if is_known or template.ask not in NEEDS else (),
-        check=check(template.see, facts),
-        is_dangerous=template.is_dangerous,
+    state = _state(trouble, words)
+    if facts.trouble is not trouble:
+        title = f"If {state} because {of_cause.title}"
+    else:
+        title = f"{state}: {'' if facts.cause is cause else 'if '}{of_cause.title}"
+    return Runbook(
+        trouble=trouble,
+        cause=cause,
+        title=title,
+        summary=of_trouble.about,
+        steps=tuple(_steps(templates, trouble, facts)),
+        prevent=of_cause.about,
+        topic=facts.topic if facts.replicas else "",
+        partition=facts.partition if facts.replicas else None,
+        applies=facts.trouble is trouble and facts.cause is cause,
+        actual="" if facts.trouble is trouble or not facts.replicas else _actual(facts),
+    )
+
+
+def _state(trouble: Trouble | None, words: Mapping[str, object]) -> str:
+    if trouble is None:
+        return f"{words['place']} is healthy"
+    return _fill(text_of(f"severities/{trouble}").title, words)
+
+
+def _actual(facts: RunbookFacts) -> str:
+    isr, replicas = (", ".join(map(str, one)) for one in (facts.isr, facts.replicas))
+    leader = "none" if facts.leader is None else facts.leader
+    state = _state(facts.trouble, known(facts))
+    return f"{state}: leader {leader}, ISR {isr or 'empty'} of {replicas}."
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A step as its file has it, without the breaks of its lines."""
+
+    sentence: str
+    otherwise: str
+    only: tuple[str, ...]
+    needs: str
+    commands: tuple[str, ...]
+    expect: str
+    check: str
+    is_dangerous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookText:
+    """A file: `about` is what a severity means, or how to prevent a cause."""
+
+    title: str
+    about: str
+    steps: tuple[Template, ...]
+
+
+_STEP = re.compile(
+    r"""1\.\ (?P<dangerous>\*\*Dangerous\.\*\*\ )?(?P<sentence>.+?)\n\n
+    (?:\ {3}Otherwise:\ (?P<otherwise>.+?)\n\n)?
+    (?:\ {3}Only:\ (?P<only>.+?)\n\n)?
+    (?:\ {3}Needs:\ (?P<needs>.+?)\n\n)?
+    (?:\ {3}```sh\n(?P<commands>[^`]+)\ {3}```\n\n)?
+    \ {3}It\ worked\ when:\ (?P<expect>.+?)\n\n
+    \ {3}```sh\n(?P<check>[^`]+)\ {3}```\n\s*""",
+    re.DOTALL | re.VERBOSE,
+)
+_NAMED = re.compile(r"\{(\w+)\}")
+# Known of every partition; a command that names nothing else is shown beside the other words of its step.
+_ALWAYS = frozenset({"topic", "partition", "place", "present_replicas"})
+# What the checks say of a value that is not known.
+_IN_GENERAL = {
+    "broker": "the broker",
+    "sync": "all replicas",
+    "preferred": "the first of Replicas",
+    "promoted_observer": "the observer",
+    "min_insync_replicas": "min.insync.replicas",
+}
+
+
+@cache
+def text_of(name: str) -> RunbookText:
+    """Return what the file `name` beside this module says, like `causes/broker_dead`."""
+    text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    head, *steps = re.split(r"^(?=1\. )", text, flags=re.MULTILINE)
+    title, _, about = head.partition("\n\n")
+    return RunbookText(title.removeprefix("# "), _joined(about), tuple(map(_template, steps)))
+
+
+def _template(text: str) -> Template:
+    found = _STEP.fullmatch(text)
+    if found is None:
+        raise ValueError(f"This step of a runbook has not the form of the others:\n{text}")
+    part = {name: value or "" for name, value in found.groupdict().items()}
+    return Template(
+        sentence=_joined(part["sentence"]),
+        otherwise=_joined(part["otherwise"]),
+        only=tuple(part["only"].replace(",", " ").split()),
+        needs=part["needs"],
+        commands=tuple(one.strip() for one in part["commands"].splitlines()),
+        expect=_joined(part["expect"]),
+        check=part["check"].strip(),
+        is_dangerous=bool(part["dangerous"]),
+    )
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def known(facts: RunbookFacts) -> dict[str, object]:
+    """Return everything that sentences and commands may name; None where it is not known."""
+    missing = [r for r in facts.replicas if r not in facts.isr and r not in facts.observers]
+    broker = facts.broker if facts.broker is not None else next(iter(missing), None)
+    spare, least = next(iter(facts.spares), None), facts.min_insync_replicas
+    can_copy = spare is not None and facts.leader is not None
+    replaced = [spare if one == broker else one for one in facts.replicas]
+    return {
+        "topic": facts.topic,
+        "partition": facts.partition,
+        "place": f"{facts.topic}-{facts.partition}",
+        "sync": ids(r for r in facts.replicas if r not in facts.observers) or None,
+        "isr": ids(facts.isr) or None,
+        "isr_size": len(facts.isr) or None if least is not None else None,
+        "elr": ids(facts.elr) or None,
+        "missing": ids(missing) or None,
+        "leader": facts.leader,
+        "no_leader": "none" if facts.leader is None else None,
+        "broker": broker,
+        "spare": spare,
+        "waiting_observer": next((one for one in facts.observers if one not in facts.isr), None),
+        "promoted_observer": next((one for one in facts.observers if one in facts.isr), None),
+        "preferred": next(iter(facts.replicas), None),
+        "min_insync_replicas": least,
+        "rf": len(facts.replicas) or None,
+        "one_less_than_rf": max(1, len(facts.replicas) - 1) if facts.replicas else None,
+        "present_replicas": _assignment(facts, facts.replicas),
+        "spare_added": _assignment(facts, [*facts.replicas, spare]) if can_copy else None,
+        "spare_for_broker": _assignment(facts, replaced)
+        if can_copy and broker is not None
+        else None,
+    }
+
+
+def _assignment(facts: RunbookFacts, replicas: Sequence[int | None]) -> str:
+    wanted = [one for one in replicas if one is not None]
+    return reassignment_json({(facts.topic, facts.partition): wanted})
+
+
+def _steps(
+    templates: Iterable[Template], trouble: Trouble, facts: RunbookFacts
+) -> Iterator[RunbookStep]:
+    words, number = known(facts), 0
+    in_general = words | {name: said for name, said in _IN_GENERAL.items() if words[name] is None}
+    for one in templates:
+        is_known = _has_all("".join((one.sentence, *one.commands[:1], one.needs)), words)
+        if (one.only and trouble not in one.only) or not (is_known or one.otherwise):
+            continue
+        of_any = not one.needs and _ALWAYS.issuperset(_NAMED.findall("".join(one.commands)))
+        lines = (
+            [line for line in one.commands if _has_all(line, words)] if is_known or of_any else []
+        )
+        number += 1
+        yield RunbookStep(
+            number=number,
+            sentence=_fill(one.sentence, words) if is_known else one.otherwise,
+            commands=tuple(_command(line, words, facts.tools) for line in lines),
+            check=Check(
+                _command(one.check, words, facts.tools),
+                _fill(one.expect, in_general),
+                facts.page,
+            ),
+            is_dangerous=one.is_dangerous,
+        )
+
+
+def _has_all(text: str, words: Mapping[str, object]) -> bool:
+    return all(words.get(name) is not None for name in _NAMED.findall(text))
+
+
+def _fill(text: str, words: Mapping[str, object]) -> str:
+    """Put values in the place of names, once: what looks like a name in a value stays as it is."""
+    return _NAMED.sub(lambda found: str(words.get(found[1], found[0])), text)
+
+
+def _command(line: str, words: Mapping[str, object], tools: KafkaTools) -> str:
+    """Return a line of a shell, each word with a value in it quoted as one word."""
+    filled = [_fill(word, words) for word in line.split()]
+    if filled[0].startswith("kafka-"):
+        return tools.tool(*filled)
+    return " ".join(
+        shlex.quote(new) if _NAMED.search(old) else old
+        for old, new in zip(line.split(), filled, strict=True)
     )

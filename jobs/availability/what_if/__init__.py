@@ -1,9 +1,8 @@
 """What becomes of a cluster when brokers, racks or controllers are lost, step by step.
 
-Sub-rooms: `model`, `matrix`.
+Sub-rooms: `model`.
 
-In reading order: `simulation`, `steps`, `simulation_state`, `election`, `standbys`, `partition_risk`,
-`quorum_outlook`, `outcome`, `answer_json`.
+In reading order: `simulation`, `steps`, `election`, `partition_risk`, `outcome`, `matrix`, `answer_json`.
 """
 
 from jobs.availability.what_if.simulation import simulate

@@ -1,10 +1,11 @@
-"""Answers of what-if as JSON values, for `crosslog what-if --json` and REST (docs/formats.md)."""
+"""Answers of what-if as JSON values, for `crosslog what-if --json` (docs/formats.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jobs.availability.what_if.matrix import Matrix, MatrixColumn
 from jobs.availability.what_if.outcome import (
     Counts,
     IsrState,
@@ -12,19 +13,14 @@ from jobs.availability.what_if.outcome import (
     QuorumOutcome,
     StepOutcome,
     count_outcomes,
+    count_topics,
 )
-
-if TYPE_CHECKING:
-    from jobs.availability.what_if.matrix.matrix import Matrix, MatrixColumn
-    from jobs.availability.what_if.simulation import WhatIf
+from jobs.availability.what_if.simulation import WhatIf
 
 
 def what_if_document(answer: WhatIf) -> dict[str, Any]:
     """Return the whole answer: every partition from before to after, and what each step changed."""
     overall = answer.overall
-    by_topic: dict[str, list[PartitionOutcome]] = {}
-    for one in overall:
-        by_topic.setdefault(one.topic, []).append(one)
     return {
         "harm": answer.does_harm,
         "quorum": {
@@ -32,9 +28,7 @@ def what_if_document(answer: WhatIf) -> dict[str, Any]:
             "after": quorum_mapping(answer.quorum),
         },
         "cluster": counts_mapping(count_outcomes(overall)),
-        "topics": {
-            name: counts_mapping(count_outcomes(found)) for name, found in sorted(by_topic.items())
-        },
+        "topics": _topics(count_topics(overall)),
         "partitions": [outcome_mapping(one) for one in overall],
         "steps": [step_mapping(one) for one in answer.steps],
     }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from jobs.availability.status.severity import Severity
+from jobs.availability.what_if.model.cluster import ClusterModel
 
 
 class RiskCode(StrEnum):
@@ -92,10 +97,15 @@ class PartitionOutcome:
         return self.before.is_writable is not False and self.after.is_writable is False
 
     @property
-    def is_harmed(self) -> bool:
-        """Whether it is no longer writable, lost its leader or records."""
+    def is_stopped(self) -> bool:
+        """Whether it is no longer writable, or lost its leader."""
         lost_leader = self.before.leader is not None and self.after.leader is None
-        return self.became_unwritable or lost_leader or self.is_lost
+        return self.became_unwritable or lost_leader
+
+    @property
+    def is_at_risk(self) -> bool:
+        """Whether acknowledged records wait for a broker, or are gone."""
+        return self.is_lost or self.data_at_risk.code is RiskCode.WAITING
 
     @property
     def is_lost(self) -> bool:
@@ -125,29 +135,6 @@ class Counts:
     severities: Mapping[Severity, int]
     worst: Severity
     unknown: int = 0
-
-
-def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
-    """Return the sums over partitions; of none all are 0 and the worst severity is OK."""
-    found = list(outcomes)
-    severities = Counter(one.after.severity for one in found)
-    risks = Counter(one.data_at_risk.code for one in found)
-    lost = risks[RiskCode.UNCLEAN] + risks[RiskCode.LOST]
-    return Counts(
-        partitions=len(found),
-        offline=severities[Severity.OFFLINE],
-        unwritable=sum(one.after.is_writable is False for one in found),
-        became_unwritable=sum(one.became_unwritable for one in found),
-        needs_unclean=sum(one.needs_unclean for one in found),
-        lost=lost,
-        at_risk=lost + risks[RiskCode.WAITING],
-        exposed=risks[RiskCode.EXPOSED],
-        leader_changes=sum(one.after.leader not in {None, one.before.leader} for one in found),
-        observers_in_isr=sum(len(one.after.observers_in_isr) for one in found),
-        severities={one: severities[one] for one in Severity},
-        worst=max(severities, default=Severity.OK),
-        unknown=sum(one.after.is_writable is None for one in found),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +171,145 @@ class QuorumOutcome:
         return "majority" if self.has_majority else "no majority"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepOutcome:
     """What one step did."""
 
     name: str
     partitions: tuple[PartitionOutcome, ...]
-    topics: Mapping[str, Counts]
-    cluster: Counts
     quorum: QuorumOutcome
+
+    @cached_property
+    def topics(self) -> Mapping[str, Counts]:
+        """The sums of each topic, by name."""
+        return count_topics(self.partitions)
+
+    @cached_property
+    def cluster(self) -> Counts:
+        return count_outcomes(self.partitions)
+
+
+def count_topics(outcomes: Iterable[PartitionOutcome]) -> dict[str, Counts]:
+    """Return the sums of each topic, by name."""
+    by_topic: dict[str, list[PartitionOutcome]] = {}
+    for one in outcomes:
+        by_topic.setdefault(one.topic, []).append(one)
+    return {name: count_outcomes(found) for name, found in sorted(by_topic.items())}
+
+
+def count_outcomes(outcomes: Sequence[PartitionOutcome]) -> Counts:
+    """Return the sums over partitions; of none all are 0 and the worst severity is OK."""
+    return counts_of(flags_of(outcomes).sum(axis=0))
+
+
+def flags_of(outcomes: Sequence[PartitionOutcome]) -> NDArray[np.int64]:
+    """Return a row per outcome: what `Counts` sums up, then its severity as a one in its place."""
+    width = len(_FLAGS)
+    found = np.zeros((len(outcomes), width + len(Severity)), dtype=np.int64)
+    for row, one in enumerate(outcomes):
+        found[row, :width] = [of(one) for of in _FLAGS.values()]
+        found[row, width + one.after.severity] = 1
+    return found
+
+
+def counts_of(sums: Iterable[np.int64]) -> Counts:
+    """Return the sums of rows of `flags_of` as `Counts`."""
+    numbers = [int(one) for one in sums]
+    width = len(_FLAGS)
+    severities = dict(zip(Severity, numbers[width:], strict=True))
+    worst = max((word for word, count in severities.items() if count), default=Severity.OK)
+    named = dict(zip(_FLAGS, numbers[:width], strict=True))
+    return Counts(partitions=sum(numbers[width:]), severities=severities, worst=worst, **named)
+
+
+_FLAGS: Mapping[str, Callable[[PartitionOutcome], int]] = {
+    "offline": lambda one: one.after.leader is None,
+    "unwritable": lambda one: one.after.is_writable is False,
+    "unknown": lambda one: one.after.is_writable is None,
+    "became_unwritable": lambda one: one.became_unwritable,
+    "needs_unclean": lambda one: one.needs_unclean,
+    "lost": lambda one: one.is_lost,
+    "at_risk": lambda one: one.is_at_risk,
+    "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
+    "leader_changes": lambda one: one.after.leader not in {None, one.before.leader},
+    "observers_in_isr": lambda one: len(one.after.observers_in_isr),
+}
+# The places of these in a row of `flags_of`.
+UNWRITABLE, AT_RISK = (list(_FLAGS).index(name) for name in ("unwritable", "at_risk"))
+SEVERITIES = len(_FLAGS)
+
+
+def quorum_outlook(
+    cluster: ClusterModel, alive: AbstractSet[int], sure: AbstractSet[int] = frozenset()
+) -> QuorumOutcome:
+    """Return the quorum with these voters alive; ids of no voter do not count.
+
+    Of those whose life is not known only `sure` ones, which came back, count as alive.
+
+    Without a majority there is no change of an ISR, no promotion and no election at all: leaders that live
+    go on.
+    """
+    voters = sorted({one.node_id for one in cluster.voters})
+    if not voters:
+        sentence = "Unknown: the voters are not known. For the partitions a majority is assumed."
+        return QuorumOutcome(
+            0, 0, (), (), has_majority=True, failures_tolerated=0, sentence=sentence
+        )
+    unknown = {one.node_id for one in cluster.voters if one.is_alive is None} - sure
+    unsure = [one for one in voters if one in alive and one in unknown]
+    living = [one for one in voters if one in alive and one not in unknown]
+    majority = len(voters) // 2 + 1
+    spare = len(living) - majority
+    most = spare + len(unsure)
+    words = (
+        _unsure(living, unsure, voters)
+        if unsure
+        else _sentence(len(living), len(voters), majority, spare)
+    )
+    if cluster.is_of_log and living:
+        words += (
+            " A metadata log does not tell which voters live: those without a fenced broker count as "
+            "alive."
+        )
+    return QuorumOutcome(
+        voters=len(voters),
+        majority=majority,
+        alive_ids=tuple(living),
+        missing_ids=tuple(one for one in voters if one not in alive),
+        has_majority=most >= 0,
+        failures_tolerated=max(0, spare),
+        deadly_racks=_deadly_racks(cluster, [*living, *unsure], most),
+        deadly_nodes=tuple(living) if most == 0 else (),
+        sentence=words,
+        unsure_ids=tuple(unsure),
+        is_undecided=spare < 0 <= most,
+    )
+
+
+def _deadly_racks(cluster: ClusterModel, living: list[int], spare: int) -> tuple[str, ...]:
+    racks = cluster.voter_racks()
+    here = {rack for one in living if (rack := racks[one]) is not None}
+    if spare < 0:
+        return ()
+    return tuple(sorted(one for one in here if sum(racks[id_] == one for id_ in living) > spare))
+
+
+def _unsure(living: list[int], unsure: list[int], voters: list[int]) -> str:
+    """Return the sentence where the life of some voters is not known."""
+    majority = len(voters) // 2 + 1
+    spare = len(living) - majority
+    these = f"voter{'s' * (len(unsure) > 1)} {', '.join(map(str, unsure))}"
+    why = f"whether {these} live{'s' * (len(unsure) == 1)} is not known (a fenced broker tells nothing of it)"
+    told = f"At least {len(living)} of {len(voters)} voters alive, {majority} needed; {why}"
+    if spare >= 0:
+        return f"{told}: majority; {f'{spare} more may fail' if spare else 'one more may end it'}."
+    if spare + len(unsure) < 0:
+        return f"{told}: no majority in any case."
+    return f"{told}: Unknown. For the partitions a majority is assumed."
+
+
+def _sentence(living: int, voters: int, majority: int, spare: int) -> str:
+    alive = f"{living} of {voters} voters alive, {majority} needed"
+    if spare < 0:
+        return f"{alive}: no majority. No ISR changes, nobody is promoted or elected; living leaders go on."
+    return f"{alive}: {f'{spare} more may fail' if spare else 'no further one may fail'}."

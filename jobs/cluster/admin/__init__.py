@@ -4,6 +4,6 @@ All of them go through `jobs.cluster.protocol`. Functions that take a `ClusterCl
 threads, those that take a `RawCluster` or a connection are coroutines.
 
 In reading order: `topics`, `partitions`, `configs`, `acls`, `offsets`, `groups`, `brokers`, `log_dirs`,
-`replica_lags`, `reassignments`, `elections`, `quorum`, `controllers`, `registrations`,
+`replica_lags`, `reassignments`, `quorum`, `controllers`, `registrations`,
 `broker_heartbeat`, `metadata_propagation`.
 """

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.availability.designer.design import (
-    Design,
+from jobs.availability.designer.design import design
+from jobs.availability.designer.input import parse_requirements
+from jobs.availability.designer.model import Design
+from jobs.availability.designer.requirements import (
     ImpossibleRequirements,
     InvalidRequirements,
-    design,
+    LossAllowed,
+    ObserverSupport,
+    WritableAfter,
 )
-from jobs.availability.designer.input import parse_requirements
-from jobs.availability.designer.requirements import LossAllowed, ObserverSupport, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.commands.bad_input import refuse
 from jobs.json_text import BadJson, each_once, parse_json

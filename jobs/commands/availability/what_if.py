@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from jobs.availability.status.severity import BEFORE_LIMIT
-from jobs.availability.what_if.answer_json import column_mapping
-from jobs.availability.what_if.matrix.matrix import (
+from jobs.availability.what_if.answer_json import (
+    column_mapping,
+    matrix_document,
+    what_if_document,
+)
+from jobs.availability.what_if.matrix import (
     Matrix,
-    WorstFailure,
+    MatrixColumn,
+    alike_partitions,
     matrix,
     single_failures,
-    worst_single_failure,
 )
 from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
 from jobs.availability.what_if.model.describe_text import document_of_text
@@ -107,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         return refuse(error)
     if arguments.json:
-        sys.stdout.write(f"{json.dumps(_of_topic(answer.to_json(), arguments.topic))}\n")
+        sys.stdout.write(f"{json.dumps(_of_topic(what_if_document(answer), arguments.topic))}\n")
     else:
         print_lines(lines(answer, arguments.topic))
     return FINDING if answer.does_harm else OK
@@ -248,10 +252,11 @@ def _ids(ids: Sequence[int]) -> str:
 
 
 def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
-    losses = arguments.losses or list(single_failures(cluster))[:MOST_COLUMNS]
-    answer, worst = matrix(cluster, losses), worst_single_failure(cluster)
+    classes, failures = alike_partitions(cluster), single_failures(cluster)
+    answer = matrix(classes, arguments.losses or failures[:MOST_COLUMNS])
+    worst = matrix(classes, failures).worst
     if arguments.json:
-        told = answer.to_json()
+        told = matrix_document(answer)
         told["worst_single_failure"] = _worst(worst)
         for part in told["losses"]:
             if arguments.topic is not None:
@@ -262,15 +267,15 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
     return FINDING if any(one.does_harm for one in answer.columns) else OK
 
 
-def _worst(worst: WorstFailure | None) -> dict[str, Any] | None:
+def _worst(worst: MatrixColumn | None) -> dict[str, Any] | None:
     if worst is None:
         return None
-    told = column_mapping(worst.column)
+    told = column_mapping(worst)
     return {"sentence": worst.sentence, **{key: told[key] for key in told if key != "topics"}}
 
 
 def _matrix_lines(
-    cluster: ClusterModel, answer: Matrix, worst: WorstFailure | None
+    cluster: ClusterModel, answer: Matrix, worst: MatrixColumn | None
 ) -> Iterator[str]:
     yield f"quorum now: {answer.quorum_before.sentence}"
     rows = [

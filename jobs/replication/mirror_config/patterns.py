@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobs.patterns.cursor import NotAPattern
+from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import expression_of
 from jobs.replication.mirror_config.values import Connector
 

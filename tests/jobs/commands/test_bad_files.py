@@ -43,7 +43,6 @@ CASES = {
     "voters": ["voters", "BAD"],
     "quorum-change": ["quorum-change", "BAD", "--remove", "1"],
     "quorum-change --properties": ["quorum-change", "BAD", "--add", "4", "--properties", "BAD"],
-    "standby status": ["standby", "status", "BAD"],
     "streams": ["streams", "BAD"],
     "streams --topology": ["streams", "JSON", "--topology", "BAD"],
     "what-if": ["what-if", "BAD", "--lose-broker", "1"],

@@ -7,14 +7,14 @@ import pytest
 
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
-from jobs.patterns.cursor import NotAPattern, NotEvaluated
-from jobs.patterns.java import to_re2
+from jobs.patterns.java import NotAPattern, NotEvaluated, to_re2
 from jobs.patterns.matching import expression_of, matcher_of
 from tests.jobs.patterns.table import (
     FOR_JAVA_ALONE,
     FOR_NOBODY,
     NAMES,
     PATTERNS,
+    exotic_patterns,
     ordinary_patterns,
 )
 
@@ -50,6 +50,24 @@ def test_answers_are_those_of_java(tmp_path, java):
         if there != here
     ]
     assert wrong == []
+
+
+def test_what_is_taken_of_any_pattern_is_answered_as_by_java(tmp_path, java):
+    patterns = exotic_patterns(6_000, SEED)
+    told = told_by_java(java, tmp_path, patterns)
+    wrong, taken = [], 0
+    for pattern, there in zip(patterns, told, strict=True):
+        try:
+            here = "".join(str(int(matcher_of((pattern,)).matches(name))) for name in NAMES)
+        except NotEvaluated:
+            continue
+        except NotAPattern:
+            here = "refused"
+        else:
+            taken += 1
+        wrong += [] if here == there else [(pattern, there, here)]
+    assert wrong == []
+    assert taken > 1_000
 
 
 def test_what_java_refuses_and_takes_is_called_so(tmp_path, java):

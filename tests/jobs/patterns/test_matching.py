@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.patterns.cursor import NotAPattern, NotEvaluated
+from jobs.patterns.java import NotAPattern, NotEvaluated
 from jobs.patterns.matching import (
     LARGEST,
     LONGEST,
@@ -84,13 +84,19 @@ def test_names_that_no_topic_has_are_matched(name, pattern, matches):
         pytest.param("a{1001}", "{1001} at character 2 is not supported. The most", id="counts"),
         pytest.param("(a{1000}){1000}", "too large", id="counts of counts"),
         pytest.param("a{1000}" * 13, "All counts together", id="many counts"),
-        pytest.param("(.{1,249}|x){3}", "too large", id="many steps"),
         pytest.param("(" * 300 + ")" * 300, "nested too deeply", id="nested"),
+        pytest.param("(.{1,249}|x){3}", "too large", id="many steps"),
         pytest.param("(?!dead).*", "look-ahead (?!...) at character 1", id="look-ahead"),
         pytest.param("(?!dead).*", "into the exclude list: topics_exclude", id="what to do"),
         pytest.param(".*(?<!dead)", "look-behind (?<!...) at character 3", id="look-behind"),
         pytest.param("a++", "possessive", id="possessive"),
         pytest.param("(a)\\1", "back reference \\1 at character 4", id="back reference"),
+        pytest.param("a$b", "a character behind $ at character 3", id="an end in the middle"),
+        pytest.param("a\\b.*", "the edge of a word, \\b, at character 2", id="edge of a word"),
+        pytest.param("x(?iu)é", "the flag (?u) at character 2", id="a flag of Java's"),
+        pytest.param(
+            "a\\p{javaLowerCase}", "\\p{javaLowerCase} at character 2", id="a class of Java's"
+        ),
         pytest.param("[a-z&&[^b]]", "intersection", id="intersection"),
         pytest.param("[[:alpha:]]", "a class inside a class", id="a class of POSIX"),
         pytest.param("(?P<n>a)", "(?<name>...)", id="a name as Python writes it"),

@@ -3,22 +3,17 @@
 import asyncio
 import contextlib
 import itertools
-import json
-import os
-import subprocess
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from confluent_kafka import Producer
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
-from jobs.availability.acting.standby.promotions import HeldPromotion, PromotionEvent
+from jobs.availability.acting.standby.promotions import HeldPromotion
 from jobs.availability.acting.standby.standbys import Standby, read_standbys
 from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.admin.registrations import RegistrationLog
@@ -26,11 +21,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
+from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.waiting import eventually, eventually_async
 
 STANDBY = 4
 SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "86400000"}}
-ROOT = Path(__file__).parent.parent.parent.parent
 
 
 @dataclass
@@ -61,7 +56,7 @@ def in_all_isrs(doors: ClusterConnections, broker: int, *topics: str) -> bool:
 def standby(doors: ClusterConnections, broker: int = STANDBY) -> Standby:
     async def ask() -> Standby:
         async with doors.cluster() as cluster, doors.leader(cluster) as controllers:
-            return (await read_standbys(cluster, controllers)).brokers[broker]
+            return (await read_standbys(cluster, controllers))[broker]
 
     return asyncio.run(ask())
 
@@ -85,66 +80,19 @@ def promotion(broker: int = STANDBY) -> HeldPromotion:
     )
 
 
-@dataclass
-class Events:
-    """What a loop told, with the time of each."""
-
-    heard: list[PromotionEvent] = field(default_factory=list)
-
-    def __call__(self, event: PromotionEvent) -> None:
-        self.heard.append(event)
-
-    def kinds(self) -> list[str]:
-        return [one.kind for one in self.heard]
-
-    def at(self, kind: str) -> int:
-        """When the newest event of a kind happened, in ms."""
-        return next(one.at_ms for one in reversed(self.heard) if one.kind == kind)
-
-
 @contextlib.contextmanager
-def looping(
-    doors: ClusterConnections, store, loop_id: str = "test", decider=None
-) -> Iterator[Events]:
+def looping(doors: ClusterConnections, store: MemoryStore, loop_id: str = "test") -> Iterator[None]:
     """Run a loop in a thread."""
-    stop, events = threading.Event(), Events()
-    loop = StandbyLoop(doors, store, loop_id=loop_id, heard=events, decider=decider)
+    stop = threading.Event()
+    loop = StandbyLoop(doors, store, loop_id=loop_id)
     thread = threading.Thread(target=loop.run, args=(stop,))
     thread.start()
     try:
         eventually(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
-        yield events
+        yield
     finally:
         stop.set()
         thread.join(30)
-
-
-@contextlib.contextmanager
-def loop_process(cluster, store_folder: Path, name: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `crosslog standby run` in a process of its own; it is killed at the end if it still runs."""
-    settings = store_folder.parent / f"{name}.yaml"
-    plan = cluster.plan
-    settings.write_text(f"alias: {plan.alias}\nbootstrap_servers: {plan.bootstrap_servers()}\n")
-    words = ["standby", "run", str(settings), "--store", str(store_folder), "--id", name, "--json"]
-    with (store_folder.parent / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jobs", *words],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(10)
-
-
-def events_of(store_folder: Path, name: str) -> list[str]:
-    """Return the kinds of events that a loop's process printed."""
-    lines = (store_folder.parent / f"{name}.log").read_text().splitlines()
-    return [json.loads(line)["kind"] for line in lines if line.startswith("{")]
 
 
 class Acked:

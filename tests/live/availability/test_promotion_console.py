@@ -1,10 +1,12 @@
 """The console promotes a standby broker by policy, keeps it while programs die, takes it back."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from tests.live.availability.standby_cluster import (
     STANDBY,
+    Acked,
     IsrWatch,
     fencings,
     in_all_isrs,
@@ -88,6 +91,24 @@ def loops(console):
     return console.visitor.page(f"availability/{ALIAS}/promotion/").count("Loop <code>")
 
 
+def events(console):
+    """The kinds of what loops sent and saw, in their order."""
+    with sqlite3.connect(console.home / DATABASE) as database:
+        found = database.execute("SELECT kind FROM availability_standbyevent ORDER BY id")
+        return [kind for (kind,) in found]
+
+
+def decides(console):
+    """The program that holds the lease."""
+    with sqlite3.connect(console.home / DATABASE) as database:
+        return database.execute("SELECT holder FROM availability_standbylease").fetchone()[0]
+
+
+def findings(console):
+    found = console.visitor.get(f"api/v1/promotion-findings/?cluster={ALIAS}")
+    return [one["sentence"] for one in found["results"]]
+
+
 def is_out(world, topic):
     return not any(STANDBY in one.isr for one in partitions(world.doors, topic).values())
 
@@ -114,15 +135,49 @@ def topic(world, console, second) -> str:
 
 
 def test_a_policy_promotes_when_a_sync_replica_dies(world, console, topic, record_property):
-    world.cluster.node(2).kill()
-    with Stalls() as stalls:
+    with Acked(world.cluster, topic) as producer, Stalls() as stalls:
+        world.cluster.node(2).kill()
         eventually(lambda: in_all_isrs(world.doors, STANDBY, topic), 40)
         record_property("promoted_after_s", stalls.wall_s)
+        eventually(lambda: producer.is_going_on, 30)
         eventually(lambda: state_of(console, topic) == "verified", 30)
+        producer.stop()
+    assert producer.refused == 0
+    # The session of the dead broker, two looks, and a second for the rest.
+    assert producer.longest_gap_s() < 25 + stalls.seconds
     (told,) = actions_of(console, topic)
     assert (told["is_automatic"], told["broker"]) == (True, STANDBY)
     assert told["took_ms"] < 10_000 + 1000 * stalls.seconds
     assert told["evidence"]["leader"] == 1
+
+
+@pytest.mark.campaign("drills")
+def test_it_stays_while_the_database_is_away(world, console, topic):
+    database, away = console.home / DATABASE, console.home / "away"
+    files = [console.home / f"{DATABASE}{end}" for end in ("", "-wal", "-shm")]
+
+    def move(where: Path, to: Path) -> None:
+        to.mkdir()
+        for file in files:
+            if (where / file.name).exists():
+                (where / file.name).rename(to / file.name)
+
+    def take_the_database_away() -> None:
+        move(console.home, away)
+        database.write_text("not a database")
+        pause(14, "longer than a session")
+        move(console.home, console.home / "text")
+        # As it is where a disk was mounted: an empty store would say that nothing is promoted.
+        database.touch()
+        pause(14, "longer than a session")
+        move(console.home, console.home / "empty")
+        for file in away.iterdir():
+            file.rename(console.home / file.name)
+
+    # Each broker reads the metadata log in its own time.
+    eventually(lambda: all(in_all_isrs(world.doors, STANDBY, topic) for _ in range(12)), 20)
+    assert fencings(world.doors, take_the_database_away) == 0
+    eventually(lambda: "gone_on_from_memory" in events(console), 60)
 
 
 @pytest.mark.campaign("drills")
@@ -134,7 +189,7 @@ def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic)
         pause(3, "the new program speaks for the standby")
         second.kill()
         second.wait(10)
-        pause(12, "longer than a session")
+        pause(15, "longer than a session")
 
     # Each broker reads the metadata log in its own time.
     eventually(lambda: all(in_all_isrs(world.doors, STANDBY, topic) for _ in range(12)), 20)
@@ -143,6 +198,9 @@ def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic)
     assert watch.looks > 100
     assert watch.missing == []
     assert len(actions_of(console, topic)) == 1
+    # The program that is left decides now, and says that it is the only one.
+    eventually(lambda: not decides(console).endswith(f":{second.pid}"), 30)
+    eventually(lambda: any("Only one standby loop" in one for one in findings(console)), 60)
 
 
 def test_it_is_taken_back_when_the_replica_returns_also_while_stopped(world, console, topic):
@@ -152,6 +210,7 @@ def test_it_is_taken_back_when_the_replica_returns_also_while_stopped(world, con
         eventually(lambda: state_of(console, topic) == "reverted", 60)
         # Each broker reads the metadata log in its own time.
         eventually(lambda: is_out(world, topic), 20)
+    eventually(lambda: "ended" in events(console), 30)
 
 
 @pytest.mark.campaign("drills")

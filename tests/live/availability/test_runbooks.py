@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from jobs.availability.designer.design import DesignRequirements, Site, WritableAfter, design
-from jobs.availability.runbooks.commands import CheckKind, CommandKind, check, commands
+from jobs.availability.designer.design import design
+from jobs.availability.designer.requirements import DesignRequirements, Site, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
-from jobs.availability.runbooks.model import RunbookFacts
+from jobs.availability.runbooks.runbook import (
+    RunbookFacts,
+    RunbookStep,
+    Trouble,
+    TroubleCause,
+    runbook,
+)
 from jobs.lab.cluster import Cluster
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
@@ -36,13 +42,7 @@ MAINS = {
     "kafka-get-offsets": "org.apache.kafka.tools.GetOffsetShell",
 }
 # For a machine of Kafka, or for crosslog itself, whose orders have tests of their own.
-NOT_OF_KAFKAS_TOOLS = {
-    CommandKind.NONE,
-    CommandKind.START_BROKER,
-    CommandKind.RESTART_BROKER,
-    CommandKind.PROMOTE,
-    CommandKind.DEMOTE,
-}
+NOT_OF_KAFKAS_TOOLS = ("bin/kafka-server-", "# ")
 
 
 @dataclass
@@ -97,6 +97,10 @@ def tools_of(shell: Shell) -> KafkaTools:
     return KafkaTools(servers, command_config=str(credentials))
 
 
+def describe(topic: str, tools: KafkaTools) -> str:
+    return tools.tool("kafka-topics", "--describe", "--topic", topic)
+
+
 def facts_of(shell: Shell, **changes) -> RunbookFacts:
     """A partition of brokers 1 and 2; that 2 is missing is only said: the tools must take the commands."""
     known = {"replicas": (1, 2), "isr": (1,), "leader": 1, "spares": (3,), "min_insync_replicas": 2}
@@ -110,7 +114,7 @@ def test_the_designers_commands_make_the_topic(shell: Shell) -> None:
     (create,) = [one.text for one in made.commands if one.title == "Create the topic"]
     shell.run(create)
     wait_until_known(shell.cluster.connection, "designed", 3)
-    told = shell.run(tools_of(shell).describe_topic("designed"))
+    told = shell.run(describe("designed", tools_of(shell)))
     assert "min.insync.replicas=2" in told
     for number, replicas in enumerate(made.assignment):
         assert (
@@ -130,10 +134,10 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
         sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True
     )
     for group in design(wish, tools).commands:
-        if not group.is_file and not group.text.startswith("crosslog"):
+        if not group.is_file and not group.text.startswith("#"):
             for line in group.lines:
                 shell.run(line)
-    eventually(lambda: "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved")), 30, every=1)
+    eventually(lambda: "Replicas: 1,2,3" in shell._run(describe("moved", tools)), 30, every=1)
 
 
 def make_topic(shell: Shell) -> None:
@@ -159,41 +163,55 @@ def set_throttles(shell: Shell) -> None:
 def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) -> None:
     make_topic(shell)
     set_throttles(shell)
-    known = facts_of(shell)
-    for ask in CommandKind:
-        if ask in NOT_OF_KAFKAS_TOOLS:
-            continue
-        # The tool says of a partition that has a leader that no election is needed, and takes the command.
-        facts = facts_of(shell, leader=None) if ask is CommandKind.UNCLEAN_ELECTION else known
-        lines = commands(ask, facts)
-        assert lines, ask
-        for line in lines:
+    # The tool says of a partition that has a leader that no election is needed, and takes the command.
+    for step in (*steps(facts_of(shell)), *steps(facts_of(shell, leader=None))):
+        for line in step.commands:
+            if line.startswith(NOT_OF_KAFKAS_TOOLS):
+                continue
             shell.run(line)
             if "--execute" in line:  # the tool begins no reassignment beside another one
                 eventually(lambda: is_at_rest(shell), 60, every=1)
 
 
 def is_at_rest(shell: Shell) -> bool:
-    return "No partition reassignments found" in shell._run(tools_of(shell).list_reassignments())
+    return "No partition reassignments found" in shell._run(
+        tools_of(shell).tool("kafka-reassign-partitions", "--list")
+    )
 
 
+# What the commands of checks show, by a part of the line.
 SHOWN = {
-    CheckKind.STATE: ("Leader: ", "Replicas: ", "Isr: ", "Elr: "),
-    CheckKind.UNFENCED: ("unfenced",),
-    CheckKind.LAG: ("offsetLag",),
-    CheckKind.DISKS: ('"error":null',),
-    CheckKind.NO_REASSIGNMENT: ("",),
-    CheckKind.NO_THROTTLE: ("follower.replication.throttled.replicas",),
-    CheckKind.QUORUM: ("LeaderId:", "MaxFollowerLag:"),
-    CheckKind.MIN_ISR: ("min.insync.replicas=",),
-    CheckKind.OFFSETS: (f"{TOPIC}:0:0",),
-    CheckKind.UNCLEAN_OFF: ("unclean.leader.election.enable=",),
+    "kafka-topics.sh": ("Leader: ", "Replicas: ", "Isr: ", "Elr: "),
+    "--include-fenced-brokers": ("unfenced",),
+    "kafka-log-dirs.sh": ("offsetLag", '"error":null'),
+    "kafka-reassign-partitions.sh": ("",),
+    "--describe --all": (
+        "follower.replication.throttled.replicas",
+        "min.insync.replicas=",
+        "unclean.leader.election.enable=",
+    ),
+    "kafka-metadata-quorum.sh": ("LeaderId:", "MaxFollowerLag:"),
+    "kafka-get-offsets.sh": (f"{TOPIC}:0:0",),
 }
 
 
 def test_every_check_of_the_runbooks_shows_what_it_promises(shell: Shell) -> None:
     make_topic(shell)
-    for see in CheckKind:
-        told = shell.run(check(see, facts_of(shell)).command)
-        for word in SHOWN.get(see, SHOWN[CheckKind.STATE]):
-            assert word in told, see
+    checks = {step.check.command for step in steps(facts_of(shell))}
+    seen = {part: line for line in checks for part in SHOWN if part in line}
+    assert len(checks) == len(seen) == len(SHOWN)
+    for part, line in seen.items():
+        told = shell.run(line)
+        for word in SHOWN[part]:
+            assert word in told, line
+
+
+def steps(facts: RunbookFacts) -> list[RunbookStep]:
+    """Each step once whose commands are others, in the order of the runbooks."""
+    found = {
+        step.commands: step
+        for trouble in Trouble
+        for cause in TroubleCause
+        for step in runbook(trouble, cause, facts).steps
+    }
+    return list(found.values())

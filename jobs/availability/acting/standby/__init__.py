@@ -1,5 +1,4 @@
 """Keeping promoted standby brokers in the ISR: the loop, its decisions, and the store of promotions.
 
-In reading order: `loop`, `standbys`, `broker_watch`, `decisions`, `policy_decider`, `promotions`,
-`store_rules`, `folder_store`.
+In reading order: `loop`, `standbys`, `broker_watch`, `decisions`, `promotions`.
 """

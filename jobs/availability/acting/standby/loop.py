@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.broker_watch import BrokerWatch
@@ -44,26 +43,6 @@ from jobs.waiting import wait_up_to
 logger = logging.getLogger(__name__)
 
 _MOST_EVENTS = 1_000
-_DECIDE_S = 2.0
-Heard = Callable[[PromotionEvent], None]
-
-
-@dataclass(frozen=True, slots=True)
-class PromotionRequest:
-    """What a decider wants: a new promotion (`begin`), or a held one demoted (its id, and the reason why)."""
-
-    begin: HeldPromotion | None = None
-    demote: str = ""
-    why: str = ""
-
-
-class Decider(Protocol):
-    """Says what is to be promoted or demoted; asked only while this loop holds the lease."""
-
-    async def wishes(
-        self, state: StoreState, brokers: Mapping[int, BrokerView]
-    ) -> Sequence[PromotionRequest]:
-        """Return what to do now; may ask the cluster, and may raise `ClusterFault`."""
 
 
 @dataclass(slots=True)
@@ -87,10 +66,10 @@ class StandbyLoop:
     """One loop. `loop_id` names it in the store; two loops must not share one.
 
     `now_ms` is the wall clock (ms since 1970); loops on several machines need clocks that agree within
-    seconds. `heard` is called for every event, from the loop's own thread.
+    seconds.
     """
 
-    def __init__(  # noqa: PLR0913  settings of its life, all but two with a default
+    def __init__(
         self,
         connections: ClusterConnections,
         store: PromotionStore,
@@ -98,16 +77,12 @@ class StandbyLoop:
         loop_id: str,
         timing: LoopTiming | None = None,
         now_ms: Callable[[], int] | None = None,
-        decider: Decider | None = None,
-        heard: Heard = lambda event: None,
     ) -> None:
         self._connections = connections
         self._store = store
         self._loop_id = loop_id
         self._timing = timing or LoopTiming()
         self._now_ms = now_ms or (lambda: int(time.time() * 1000))
-        self._decider = decider
-        self._heard = heard
         self._memory = _Memory()
         self._sending: dict[int, asyncio.Task[None]] = {}
         self._asking: asyncio.Future[tuple[StoreState, Lease | None]] | None = None
@@ -133,15 +108,8 @@ class StandbyLoop:
 
     async def _until(self, stop: threading.Event) -> None:
         async with BrokerWatch.opened(self._connections, self._now_ms) as watch:
-            tasks = [
-                asyncio.create_task(work)
-                for work in (
-                    watch.follow(),
-                    watch.poll(),
-                    self._tick_on(watch),
-                    self._decide_on(watch),
-                )
-            ]
+            works = (watch.follow(), watch.poll(), self._tick_on(watch))
+            tasks = [asyncio.create_task(work) for work in works]
             try:
                 while not stop.is_set():
                     done, _ = await asyncio.wait(
@@ -312,59 +280,20 @@ class StandbyLoop:
 
     async def _end(self, ended: Sequence[HeldPromotion]) -> None:
         for one in ended:
-            is_moved = await self._in_thread(self._move, one, Phase.ENDED, "")
+            try:
+                is_moved = await asyncio.to_thread(
+                    self._store.move,
+                    one.promotion_id,
+                    one.generation,
+                    Phase.ENDED,
+                    self._now_ms(),
+                    lease=self._memory.lease,
+                )
+            except StoreAway:
+                continue
             if is_moved:
                 self._memory.said.pop(one.broker_id, None)
                 self._tell(EventKind.ENDED, one.broker_id, one.promotion_id)
-
-    async def _decide_on(self, watch: BrokerWatch) -> None:
-        while self._decider is not None:
-            await asyncio.sleep(_DECIDE_S)
-            if self._memory.lease is None or self._memory.is_away or not watch.is_known:
-                continue
-            try:
-                for wish in await self._decider.wishes(self._memory.state, watch.views()):
-                    await self._in_thread(self._grant, wish)
-            except Exception as error:  # noqa: BLE001  a round ends here, told in the loop's sign
-                self._memory.failing[-2] = f"Nothing was decided: {error}"
-            else:
-                self._memory.failing.pop(-2, None)
-
-    def _grant(self, wish: PromotionRequest) -> bool:
-        """Write a wish into the store (in a thread), which refuses it without the lease."""
-        lease = self._memory.lease
-        if lease is None:
-            return False
-        if wish.begin is not None:
-            begun = self._store.begin(wish.begin, lease)
-            if begun:
-                self._tell(
-                    EventKind.ASKED, wish.begin.broker_id, wish.begin.promotion_id, wish.begin.why
-                )
-            return begun
-        for one in self._memory.state.promotions:
-            if one.promotion_id == wish.demote and one.phase is Phase.HELD:
-                is_moved = self._move(one, Phase.DEMOTING, wish.why)
-                if is_moved:
-                    self._tell(EventKind.DEMOTION_ASKED, one.broker_id, one.promotion_id, wish.why)
-                return is_moved
-        return False
-
-    def _move(self, promotion: HeldPromotion, phase: Phase, why: str) -> bool:
-        return self._store.move(
-            promotion.promotion_id,
-            promotion.generation,
-            phase,
-            self._now_ms(),
-            why=why,
-            lease=self._memory.lease,
-        )
-
-    async def _in_thread(self, ask: Callable[..., bool], *arguments: object) -> bool:
-        try:
-            return await asyncio.to_thread(ask, *arguments)
-        except StoreAway:
-            return False
 
     def _tell(
         self, kind: EventKind, broker_id: int, promotion_id: str = "", detail: str = ""
@@ -374,7 +303,6 @@ class StandbyLoop:
         )
         if len(self._memory.events) < _MOST_EVENTS:
             self._memory.events.append(event)
-        self._heard(event)
 
     def _give_back(self) -> None:
         """Let another loop decide at once, without waiting for the lease to run out."""

@@ -2,8 +2,7 @@
 
 A promoted standby broker stays in the ISR only while somebody sends heartbeats for it. Any number of loops
 may do that for the same promotion; one of them, the holder of the lease, decides. What they share is a
-store: a folder (`FolderStore`), memory (`MemoryStore`, for tests and a single process), or the console's
-database.
+store: the console's database.
 """
 
 from __future__ import annotations
@@ -85,13 +84,11 @@ class PromotionEvent:
 class EventKind(StrEnum):
     """The words of events."""
 
-    ASKED = "asked"
     FIRST_HEARTBEAT = "first_heartbeat"
     UNFENCED = "unfenced"
     FENCED = "fenced"
     HEARTBEAT_FAILED = "heartbeat_failed"
     NOT_ALIVE = "not_alive"
-    DEMOTION_ASKED = "demotion_asked"
     FENCE_SENT = "fence_sent"
     ENDED = "ended"
     GONE_ON_FROM_MEMORY = "gone_on_from_memory"
@@ -168,9 +165,6 @@ class PromotionStore(Protocol):
 
     def record(self, event: PromotionEvent) -> None:
         """Keep an event for the audit."""
-
-    def stop(self, *, is_stopped: bool) -> None:
-        """Turn the stop switch."""
 
 
 def may_move(before: Phase, after: Phase) -> bool:

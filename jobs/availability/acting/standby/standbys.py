@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
@@ -76,30 +76,12 @@ class Standby:
         return asdict(self) | {"is_set_up": self.is_set_up, "is_alive": self.is_alive}
 
 
-@dataclass(frozen=True, slots=True)
-class StandbySnapshot:
-    """All brokers of a cluster as standbys, and what could not be found out, as sentences."""
-
-    brokers: Mapping[int, Standby] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-
-    @property
-    def standbys(self) -> tuple[Standby, ...]:
-        """Those that are set up as standbys."""
-        return tuple(one for one in self.brokers.values() if one.is_set_up)
-
-
-async def read_standbys(
-    cluster: RawCluster, controllers: Controllers, topics: Collection[str] | None = None
-) -> StandbySnapshot:
-    """Return every registered broker with what tells whether it is a standby; raises `ClusterFault`.
-
-    `topics` limits the partitions that are looked at; None: all.
-    """
+async def read_standbys(cluster: RawCluster, controllers: Controllers) -> dict[int, Standby]:
+    """Return every registered broker with what tells whether it is a standby; raises `ClusterFault`."""
     log = RegistrationLog(controllers)
     await log.catch_up()
     registered = await _listed(cluster, log)
-    partitions = await describe_partitions(cluster, topics)
+    partitions = await describe_partitions(cluster)
     quorum = await _quorum(controllers)
     found = await asyncio.gather(
         *(
@@ -107,8 +89,7 @@ async def read_standbys(
             for number, registration in sorted(log.brokers.items())
         )
     )
-    by_id = {one.broker_id: one for one in found}
-    return StandbySnapshot(by_id, tuple(_problems(by_id)))
+    return {one.broker_id: one for one in found}
 
 
 async def _listed(cluster: RawCluster, log: RegistrationLog) -> dict[int, RegisteredBroker]:
@@ -246,20 +227,3 @@ async def _ends(
     except ClusterFault:
         return {}
     return {where: end for where, end in found.items() if isinstance(end, int)}
-
-
-def _problems(brokers: Mapping[int, Standby]) -> list[str]:
-    """Say what a person should know about the standbys."""
-    found = []
-    for one in brokers.values():
-        if not one.is_set_up:
-            continue
-        if not one.is_alive:
-            found.append(f"Broker {one.broker_id} is set up as a standby, but it does not run.")
-        if one.most_lag_records:
-            found.append(
-                f"Broker {one.broker_id} is up to {one.most_lag_records} records behind its leaders."
-            )
-        if one.leads:
-            found.append(f"Broker {one.broker_id} leads {one.leads} partitions.")
-    return found

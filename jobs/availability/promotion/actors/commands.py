@@ -37,17 +37,18 @@ def _standby(
     if not held:
         return ActorCommands()
     broker = min(held, key=lambda one: (partition is not None and one in partition.isr, one))
-    stop, start = tools.stop_server(broker), tools.start_server(broker)
+    stop = tools.tool("kafka-server-stop", f"--node-id={broker}")
+    start = tools.tool("kafka-server-start", "-daemon", "config/server.properties")
     return ActorCommands(
         act=(
-            tools.standby("promote", "--broker", str(broker)),
+            _order("promote", broker),
             f"# or without heartbeats from outside, about 13 s: take {STANDBY_SETTING} out of the "
             f"properties of broker {broker} and restart it",
             stop,
             start,
         ),
         revert=(
-            tools.standby("demote", "--broker", str(broker)),
+            _order("demote", broker),
             f"# or, where it was restarted: put {STANDBY_SETTING} back and restart broker {broker}",
             stop,
             start,
@@ -67,9 +68,9 @@ def _held_back(
     place = (partition.topic, partition.partition)
     without = [one for one in partition.replicas if one != held[0]]
     follower, leader = _THROTTLE
-    leads = () if partition.leader is None else (tools.unset_broker(partition.leader, leader),)
+    leads = () if partition.leader is None else (_unset(tools, partition.leader, leader),)
     return ActorCommands(
-        act=(tools.unset_broker(held[0], follower), *leads),
+        act=(_unset(tools, held[0], follower), *leads),
         revert=(
             "# takes the replica out and copies it anew:",
             *tools.reassign({place: without}, "without.json"),
@@ -78,6 +79,16 @@ def _held_back(
         ),
         brokers=tuple(held),
     )
+
+
+def _order(order: str, broker: int) -> str:
+    """Return where crosslog promotes and demotes a fenced standby broker: Kafka has no tool for it."""
+    return f"# on the page Promotion of this cluster: {order} broker {broker}"
+
+
+def _unset(tools: KafkaTools, broker: int, setting: str) -> str:
+    of_broker = ["--entity-type", "brokers", "--entity-name", str(broker)]
+    return tools.tool("kafka-configs", *of_broker, "--alter", "--delete-config", setting)
 
 
 def _spare(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools) -> ActorCommands:
@@ -111,8 +122,7 @@ def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTool
     least = max(1, min(len(partition.isr), wanted - 1))
     return ActorCommands(
         act=(
-            "# crosslog does all of this, ends the stall and sets it back by itself:",
-            f"# {tools.standby('relax', '--topic', topic, '--to', str(least))}",
+            "# a policy on the page Promotion does all of this, ends the stall and sets it back by itself",
             tools.set_topic(topic, min_insync_replicas=str(least)),
             "# one record from a second connection ends the stall of pending writes; consumers will see it:",
             f"printf '%s\\n' end-of-stall | {tools.tool('kafka-console-producer', '--topic', topic)}",

@@ -33,7 +33,6 @@ from kio.schema.describe_quorum import v2 as describe_quorum
 from kio.schema.describe_share_group_offsets import v1 as describe_share_group_offsets
 from kio.schema.describe_topic_partitions import v0 as describe_topic_partitions
 from kio.schema.describe_transactions import v0 as describe_transactions
-from kio.schema.elect_leaders import v2 as elect_leaders
 from kio.schema.end_txn import v5 as end_txn
 from kio.schema.fetch import v18 as fetch_log
 from kio.schema.fetch_snapshot import v1 as fetch_snapshot
@@ -248,8 +247,6 @@ LIST_REASSIGNMENTS = Api(
     list_reassignments.ListPartitionReassignmentsResponse,
     0,
 )
-# 1 and later: unclean elections (KIP-460).
-ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1)
 # 4: the size of the volumes (KIP-827); 3: an error for the whole answer.
 DESCRIBE_LOG_DIRS = Api(
     describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2

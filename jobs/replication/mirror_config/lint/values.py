@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobs.patterns.cursor import NotAPattern, NotEvaluated
+from jobs.patterns.java import NotAPattern, NotEvaluated
 from jobs.patterns.matching import refusal_of
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.facts import Facts

@@ -2,9 +2,11 @@
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
 from console.availability.acting.models import StandbyEvent
 from console.availability.acting.store import DatabaseStore
+from console.availability.promotion.models import PromotionStop
 from jobs.availability.acting.standby.promotions import PromotionEvent, StoreAway
 from tests.console.making import make_cluster
 from tests.jobs.availability.acting.store_contract import NOW_MS, ONE, StoreContract
@@ -31,8 +33,25 @@ def other(cluster):
     return DatabaseStore(cluster.pk, renew=nothing)
 
 
+@pytest.fixture
+def turn(cluster):
+    def turn(*, is_on: bool) -> None:
+        PromotionStop.objects.update_or_create(
+            scope=str(cluster.pk),
+            defaults={"cluster": cluster, "is_on": is_on, "at": timezone.now()},
+        )
+
+    return turn
+
+
 class TestTheDatabaseIsAStore(StoreContract):
     """The contract of `tests/jobs/availability/acting`."""
+
+
+def test_a_stop_switch_of_all_clusters_holds_everywhere(store):
+    PromotionStop.objects.create(scope=PromotionStop.ALL, is_on=True, at=timezone.now())
+    assert store.read().is_stopped
+    assert not store.begin(ONE)
 
 
 def test_clusters_do_not_share_promotions(store):

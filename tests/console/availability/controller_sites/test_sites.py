@@ -10,7 +10,7 @@ from console.accounts.models import AuditEntry
 from console.availability.controller_sites.sites import sites_of
 from console.availability.placements.models import ControllerSite
 from console.availability.what_if.cluster_models import snapshot_of
-from console.availability.what_if.matrix_store import keep_picture, matrix_of
+from console.availability.what_if.matrices import keep_picture, matrix_of
 from tests.console.availability.placed_world import make_placed, make_sites
 from tests.console.making import NOW
 from tests.console.quorum.making import make_log, make_status

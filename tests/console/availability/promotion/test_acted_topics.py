@@ -11,7 +11,7 @@ from console.availability.what_if.cluster_snapshots import (
     PartitionClass,
     TopicFacts,
 )
-from console.availability.what_if.matrix_store import matrix_digest
+from console.availability.what_if.matrices import matrix_digest
 from console.availability.what_if.simulation import simulate_snapshot
 from jobs.availability.what_if.model.cluster import BrokerModel
 from jobs.availability.what_if.steps import Loss

@@ -1,5 +1,9 @@
 """Runbooks of a cluster: those that apply now, and none stated as a fact of a healthy partition."""
 
+import shlex
+from html import escape
+from urllib.parse import urlencode
+
 import pytest
 
 from console.availability.collection import collect
@@ -84,3 +88,13 @@ def test_a_runbook_that_is_looked_up_for_a_healthy_partition_says_so(visitor, he
 def test_a_topic_is_shown_what_applies_to_it(visitor, incident):
     page = visitor.get(f"{PAGE}?topic=orders&partition=4")
     assert titles(page) == ["orders-4 is at min ISR: a broker is dead"]
+
+
+def test_what_a_cluster_names_is_text_on_the_page_and_one_word_of_each_command(visitor, kafka):
+    topic = "<script>alert(1)</script>`$(reboot)`"
+    kafka.add_topic(topic, 1)
+    collected(kafka)
+    query = urlencode({"topic": topic, "partition": 0, "severity": "offline", "cause": "unknown"})
+    text = visitor.get(f"{PAGE}?{query}").content.decode()
+    assert "<script>alert(1)" not in text
+    assert f"--topic {escape(shlex.quote(topic))}" in text

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from console.availability.placements.placements import CONFIG, PlacementRules, Proposed
 from console.availability.status.models import AvailabilityRound, PartitionStatus
-from console.availability.what_if.cluster_models import UnknownMoment, cluster_model, seen_cluster
+from console.availability.what_if.cluster_models import (
+    classes_of,
+    cluster_model,
+    seen_cluster,
+    whole_model,
+)
 from console.availability.what_if.cluster_snapshots import (
     ClusterSnapshot,
     PartitionClass,
@@ -19,15 +24,13 @@ from console.availability.what_if.cluster_snapshots import (
     pack,
     unpack,
 )
-from console.availability.what_if.partition_classes import classes_of, whole_model
 from console.availability.what_if.simulation import simulate_snapshot
-from console.availability.what_if.snapshot_reader import read_now
+from console.availability.what_if.snapshot_reader import UnknownMoment, read_now
 from console.clusters.models import Partition
 from console.quorum.models import Kind
 from jobs.availability.placements.placement import parse_placement
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
-from jobs.availability.what_if.outcome import count_outcomes
-from jobs.availability.what_if.quorum_outlook import quorum_outlook
+from jobs.availability.what_if.outcome import count_outcomes, quorum_outlook
 from jobs.availability.what_if.simulation import simulate
 from jobs.availability.what_if.steps import Loss, Return, UncleanElection
 from tests.console.availability.placed_world import (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.availability.placements.models import WhatIfPicture
-from console.availability.what_if import matrix_store
-from console.availability.what_if.steps_text import BadStep, read_steps, write_steps
+from console.availability.what_if import matrices
+from console.availability.what_if.query import BadStep, read_steps, write_steps
 from jobs.availability.what_if.steps import Loss, PreferredElection, Return, UncleanElection
 from tests.console.availability.placed_world import (
     document,
@@ -201,27 +201,27 @@ def test_the_worst_single_failure_stands_first(visitor):
 
 
 def test_a_kept_matrix_says_its_age_and_is_made_anew_when_something_changed(cluster):
-    row = matrix_store.keep_picture(cluster, NOW)
+    row = matrices.keep_picture(cluster, NOW)
     assert row.matrix["worst"]["name"] == "site west"
-    assert matrix_store.matrix_of(cluster).made_at == NOW
+    assert matrices.matrix_of(cluster).made_at == NOW
     make_rule(cluster, "orders", document({"west": 2}, {"east": 2}, "under-min-isr"))
-    assert matrix_store.matrix_of(cluster).made_at is None
-    matrix_store.keep_picture(cluster, NOW)
-    assert matrix_store.matrix_of(cluster).made_at == NOW
+    assert matrices.matrix_of(cluster).made_at is None
+    matrices.keep_picture(cluster, NOW)
+    assert matrices.matrix_of(cluster).made_at == NOW
 
 
 def test_a_picture_is_written_anew_only_when_it_changed(cluster):
-    first = matrix_store.keep_picture(cluster, NOW)
-    again = matrix_store.keep_picture(cluster, NOW.replace(hour=4))
+    first = matrices.keep_picture(cluster, NOW)
+    again = matrices.keep_picture(cluster, NOW.replace(hour=4))
     assert (again.changed_at, again.made_at) == (NOW, NOW.replace(hour=4))
     assert (again.digest, again.matrix_at) == (first.digest, first.matrix_at)
     assert WhatIfPicture.objects.count() == 1
 
 
 def test_a_cluster_is_due_when_a_round_came_after_its_picture(cluster):
-    assert matrix_store.due_clusters() == [cluster.pk]
-    matrix_store.keep_picture(cluster, NOW)
-    assert matrix_store.due_clusters() == []
+    assert matrices.due_clusters() == [cluster.pk]
+    matrices.keep_picture(cluster, NOW)
+    assert matrices.due_clusters() == []
 
 
 # --- REST ---------------------------------------------------------------------------------------

@@ -13,15 +13,10 @@ from jobs.availability.acting.standby.promotions import (
     PromotionEvent,
     StoreAway,
     StoreState,
+    may_move,
 )
-from jobs.availability.acting.standby.store_rules import (
-    begun,
-    lease_after,
-    lease_given_back,
-    moved,
-    with_promotion,
-    with_sign,
-)
+
+SIGNS_KEPT_MS = 3_600_000
 
 
 class MemoryStore:
@@ -99,12 +94,80 @@ class MemoryStore:
             self._answer()
             self.events.append(event)
 
-    def stop(self, *, is_stopped: bool) -> None:
-        """See `PromotionStore.stop`."""
-        with self._lock:
-            self._answer()
-            self._state = replace(self._state, is_stopped=is_stopped)
+    def turn(self, *, is_on: bool) -> None:
+        """Turn the stop switch."""
+        self._state = replace(self._state, is_stopped=is_on)
 
     def _answer(self) -> None:
         if self.is_away:
             raise StoreAway("the store was told to be away")
+
+
+def lease_after(before: Lease | None, holder: str, now_ms: int, lasts_ms: int) -> Lease | None:
+    if before is None:
+        return Lease(holder, 1, now_ms + lasts_ms)
+    if before.holder == holder:
+        return replace(before, until_ms=now_ms + lasts_ms)
+    if before.until_ms > now_ms:
+        return None
+    return Lease(holder, before.token + 1, now_ms + lasts_ms)
+
+
+def lease_given_back(before: Lease | None, lease: Lease) -> Lease | None:
+    return replace(lease, until_ms=0) if holds(before, lease) else before
+
+
+def holds(current: Lease | None, lease: Lease | None) -> bool:
+    """Say whether an order may be taken: it comes without a lease, or with the one that holds now."""
+    if lease is None:
+        return True
+    return current is not None and (current.holder, current.token) == (lease.holder, lease.token)
+
+
+def begun(state: StoreState, promotion: HeldPromotion, lease: Lease | None) -> StoreState | None:
+    if state.is_stopped or not holds(state.lease, lease):
+        return None
+    if state.of_broker(promotion.broker_id) is not None:
+        return None
+    return replace(state, promotions=(*state.promotions, promotion))
+
+
+def moved(
+    state: StoreState,
+    promotion_id: str,
+    generation: int,
+    phase: Phase,
+    now_ms: int,
+    *,
+    why: str,
+    lease: Lease | None,
+) -> HeldPromotion | None:
+    found = next((one for one in state.promotions if one.promotion_id == promotion_id), None)
+    if found is None or found.generation != generation or not holds(state.lease, lease):
+        return None
+    if not may_move(found.phase, phase):
+        raise ValueError(f"a promotion that is {found.phase} does not become {phase}")
+    return replace(
+        found,
+        phase=phase,
+        generation=generation + 1,
+        why=why or found.why,
+        changed_at_ms=now_ms,
+        ended_at_ms=now_ms if phase is Phase.ENDED else None,
+    )
+
+
+def with_promotion(state: StoreState, promotion: HeldPromotion) -> StoreState:
+    others = tuple(one for one in state.promotions if one.promotion_id != promotion.promotion_id)
+    if promotion.phase is Phase.ENDED:
+        return replace(state, promotions=others)
+    return replace(state, promotions=(*others, promotion))
+
+
+def with_sign(state: StoreState, sign: LoopHeartbeat) -> StoreState:
+    kept = tuple(
+        one
+        for one in state.signs
+        if one.loop_id != sign.loop_id and sign.at_ms - one.at_ms < SIGNS_KEPT_MS
+    )
+    return replace(state, signs=(*kept, sign))

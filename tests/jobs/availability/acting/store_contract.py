@@ -1,6 +1,7 @@
 """What every store of promotions does: a test module inherits `StoreContract` and gives a fixture `store`.
 
-Every test may ask for `other`, too: a second object for the same store, as another process has it.
+Every test may ask for `other`, too: a second object for the same store, as another process has it. `turn`
+turns the stop switch.
 """
 
 from dataclasses import replace
@@ -120,14 +121,14 @@ class StoreContract:
         assert other.begin(ONE)
         assert other.move("promotion-1", 1, Phase.DEMOTING, NOW_MS)
 
-    def test_while_the_stop_switch_is_on_nothing_begins_and_what_is_held_stays(self, store, other):
+    def test_while_the_stop_switch_is_on_nothing_begins_and_what_is_held_stays(self, store, turn):
         store.begin(ONE)
-        other.stop(is_stopped=True)
+        turn(is_on=True)
         assert store.read().is_stopped
         assert not store.begin(TWO)
         assert store.read().promotions == (ONE,)
         assert store.move("promotion-1", 1, Phase.DEMOTING, NOW_MS)
-        other.stop(is_stopped=False)
+        turn(is_on=False)
         assert store.begin(TWO)
 
     def test_every_loop_leaves_its_newest_sign(self, store, other):

@@ -11,7 +11,6 @@ from jobs.availability.acting.reassign_to_spare import target_of
 from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, StoreState
 from jobs.availability.acting.standby.standbys import (
     Standby,
-    StandbySnapshot,
     fetched_ago_ms,
     reached_offset,
 )
@@ -38,11 +37,10 @@ READY = Standby(
 ALIVE = StoreState(signs=(LoopHeartbeat("one", NOW - 100),))
 
 
-def refusals(broker=READY, state=ALIVE, **fields):
+def refusals(broker=READY, state=ALIVE):
     doors = ClusterConnections(Connection("east", "b:9092"))
-    actor = FencedStandby(doors, 4, MemoryStore(), now_ms=lambda: NOW, **fields)
-    brokers = {} if broker is None else {4: broker}
-    return actor.plan_from(StandbySnapshot(brokers), state).refusals
+    actor = FencedStandby(doors, 4, MemoryStore(), now_ms=lambda: NOW)
+    return actor.plan_from(broker, state).refusals
 
 
 def test_a_standby_that_follows_may_be_promoted():
@@ -74,12 +72,6 @@ def test_a_standby_that_follows_may_be_promoted():
 )
 def test_a_promotion_is_refused_with_its_reason(broker, state, words):
     assert any(words in reason for reason in refusals(broker, state))
-
-
-def test_doubts_may_be_overruled_and_dangers_not():
-    behind = replace(READY, most_lag_records=5_000, heartbeat_interval_ms=2_000)
-    assert refusals(behind, is_forced=True) == ()
-    assert refusals(replace(behind, answers=False), is_forced=True) != ()
 
 
 def test_nothing_is_promoted_while_crosslog_is_read_only(monkeypatch):

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from jobs.availability.acting.cluster_connections import settled
 from jobs.availability.acting.plans import Verdict
-from jobs.availability.acting.running import settled
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jobs.availability.designer.cluster import cluster_of
-from jobs.availability.designer.design import (
+from jobs.availability.designer.design import design
+from jobs.availability.designer.requirements import (
     DesignRequirements,
     ImpossibleRequirements,
     InvalidRequirements,
@@ -18,7 +19,6 @@ from jobs.availability.designer.design import (
     ObserverSupport,
     Site,
     WritableAfter,
-    design,
 )
 from jobs.availability.designer.split import Split, faults
 from jobs.availability.designer.survival import survivals, worst_start

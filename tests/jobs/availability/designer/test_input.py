@@ -2,14 +2,14 @@
 
 import pytest
 
-from jobs.availability.designer.design import (
+from jobs.availability.designer.input import REQUIREMENT_FIELDS, parse_requirements
+from jobs.availability.designer.requirements import (
     DesignRequirements,
     InvalidRequirements,
     LossAllowed,
     Site,
     WritableAfter,
 )
-from jobs.availability.designer.input import REQUIREMENT_FIELDS, parse_requirements
 
 SITES = [{"name": "a", "brokers": [1, 2]}, {"name": "b", "brokers": [3]}, {"name": "hub"}]
 

@@ -3,9 +3,10 @@
 import pytest
 
 from jobs.availability.status.severity import Severity
+from jobs.availability.what_if.matrix import alike_partitions, matrix, single_failures
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.outcome import RiskCode
-from jobs.availability.what_if.simulation import Return, matrix, simulate, worst_single_failure
+from jobs.availability.what_if.simulation import Return, simulate
 from tests.jobs.availability.clusters import cluster, lose, partition
 
 UNCLEAN = "unclean.leader.election.enable is not known: no leader if it is false; if it is true, broker 2 is elected"
@@ -67,11 +68,12 @@ def test_a_single_copy_of_what_may_be_written_is_exposed():
 def test_the_loss_of_a_leader_is_harm_and_what_is_not_known_is_none(one, lost, harm):
     model = cluster(one)
     assert simulate(model, [lose(*lost)]).does_harm is harm
-    assert matrix(model, [lose(*lost)]).columns[0].does_harm is harm
+    assert matrix(alike_partitions(model), [lose(*lost)]).columns[0].does_harm is harm
 
 
 def test_the_worst_failure_names_what_is_not_known():
-    worst = worst_single_failure(cluster(unknown(1, 2, 3), racks={1: None, 2: None, 3: None}))
+    model = cluster(unknown(1, 2, 3), racks={1: None, 2: None, 3: None})
+    worst = matrix(alike_partitions(model), single_failures(model)).worst
     assert worst is not None
     assert "of 1 it is not known whether they take writes" in worst.sentence
 
@@ -173,5 +175,5 @@ def test_more_min_isr_than_replicas_is_judged_by_the_kafka_that_is_meant(documen
     assert found.after.is_writable is writable
     assert found.after.severity is (Severity.UNDER_MIN_ISR if writable is False else Severity.OK)
     assert words in found.condition
-    sums = matrix(model, [lose(3)]).columns[0].cluster
+    sums = matrix(alike_partitions(model), [lose(3)]).columns[0].cluster
     assert (sums.unknown, sums.unwritable) == (writable is None, writable is False)

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.availability.what_if.answer_json import what_if_document
+from jobs.availability.what_if.matrix import alike_partitions, matrix
 from jobs.availability.what_if.model.cluster import ClusterModel
-from jobs.availability.what_if.simulation import Return, matrix, simulate
+from jobs.availability.what_if.simulation import Return, simulate
 from tests.jobs.availability.clusters import cluster, lose, partition
 
 PARTITION = {"topic": "t", "partition": 0, "replicas": [1], "isr": [1], "leader": 1}
@@ -16,7 +18,7 @@ def test_without_known_voters_the_verdict_on_the_quorum_is_unknown():
     answer = simulate(model, [lose(min(model.brokers))])
     assert (answer.quorum.is_known, answer.quorum.verdict) == (False, "unknown")
     assert answer.quorum.sentence.startswith("Unknown: the voters are not known.")
-    told = answer.to_json()["steps"][0]["quorum"]
+    told = what_if_document(answer)["steps"][0]["quorum"]
     assert (told["known"], told["has_majority"]) == (False, None)
 
 
@@ -91,7 +93,7 @@ def test_the_majority_is_unknown_where_it_depends_on_such_a_voter(fenced, lost, 
     answer = simulate(model, [lose(*lost)])
     assert answer.quorum.verdict == verdict
     assert words in answer.quorum.sentence
-    assert matrix(model, [lose(*lost)]).columns[0].quorum == answer.quorum
+    assert matrix(alike_partitions(model), [lose(*lost)]).columns[0].quorum == answer.quorum
     assert answer.does_harm is (verdict == "no majority" or 1 in lost)
 
 

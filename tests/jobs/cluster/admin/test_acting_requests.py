@@ -6,7 +6,6 @@ from kio.schema.describe_cluster.v2 import response as described
 from kio.schema.describe_configs.v4 import response as configs
 from kio.schema.describe_log_dirs.v4 import response as logs
 from kio.schema.describe_topic_partitions.v0 import response as parts
-from kio.schema.elect_leaders.v2 import response as elected
 from kio.schema.errors import ErrorCode
 from kio.schema.incremental_alter_configs.v1 import response as changed
 from kio.schema.list_offsets.v5 import response as offsets
@@ -21,7 +20,6 @@ from jobs.cluster.admin.configs import (
     alter_configs,
     read_configs,
 )
-from jobs.cluster.admin.elections import ElectionType, NoEligibleLeader, elect_leaders
 from jobs.cluster.admin.log_dirs import ReplicaLog, describe_replica_logs
 from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.admin.reassignments import (
@@ -131,49 +129,6 @@ async def test_moves_in_progress_are_listed():
     found, one = await asking(list_reassignments, {LIST: answer})
     assert found == {ZERO: Reassignment((1, 2, 3), (3,), (2,))}
     assert one.of(LIST)[0].topics is None
-
-
-def elected_answer(*errors, whole="none"):
-    made = tuple(
-        elected.PartitionResult(partition_id=n, error_code=ErrorCode[error], error_message=None)
-        for n, error in enumerate(errors)
-    )
-    return elected.ElectLeadersResponse(
-        throttle_time=NOW,
-        error_code=ErrorCode[whole],
-        replica_election_results=(
-            elected.ReplicaElectionResult(topic="orders", partition_result=made),
-        ),
-    )
-
-
-@pytest.mark.parametrize(
-    ("error", "was_needed", "fault"),
-    [
-        pytest.param("none", True, type(None), id="held"),
-        pytest.param("election_not_needed", False, type(None), id="has a leader"),
-        pytest.param("eligible_leaders_not_available", True, NoEligibleLeader, id="none alive"),
-        pytest.param("preferred_leader_not_available", True, NoEligibleLeader, id="not in the ISR"),
-        pytest.param("unknown_topic_or_partition", True, UnknownTopicOrPartition, id="unknown"),
-    ],
-)
-async def test_an_election_is_told_by_the_partition(error, was_needed, fault):
-    found, one = await asking(
-        lambda cluster: elect_leaders(cluster, ElectionType.UNCLEAN, [ZERO]),
-        {ELECT: elected_answer(error)},
-    )
-    assert found[ZERO].was_needed is was_needed
-    assert isinstance(found[ZERO].fault, fault)
-    assert one.of(ELECT)[0].election_type == 1
-
-
-async def test_who_may_not_elect_is_told_the_right():
-    with pytest.raises(NotAuthorized) as told:
-        await asking(
-            lambda cluster: elect_leaders(cluster, ElectionType.PREFERRED, [ZERO]),
-            {ELECT: elected_answer(whole="cluster_authorization_failed")},
-        )
-    assert "ALTER on the cluster" in told.value.hint
 
 
 async def test_settings_are_read_with_where_they_are_set():
@@ -369,7 +324,6 @@ async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_
     "ask",
     [
         pytest.param(lambda c: alter_reassignments(c, {ZERO: (1,)}), id="moves"),
-        pytest.param(lambda c: elect_leaders(c, ElectionType.UNCLEAN, [ZERO]), id="elections"),
         pytest.param(lambda c: alter_configs(c, ORDERS, {"a": "1"}), id="settings"),
     ],
 )

@@ -11,7 +11,7 @@ from kio.schema.errors import ErrorCode
 
 from jobs.availability.acting.standby.broker_watch import BrokerWatch
 from jobs.availability.acting.standby.decisions import LoopTiming
-from jobs.availability.acting.standby.loop import PromotionRequest, StandbyLoop
+from jobs.availability.acting.standby.loop import StandbyLoop
 from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, Phase
 from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.transport.timing import LASTING_S
@@ -19,7 +19,7 @@ from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
 from tests.jobs.cluster.protocol.fake_broker import FETCH, OFFERED, PATIENT
 from tests.support import Clock
-from tests.waiting import PATIENCE, eventually_async
+from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.slow
 
@@ -39,16 +39,14 @@ def promotion(name="p"):
 
 
 @contextlib.asynccontextmanager
-async def looping(quorum, store, name="one", timing=QUICK, **settings):
-    """Run a loop in a thread; gives the events that it tells."""
-    stop, heard = threading.Event(), []
-    loop = StandbyLoop(
-        quorum.doors, store, loop_id=name, timing=timing, heard=heard.append, **settings
-    )
+async def looping(quorum, store, name="one", timing=QUICK):
+    """Run a loop in a thread; gives the events that it writes into the store."""
+    stop = threading.Event()
+    loop = StandbyLoop(quorum.doors, store, loop_id=name, timing=timing)
     thread = threading.Thread(target=loop.run, args=(stop,))
     thread.start()
     try:
-        yield heard
+        yield store.events
     finally:
         stop.set()
         while thread.is_alive():
@@ -146,27 +144,30 @@ async def test_a_store_that_raises_whatever_it_likes_is_one_that_is_away():
         store.breaks = True
         said = len(quorum.heartbeats)
         await eventually_async(lambda: len(quorum.heartbeats) > said + 5)
-        assert any("the table is gone" in one.detail for one in heard)
+        store.breaks = False
+        await eventually_async(lambda: any("the table is gone" in one.detail for one in heard))
 
 
 async def test_a_loop_without_its_store_gives_in_to_the_demotion_of_another():
     """The one that can read the store demotes; the other one's memory says hold."""
     ours, theirs = MemoryStore(), MemoryStore()
-    async with FakeQuorum() as quorum:
-        async with (
-            looping(quorum, ours, "one", timing=HELD_UP),
-            looping(quorum, theirs, "two", timing=HELD_UP) as heard,
-        ):
-            for store in (ours, theirs):
-                store.begin(promotion())
-            await eventually_async(lambda: not quorum.is_fenced)
-            await eventually_async(lambda: any(one.seen for one in theirs.read().signs))
-            theirs.is_away = True
-            ours.move("p", 1, Phase.DEMOTING, now_ms())
-            await eventually_async(lambda: not ours.read().promotions)
-            assert quorum.is_fenced
-        # It lets go, or keeps silent: its last heartbeat may be too old to tell who fenced.
-        assert {"dropped_from_memory", "not_alive"} & set(kinds(heard))
+    async with (
+        FakeQuorum() as quorum,
+        looping(quorum, ours, "one", timing=HELD_UP),
+        looping(quorum, theirs, "two", timing=HELD_UP) as heard,
+    ):
+        for store in (ours, theirs):
+            store.begin(promotion())
+        await eventually_async(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: any(one.seen for one in theirs.read().signs))
+        theirs.is_away = True
+        ours.move("p", 1, Phase.DEMOTING, now_ms())
+        await eventually_async(lambda: not ours.read().promotions)
+        assert quorum.is_fenced
+        theirs.is_away = False
+        # It let go, or kept silent: its last heartbeat may be too old to tell who fenced.
+        silent = {"dropped_from_memory", "not_alive"}
+        await eventually_async(lambda: silent & set(kinds(heard)))
 
 
 async def test_when_the_loop_that_decides_ends_the_other_one_decides():
@@ -227,37 +228,6 @@ async def test_a_missing_right_is_told_in_the_loops_sign():
         async with looping(quorum, store):
             store.begin(promotion())
             await eventually_async(lambda: "CLUSTER_ACTION" in problem(store))
-
-
-class Wants:
-    """A decider that wants the same thing again and again."""
-
-    def __init__(self):
-        self.wanted = [PromotionRequest(begin=promotion())]
-
-    async def wishes(self, state, brokers):
-        return self.wanted
-
-
-@pytest.mark.timeout(60 * PATIENCE)
-async def test_what_a_decider_wants_is_done_once_by_the_loop_that_decides():
-    store, wants = MemoryStore(), Wants()
-    async with (
-        FakeQuorum() as quorum,
-        looping(quorum, store, "one", decider=wants) as heard,
-        looping(quorum, store, "two", decider=wants) as also,
-    ):
-        await eventually_async(lambda: not quorum.is_fenced)
-        wants.wanted = [PromotionRequest(demote="p", why="it is well again")]
-        await eventually_async(lambda: not store.read().promotions and store.ended)
-        # The store has it a moment before the loop tells it.
-        await eventually_async(lambda: "ended" in kinds(heard) + kinds(also))
-        told = kinds(heard) + kinds(also)
-    assert (told.count("asked"), told.count("demotion_asked"), told.count("ended")) == (1, 1, 1)
-    assert store.ended[0].why == "it is well again"
-    assert store.ended[0] == replace(
-        store.ended[0], phase=Phase.ENDED, generation=3, broker_id=STANDBY
-    )
 
 
 async def test_a_loop_that_can_never_read_the_log_ends_with_the_reason():

@@ -1,49 +1,68 @@
-"""The matrix says of every loss exactly what the simulation says."""
+"""The matrix says of every loss exactly what the simulation of every single partition says."""
 
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.availability.what_if.matrix import alike_partitions, matrix, single_failures
 from jobs.availability.what_if.model.cluster import ControllerModel
-from jobs.availability.what_if.simulation import (
-    Loss,
-    matrix,
-    simulate,
-    single_failures,
-    worst_single_failure,
-)
+from jobs.availability.what_if.simulation import simulate
+from jobs.availability.what_if.steps import Loss
 from tests.examples import examples
 from tests.jobs.availability.clusters import cluster, clusters, losses, partition
 
 
+@st.composite
+def many_alike(draw):
+    """Any cluster, some of whose partitions are there again under other names."""
+    model = draw(clusters())
+    again = (
+        draw(st.lists(st.sampled_from(model.partitions), max_size=6)) if model.partitions else []
+    )
+    topics = st.sampled_from(["orders", "payments", "refunds"])
+    more = [replace(one, topic=draw(topics), partition=100 + n) for n, one in enumerate(again)]
+    return replace(model, partitions=(*model.partitions, *more))
+
+
 @given(st.data())
 @examples(300)
-def test_every_partition_sum_and_quorum_is_that_of_the_simulation(data):
-    model = data.draw(clusters())
+def test_every_sum_and_quorum_is_that_of_the_simulation_of_single_partitions(data):
+    model = data.draw(many_alike())
     asked = data.draw(st.lists(losses(model), min_size=1, max_size=3))
-    for loss, column in zip(asked, matrix(model, asked).columns, strict=True):
-        (step,) = simulate(model, [loss]).steps
-        found = tuple(column.outcome(index) for index in range(len(model.partitions)))
-        assert found == step.partitions
+    found = matrix(alike_partitions(model), asked)
+    assert found.quorum_before == simulate(model, []).quorum_before
+    for loss, column in zip(asked, found.columns, strict=True):
+        answer = simulate(model, [loss])
+        (step,) = answer.steps
         assert column.cluster == step.cluster
         assert column.topics == step.topics
         assert column.quorum == step.quorum
+        assert column.does_harm == answer.does_harm
+        assert column.harm[0] == sum(harms(model, one) for one in step.partitions)
+
+
+def harms(model, outcome) -> int:
+    """Return how often a partition counts: it stopped, and it has newly lost records."""
+    one = next(p for p in model.partitions if p.partition == outcome.partition)
+    had_records = any(b in model.brokers and model.brokers[b].is_alive for b in one.replicas)
+    return outcome.is_stopped + (outcome.is_lost and had_records)
 
 
 @given(st.data())
 @examples(100)
-def test_partitions_can_be_picked_by_what_became_of_them(data):
-    model = data.draw(clusters())
-    loss = data.draw(losses(model))
-    (column,), (step,) = matrix(model, [loss]).columns, simulate(model, [loss]).steps
-    numbered = list(enumerate(step.partitions))
-    assert column.indexes(unwritable=True) == [
-        n for n, one in numbered if one.after.is_writable is False
-    ]
-    assert column.indexes(offline=True) == [n for n, one in numbered if one.after.leader is None]
-    assert column.indexes(lost=True) == [n for n, one in numbered if one.is_lost]
-    assert column.does_harm == simulate(model, [loss]).does_harm
+def test_the_worst_failure_is_none_that_another_one_exceeds(data):
+    model = data.draw(many_alike())
+    columns = matrix(alike_partitions(model), single_failures(model))
+    harm = [column.harm for column in columns.columns]
+    if columns.worst is None:
+        assert not any(map(any, harm))
+    else:
+        assert columns.worst.harm == max(harm)
+
+
+def worst_single_failure(model):
+    return matrix(alike_partitions(model), single_failures(model)).worst
 
 
 def test_single_failures_are_racks_brokers_and_controllers_of_their_own():
@@ -84,4 +103,4 @@ def test_a_lost_majority_counts_though_every_leader_lives():
     model = cluster(partition(3, 4), voters=[1, 2, 3], racks={1: "a", 2: "a", 3: "b", 4: "c"})
     worst = worst_single_failure(model)
     assert worst is not None
-    assert worst.column.does_harm
+    assert worst.does_harm

@@ -1,4 +1,0 @@
-"""`crosslog standby`: fenced standby brokers, and the other ways to act.
-
-In reading order: `command`, `running`, `election`, `output`.
-"""
