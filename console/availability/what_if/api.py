@@ -23,6 +23,7 @@ from console.availability.what_if.query import (
     BadStep,
     WhatIfRequest,
     answer_for,
+    make_election,
     make_step,
     read_query,
     step_errors,
@@ -39,7 +40,7 @@ from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
 from jobs.availability.what_if.answer_json import counts_mapping
 from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
-from jobs.availability.what_if.steps import PreferredElection, Step, UncleanElection, UnknownTarget
+from jobs.availability.what_if.steps import Step, UnknownTarget
 from jobs.cluster.errors import InvalidFields
 
 _LARGEST_DIGITS = 9
@@ -111,10 +112,8 @@ def read_steps(rows: Any) -> list[Step]:
 
 def _read_step(number: int, row: Mapping[str, Any]) -> Step:
     kind, topic = row["action"], row.get("topic")
-    if kind == "unclean_election":
-        return UncleanElection(topic, name=f"Unclean election of {topic or 'all topics'}")
-    if kind == "preferred_election":
-        return PreferredElection(topic, name=f"Preferred election of {topic or 'all topics'}")
+    if kind in {"unclean_election", "preferred_election"}:
+        return make_election(kind.removesuffix("_election"), topic)
     names = ("racks", "brokers", "controllers")
     targets = {name: frozenset(row.get(name) or ()) for name in names}
     verb = "lose" if kind == "lose" else "return-clean" if row.get("is_clean") else "return"

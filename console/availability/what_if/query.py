@@ -244,10 +244,8 @@ def write_steps(steps: Iterable[Step]) -> str:
 def read_step(text: str) -> Step:
     """Return the step of a text; raises `BadStep`."""
     verb, _, rest = text.strip().partition(":")
-    if verb == UNCLEAN:
-        return UncleanElection(rest or None, name=_election_name("Unclean", rest))
-    if verb == PREFERRED:
-        return PreferredElection(rest or None, name=_election_name("Preferred", rest))
+    if verb in {UNCLEAN, PREFERRED}:
+        return make_election(verb, rest or None)
     if verb not in STEP_VERBS:
         raise BadStep(f"{text!r} is no step. Write one like lose:rack:west,broker:4.")
     targets = read_targets(rest.split(",") if rest else [])
@@ -319,5 +317,7 @@ def _plural(kind: str, names: list[str]) -> str:
     return f"{kind}s {', '.join(names[:-1])} and {names[-1]}"
 
 
-def _election_name(kind: str, topic: str) -> str:
-    return f"{kind} election of {topic or 'all topics'}"
+def make_election(verb: str, topic: str | None) -> UncleanElection | PreferredElection:
+    """Return an election with a name for people."""
+    kind = UncleanElection if verb == UNCLEAN else PreferredElection
+    return kind(topic, name=f"{verb.capitalize()} election of {topic or 'all topics'}")

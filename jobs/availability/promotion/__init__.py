@@ -2,7 +2,6 @@
 
 Sub-rooms: `actors`.
 
-In reading order: `advisor`, `advice`, `required_isr`, `candidates`, `demotion`, `broker_advice`,
-`leaderless`, `live_state`, `preconditions`, `evidence_checks`, `promotion_history`, `observer_findings`,
-`expected_times`.
+In reading order: `advisor`, `advice`, `required_isr`, `candidates`, `demotion`, `leaderless`,
+`live_state`, `preconditions`, `promotion_history`, `observer_findings`, `expected_times`.
 """

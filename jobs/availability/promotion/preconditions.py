@@ -11,7 +11,6 @@ from enum import StrEnum
 
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.advice import Advice, AdviceAction, Evidence, Mode
-from jobs.availability.promotion.evidence_checks import FactRefusal, check_facts
 from jobs.availability.promotion.expected_times import seconds
 
 
@@ -101,23 +100,12 @@ def check_preconditions(
     `current` is read just before acting; None: it could not be read, which refuses. The stop switch refuses
     promotions only: what is promoted may be taken back.
     """
-    found = [
+    return (
         *_switches(advice, state),
         *_permission(advice, rules, state),
         *_one_at_a_time(advice, rules, state, now_ms),
-    ]
-    facts = check_facts(
-        advice,
-        current,
-        now_ms,
-        longest_age_ms=rules.longest_fact_age_ms,
-        most_lag_records=rules.most_lag_records,
+        *_facts(advice, current, rules, now_ms),
     )
-    return (*found, *(_of_facts(one) for one in facts))
-
-
-def _of_facts(one: FactRefusal) -> PreconditionRefusal:
-    return PreconditionRefusal(PreconditionCode(one.code), one.sentence, one.todo)
 
 
 def _switches(advice: Advice, state: PreconditionState) -> Iterator[PreconditionRefusal]:
@@ -247,3 +235,114 @@ def keys_after(advice: Advice) -> tuple[str, ...]:
     if advice.action is AdviceAction.DEMOTE:
         return (target_of(advice), f"demotion of {advice.place}")
     return (target_of(advice),)
+
+
+_AGAIN = "Look again: the advice is made anew from what is true now."
+_NEEDED = {
+    "leader_epoch": "the leader epoch",
+    "partition_epoch": "the partition epoch",
+    "high_watermark": "the high watermark",
+}
+
+
+def _fact(code: str, sentence: str, todo: str = _AGAIN) -> PreconditionRefusal:
+    return PreconditionRefusal(PreconditionCode(code), sentence, todo)
+
+
+def _facts(
+    advice: Advice, current: Evidence | None, rules: PreconditionRules, now_ms: int
+) -> Iterator[PreconditionRefusal]:
+    """Yield why the facts refuse the action; `current` was read after the advice was made.
+
+    Leader, leader epoch and partition epoch must be those of the advice, the high watermark must not be lower
+    (it would mean that a leader was cut), and the observer must still be near.
+    """
+    if current is None:
+        what = f"The state of {advice.place} could not be read just now."
+        yield _fact("facts_missing", what, "Look whether the cluster answers.")
+        return
+    yield from _age(advice, current, now_ms, rules.longest_fact_age_ms)
+    yield from _known(advice, current)
+    yield from _same(advice, current)
+    yield from _observer(advice, current, rules.most_lag_records)
+
+
+def _age(
+    advice: Advice, current: Evidence, now_ms: int, longest_age_ms: int
+) -> Iterator[PreconditionRefusal]:
+    if current.at_ms < advice.evidence.at_ms:
+        ago = seconds(advice.evidence.at_ms - current.at_ms)
+        yield _fact("facts_before_advice", f"The facts are {ago} older than those of the advice.")
+    age = now_ms - current.at_ms
+    if age > longest_age_ms:
+        yield _fact(
+            "facts_too_old",
+            f"The facts are {seconds(age)} old, and {seconds(longest_age_ms)} are allowed.",
+        )
+    elif age < 0:
+        yield _fact(
+            "clock_went_back",
+            f"The facts are from {seconds(-age)} in the future: a clock went back.",
+            "Set the clocks right.",
+        )
+
+
+def _known(advice: Advice, current: Evidence) -> Iterator[PreconditionRefusal]:
+    for name, words in _NEEDED.items():
+        before, now = getattr(advice.evidence, name), getattr(current, name)
+        if name == "partition_epoch" and before is None and now is None:
+            # Only the metadata log tells it: where it may not be read, the ISR has to be the same (`_same`).
+            continue
+        if before is None or now is None:
+            when = "when the advice was made" if before is None else "now"
+            yield _fact(
+                "facts_missing",
+                f"{words[0].upper()}{words[1:]} of {advice.place} is not known {when}.",
+            )
+
+
+def _same(advice: Advice, current: Evidence) -> Iterator[PreconditionRefusal]:
+    before = advice.evidence
+    if current.leader is None:
+        yield _fact(
+            "no_live_leader",
+            f"{advice.place} has no leader: promotion needs a live member of the ISR.",
+            "Bring an in-sync replica back; an unclean election is for a person.",
+        )
+    elif current.leader != before.leader:
+        yield _fact(
+            "leader_changed", f"The leader is {current.leader} now, and was {before.leader}."
+        )
+    for name, code in (
+        ("leader_epoch", "leader_epoch_changed"),
+        ("partition_epoch", "partition_epoch_changed"),
+    ):
+        was, is_now = getattr(before, name), getattr(current, name)
+        if was is not None and is_now is not None and was != is_now:
+            words = _NEEDED[name].removeprefix("the ")
+            yield _fact(code, f"The {words} is {is_now} now, and was {was}.")
+    is_told = before.partition_epoch is not None or current.partition_epoch is not None
+    if not is_told and {*before.isr} != {*current.isr}:
+        then, here = (sorted(one.isr) for one in (before, current))
+        yield _fact("partition_epoch_changed", f"The ISR is {here} now, and was {then}.")
+    was, is_now = before.high_watermark, current.high_watermark
+    if was is not None and is_now is not None and is_now < was:
+        yield _fact(
+            "high_watermark_went_back",
+            f"The high watermark went back from {was:,} to {is_now:,}: a leader was cut.",
+            "Find out why before anything else is done.",
+        )
+
+
+def _observer(
+    advice: Advice, current: Evidence, most_lag_records: int
+) -> Iterator[PreconditionRefusal]:
+    lag = current.observer_lag_records
+    if advice.action is not AdviceAction.PROMOTE or advice.evidence.observer_lag_records is None:
+        return
+    allowed = max(most_lag_records, advice.evidence.observer_lag_records)
+    if lag is not None and lag > allowed:
+        yield _fact(
+            "observer_fell_behind",
+            f"Observer {advice.observer} is {lag:,} records behind now, and {allowed:,} are allowed.",
+        )

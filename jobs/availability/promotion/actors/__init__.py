@@ -1,4 +1,4 @@
 """The four ways to get another replica into an ISR: who can use which, and at which price.
 
-In reading order: `kinds`, `catalogue`, `facts`, `checks`, `commands`.
+In reading order: `kinds`, `catalogue`, `facts`, `commands`.
 """
