@@ -203,7 +203,7 @@ def add_quorum(log: Any, start: datetime, offsets: Any, chance: Any) -> None:
 
 def add_counts(cluster: Any, start: datetime, end: datetime, chance: Any) -> None:
     """Write the worst counts of each hour, of the cluster as a whole and of each broker."""
-    from console.availability.status.models import CountSample
+    from console.availability.status.broker_models import CountSample
 
     hours = range(int(start.timestamp()), int(end.timestamp()), 3600)
     scopes = [("cluster", ""), *(("broker", str(one + 1)) for one in range(partitions.BROKERS))]

@@ -23,7 +23,7 @@ from console.accounts.tables import TOKENS
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 

@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.accounts.models import AuditEntry, Outcome, Role, ServiceToken, User
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 
 AGO = "accounts/cells/ago.html"
 

@@ -11,7 +11,8 @@ from django.db.models.functions import Least
 from django.urls import reverse
 
 from console.availability.status import queries
-from console.availability.status.models import AvailabilityRound, Rollup, Source
+from console.availability.status.broker_models import Source
+from console.availability.status.models import AvailabilityRound, Rollup
 from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.badges import Badge, count_badge
 from console.frame.pages.navigation import SearchHit

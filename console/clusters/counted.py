@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from console.frame.tables.table import Choice
+from console.frame.tables.columns import Choice
 from jobs.availability.status.severity import BEFORE_LIMIT, Counted, Severity
 
 COUNTED_AS = {

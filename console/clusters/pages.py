@@ -28,7 +28,8 @@ from console.clusters.trouble.told import troubles_of
 from console.frame.pages.freshness import oldest
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.table import TablePage, csv_response
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.page import TablePage
 
 
 @require_safe

@@ -16,7 +16,8 @@ from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import oldest
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
 from jobs.limits import short
 from jobs.numbers import format_count, format_span_ms

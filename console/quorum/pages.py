@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.facts import quorum_facts
 from console.quorum.log.import_pages import NOUN

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.quorum import labels
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange

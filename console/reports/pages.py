@@ -18,7 +18,7 @@ from console.frame.errors import ActionRefused
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can, can_here, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.reports import actions, queries
 from console.reports.downloads import chart_response, file_response
 from console.reports.forms import PastPeriodForm, ReportForm

@@ -7,7 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.reports.models import Report, ReportRun, RunState, Trigger
 from jobs.reports.kinds.kind import KINDS
 from jobs.reports.periods import LABELS, PeriodName

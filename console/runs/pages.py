@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.runs import actions, queries
 from console.runs.analyses.page_context import around_answer
 from console.runs.models import Run

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from django.db.models import QuerySet
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.kinds import ANALYSES
 

@@ -19,7 +19,9 @@ from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
-from console.frame.tables.table import Choice, Column, Table, csv_response
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import Table
 from console.schedules import actions, queries, timing
 from console.schedules.models import Outcome, Schedule
 from console.schedules.starters import check_arguments, get_starter, label_of, plain_facts

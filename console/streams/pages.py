@@ -11,7 +11,9 @@ from console.clusters.trouble.told import troubles_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
-from console.frame.tables.table import Choice, Column, Table, csv_response
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import Table
 from console.streams import equivalents, labels, queries
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.limits import short

@@ -20,7 +20,9 @@ from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import page
-from console.frame.tables.table import Choice, Column, csv_response, read_table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import read_table
 from jobs.numbers import format_count
 from tests.gallery.forms import ClusterForm
 

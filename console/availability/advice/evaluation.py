@@ -13,16 +13,9 @@ from typing import Any
 from console.availability.promotion.models import PromotionPolicy
 from console.availability.promotion.policies import PolicyLookup
 from jobs.availability.placements.placement import PromotionPolicy as Trigger
-from jobs.availability.promotion.actors.catalogue import ActorKind
-from jobs.availability.promotion.advisor import (
-    Advice,
-    BrokerAdvice,
-    Mode,
-    PromotionFacts,
-    TopicPolicy,
-    advise,
-    by_broker,
-)
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.promotion.advice import Advice, Mode, PromotionFacts, TopicPolicy
+from jobs.availability.promotion.advisor import BrokerAdvice, advise, by_broker
 from jobs.availability.promotion.live_state import LivePartition, LiveState, Place
 from jobs.availability.promotion.observer_findings import (
     ObserverEvent,

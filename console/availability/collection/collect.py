@@ -19,15 +19,13 @@ from django.utils import timezone
 
 from console.availability.collection.from_log import LogReader
 from console.availability.collection.from_poll import take_round
+from console.availability.status.broker_models import BrokerStatus, MinIsrSetting, Source
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerStatus,
-    MinIsrSetting,
     OutOfSyncSpan,
     PartitionStatus,
     Rollup,
     SeveritySpan,
-    Source,
     UncleanElection,
 )
 from console.clusters.models import Cluster, CollectionRound, Noun

@@ -16,8 +16,9 @@ from console.availability.collection.observer_roles import ObserverRoles
 from console.availability.collection.rollup_writer import RollupWriter
 from console.availability.collection.status_rows import PartitionId, PartitionUpdate, seen_of
 from console.availability.collection.status_writer import StatusWriter
+from console.availability.status.broker_models import Source
 from console.availability.status.brokers import BrokerStatusWriter
-from console.availability.status.models import AvailabilityRound, PartitionStatus, Source
+from console.availability.status.models import AvailabilityRound, PartitionStatus
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
 from jobs.availability.status.min_isr import read_min_isr

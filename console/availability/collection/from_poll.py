@@ -16,8 +16,9 @@ from console.availability.collection.observer_roles import ObserverRoles
 from console.availability.collection.rollup_writer import RollupWriter
 from console.availability.collection.status_rows import PartitionId, PartitionUpdate
 from console.availability.collection.status_writer import StatusWriter
+from console.availability.status.broker_models import Source
 from console.availability.status.brokers import BrokerStatusWriter
-from console.availability.status.models import AvailabilityRound, PartitionStatus, Source
+from console.availability.status.models import AvailabilityRound, PartitionStatus
 from console.clusters.models import Broker, Cluster, Partition
 from jobs.availability.status.partition_seen import (
     MIN_ISR_CHANGED,

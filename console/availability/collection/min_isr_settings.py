@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from console.availability.status.models import MinIsrSetting
+from console.availability.status.broker_models import MinIsrSetting
 from console.clusters.models import Cluster, Topic
 from jobs.availability.status.min_isr import (
     NOT_KNOWN,

@@ -9,13 +9,12 @@ from django.db import transaction
 from django.db.models import Count, F, Max
 from django.db.models.functions import Mod
 
+from console.availability.status.broker_models import BrokerChurn, CountSample
 from console.availability.status.models import (
     HOUR_S,
     MINUTE_S,
     RAW_STEP_S,
     AvailabilityRound,
-    BrokerChurn,
-    CountSample,
     OutOfSyncSpan,
     PolledMoment,
     SeveritySpan,

@@ -11,13 +11,12 @@ from django.db.models import Q
 
 from console.availability.collection.open_intervals import parts
 from console.availability.collection.status_rows import seen_of
+from console.availability.status.broker_models import CountSample, Source
 from console.availability.status.models import (
     RAW_STEP_S,
     AvailabilityRound,
-    CountSample,
     PartitionStatus,
     Rollup,
-    Source,
 )
 from console.clusters.collection.rows import BATCH, remove, update
 from console.clusters.models import Cluster

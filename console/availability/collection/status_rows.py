@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from console.availability.status.models import (
-    OutOfSyncSpan,
-    PartitionStatus,
-    PolledMoment,
-    Source,
-)
+from console.availability.status.broker_models import Source
+from console.availability.status.models import OutOfSyncSpan, PartitionStatus, PolledMoment
 from console.clusters.models import Cluster
 from jobs.availability.status.interval_tracker import IntervalStart, PartitionTrack, TrackStep
 from jobs.availability.status.min_isr import MinIsrOrigin

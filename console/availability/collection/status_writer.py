@@ -17,13 +17,12 @@ from console.availability.collection.status_rows import (
     track_of,
     values_of,
 )
+from console.availability.status.broker_models import BrokerChurn, Source
 from console.availability.status.models import (
-    BrokerChurn,
     OutOfSyncSpan,
     PartitionStatus,
     PolledMoment,
     SeveritySpan,
-    Source,
     UncleanElection,
 )
 from console.clusters.collection.rows import BATCH, insert, remove, update_changed

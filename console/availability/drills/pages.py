@@ -24,7 +24,7 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 

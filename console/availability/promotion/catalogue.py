@@ -9,7 +9,8 @@ from console.availability.drills.work import standbys_of
 from console.clusters.models import Cluster
 from console.frame.security.read_only import is_read_only
 from console.quorum import queries as quorum
-from jobs.availability.promotion.actors.catalogue import ActorFacts, catalogue
+from jobs.availability.promotion.actors.catalogue import catalogue
+from jobs.availability.promotion.actors.facts import ActorFacts
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.what_if.model.cluster import ClusterModel
 

@@ -30,7 +30,7 @@ from console.clusters.models import Cluster
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 
 MOST_LIVE, MOST_LOOP_EVENTS = 50, 30
 

@@ -19,7 +19,8 @@ from console.availability.promotion.models import (
 )
 from jobs.availability.placements.placement import PromotionPolicy as Wanted
 from jobs.availability.promotion.actors.kinds import ActorKind
-from jobs.availability.promotion.advisor import TopicPolicy, check_policy
+from jobs.availability.promotion.advice import TopicPolicy
+from jobs.availability.promotion.advisor import check_policy
 from jobs.cluster.errors import InvalidFields
 from jobs.patterns.matching import Matcher
 

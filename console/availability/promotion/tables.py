@@ -10,7 +10,8 @@ from django.urls import reverse
 from console.availability.advice.models import ObserverEvent
 from console.availability.drills.models import DrillKind, DrillState
 from console.availability.promotion.models import ActionState, Actor, Mode
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from jobs.numbers import format_span_ms
 
 CELL = "availability/promotion/cells/"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from console.availability.status.models import BrokerStatus, Source
+from console.availability.status.broker_models import BrokerStatus, Source
 from console.clusters.collection.rows import BATCH, update
 from console.clusters.models import Broker, Cluster
 from console.quorum import queries as quorum

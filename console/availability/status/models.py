@@ -14,31 +14,12 @@ from django.db import models
 from django.db.models import Q
 
 from console.availability.status.broker_models import (
-    BrokerChurn,
-    BrokerStatus,
-    CountSample,
-    MinIsrSetting,
     Source,
 )
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.status.min_isr import MinIsrOrigin
 from jobs.availability.status.severity import Severity, effective_min_isr
 from jobs.availability.status.tally import ScopeKind
-
-__all__ = [
-    "AvailabilityRound",
-    "BrokerChurn",
-    "BrokerStatus",
-    "CountSample",
-    "MinIsrSetting",
-    "OutOfSyncSpan",
-    "PartitionStatus",
-    "PolledMoment",
-    "Rollup",
-    "SeveritySpan",
-    "Source",
-    "UncleanElection",
-]
 
 SEVERITY_CHOICES = [(one.value, one.word) for one in Severity]
 KEY_LENGTH = TOPIC_NAME_LENGTH + 12

@@ -26,7 +26,7 @@ from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import anywhere, page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
 

@@ -15,11 +15,9 @@ from console.availability.advice.models import PromotionFinding
 # Other rooms read promotions through here, too.
 from console.availability.promotion import queries as promotion_queries
 from console.availability.status import definitions
+from console.availability.status.broker_models import BrokerChurn, BrokerStatus, CountSample
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerChurn,
-    BrokerStatus,
-    CountSample,
     OutOfSyncSpan,
     PartitionStatus,
     PolledMoment,

@@ -8,10 +8,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.availability.status import queries
+from console.availability.status.broker_models import BrokerStatus
 from console.availability.status.facts import Answer, answer_of
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerStatus,
     OutOfSyncSpan,
     PartitionStatus,
     Rollup,

@@ -12,7 +12,8 @@ from django.db.models import F, Max
 from django.db.models.functions import Mod
 
 from console.availability.collection.retention import retention
-from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S, CountSample
+from console.availability.status.broker_models import CountSample
+from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S
 from console.availability.status.queries import list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
 from console.frame.pages.events import Event, in_order

@@ -12,8 +12,8 @@ from console.availability.status import definitions
 from console.availability.status.definitions import cause_words
 from console.availability.status.queries import with_replica
 from console.clusters.counted import COUNTED, COUNTED_FILTER, UNKNOWN, UNSURE, on_step
-from console.frame.tables.columns import ApplyFilter
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import ApplyFilter, Choice, Column
+from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
 from jobs.numbers import format_count, read_whole
 

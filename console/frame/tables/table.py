@@ -15,11 +15,8 @@ from django.http import HttpRequest, QueryDict
 
 from console.frame.pages.addresses import own_path
 from console.frame.security.access import visible
-from console.frame.tables.columns import ApplyFilter, Choice, Column
-from console.frame.tables.csv_export import csv_response
+from console.frame.tables.columns import ApplyFilter, Column
 from console.frame.tables.page import TablePage
-
-__all__ = ["Choice", "Column", "Table", "TablePage", "TableQuery", "csv_response", "read_table"]
 
 PER_PAGE = 50
 LONGEST_SEARCH = 200

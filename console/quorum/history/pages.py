@@ -12,7 +12,8 @@ from django.views.decorators.http import require_safe
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import page
-from console.frame.tables.table import TablePage, csv_response
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.page import TablePage
 from console.quorum import equivalents, queries
 from console.quorum.forms import MOST_SUBJECTS, PartitionForm, SearchForm
 from console.quorum.history import queries as history

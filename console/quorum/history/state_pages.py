@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.forms import StateForm
 from console.quorum.history import queries as history

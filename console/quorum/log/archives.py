@@ -12,7 +12,8 @@ from console.quorum.models import MetadataLog
 from jobs.quorum.history.histories import LogItem
 from jobs.quorum.log.archive_manifest import Manifest, segment_name
 from jobs.quorum.log.possible_times import with_possible_times
-from jobs.wire.metadata.log import LogDamage, LogRecord, read_log
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import LogRecord, read_log
 
 
 def archive_of(log: MetadataLog) -> Path:

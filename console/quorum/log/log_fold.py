@@ -21,7 +21,8 @@ from jobs.quorum.timeline.parts import ControllerGap, Election, EntrySource, Vot
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
 from jobs.quorum.voters.control_scan import items_before
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # Records are folded in portions of about so many; a portion ends with a batch.
 PORTION = 5_000

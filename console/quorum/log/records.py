@@ -14,7 +14,9 @@ from console.quorum.log import log_fold
 from console.quorum.log.archives import archive_of
 from console.quorum.log.gaps import gap_sentence, ranges
 from console.quorum.models import MetadataChange, MetadataLog
-from jobs.quorum.log.folder import BadFolder, LogDamage, LogRecord, read_folder
+from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import LogRecord
 
 MOST_CHANGES = 200
 # Behind the offset nothing is looked for but a damage just before it.

@@ -8,8 +8,8 @@ from django.db import models
 
 from console.frame.pages.states import Severity
 from console.replication.checkpoints.text import HELD, SEVERITIES, WORDS, repeated_of, span_of
-from jobs.replication.checkpoints.lag import CheckpointReason, reason_text
 from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
 
 READINESS_CHOICES = [(step.value, step.value.replace("_", " ")) for step in Readiness]
 _OF_FLOW = ("flow__source", "flow__target")

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 from console.frame.pages.render import render_page
 from console.frame.pages.states import Severity
 from console.frame.security.access import page
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.facts import flow_answer_facts, group_answer_facts
@@ -25,8 +25,9 @@ from console.replication.checkpoints.text import SEVERITIES, WORDS, span_of
 from console.replication.flows import queries
 from console.replication.flows.models import GroupReadiness, ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
-from jobs.replication.checkpoints.lag import CheckpointReason, ResumeBy, reason_text
+from jobs.replication.checkpoints.lag import ResumeBy
 from jobs.replication.checkpoints.obstacles import TEXTS, Obstacle, Readiness
+from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
 from jobs.replication.offset_sync_store import TOO_OLD
 
 

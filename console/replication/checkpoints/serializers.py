@@ -12,7 +12,7 @@ from console.replication.checkpoints.models import READINESS_CHOICES
 from console.replication.checkpoints.series import MOST_POINTS
 from console.replication.flows.models import GroupReadiness, TopicReadiness
 from console.replication.translation.workbench import DIRECTIONS, FORWARD
-from jobs.replication.checkpoints.lag import CheckpointReason
+from jobs.replication.checkpoints.reasons import CheckpointReason
 from jobs.replication.translation.questions import HIGHEST_OFFSET, HIGHEST_PARTITION
 
 # A body of JSON has at most a megabyte; the page takes longer lists.

@@ -7,13 +7,14 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.replication.checkpoints import text as words
 from console.replication.checkpoints.queries import age_s
 from console.replication.flows.models import GroupReadiness
 from jobs.numbers import format_count, format_span_ms
-from jobs.replication.checkpoints.lag import CheckpointReason
 from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.replication.checkpoints.reasons import CheckpointReason
 
 _STEPS = [(step.value, words.WORDS[step]) for step in reversed(Readiness)]
 _REASONS = [(reason.value, reason.value.replace("_", " ")) for reason in CheckpointReason]

@@ -17,7 +17,7 @@ from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
-from console.frame.tables.table import csv_response
+from console.frame.tables.csv_export import csv_response
 from console.replication.failover import actions, page_context, queries
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.keys import report_key

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.replication.failover.models import (
     EXPIRED,
     SHOWN_STATES,

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_GET
 
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.table import Choice, Column, Table, csv_response
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import Table
 from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
 from console.replication.flows import queries
 from console.replication.flows.page_context import around_flow, find_flow

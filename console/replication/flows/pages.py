@@ -19,7 +19,8 @@ from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.pages.states import Severity
 from console.frame.security.access import anywhere, can_here, page
-from console.frame.tables.table import Table, csv_response
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import Table
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints.news import checkpoint_news
 from console.replication.control.reconcile import restarts_for_settings

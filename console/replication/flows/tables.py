@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.tables.table import Choice, Column, Table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.table import Table
 from console.replication.control.control import control_of
 from console.replication.flows.models import (
     STATE_CHOICES,

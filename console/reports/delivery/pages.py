@@ -17,7 +17,9 @@ from console.frame.errors import ActionRefused
 from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.table import Choice, Column, Table, csv_response
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import Table
 from console.reports.delivery import actions, channels, queries
 from console.reports.delivery.destinations import LONGEST
 from console.reports.models import Channel, Delivery, DeliveryState

@@ -29,7 +29,7 @@ from jobs.availability.acting.standby.promotions import (
     StoreState,
 )
 from jobs.availability.acting.standby.standbys import Standby, read_standbys
-from jobs.availability.promotion.actors.catalogue import ActorKind
+from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.cluster.admin.partitions import describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only

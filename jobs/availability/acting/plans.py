@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from jobs.availability.promotion.actors.catalogue import ActorKind
+from jobs.availability.promotion.actors.kinds import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

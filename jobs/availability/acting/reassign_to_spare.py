@@ -20,7 +20,7 @@ from jobs.availability.acting.cluster_connections import (
 )
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.promotion.actors.catalogue import ActorKind
+from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
 from jobs.cluster.admin.partitions import describe_partitions
 from jobs.cluster.admin.reassignments import (

@@ -19,9 +19,7 @@ from jobs.availability.promotion.advice import (
     Candidate,
     DataAtRisk,
     Evidence,
-    Mode,
     PromotionFacts,
-    ReplicaStanding,
     TopicPolicy,
 )
 from jobs.availability.promotion.candidates import candidates, how_far
@@ -30,23 +28,6 @@ from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.promotion.leaderless import advise_leaderless
 from jobs.availability.promotion.required_isr import RequiredIsr, required_isr_of
 from jobs.availability.what_if.model.cluster import PartitionModel
-
-__all__ = [
-    "Advice",
-    "AdviceAction",
-    "AdviceCode",
-    "BrokerAdvice",
-    "Candidate",
-    "DataAtRisk",
-    "Evidence",
-    "Mode",
-    "PromotionFacts",
-    "ReplicaStanding",
-    "TopicPolicy",
-    "advise",
-    "by_broker",
-    "check_policy",
-]
 
 _SHORT_CODES = {
     PromotionPolicy.UNDER_MIN_ISR: AdviceCode.UNDER_MIN_ISR,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs.quorum.history.histories import LogItem
 from jobs.quorum.timeline.anomalies import UNFINISHED
-from jobs.wire.metadata.log import LogDamage
+from jobs.wire.batches.log_batches import LogDamage
 
 
 def telling_tails(path: Path, items: Iterator[LogItem]) -> Iterator[LogItem]:

@@ -17,7 +17,8 @@ from jobs.cluster.admin.topics import create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import Consumer, KafkaException, Message, Producer, error_in
+from jobs.cluster.librdkafka_errors import error_in
+from jobs.cluster.records import Consumer, KafkaException, Message, Producer
 from jobs.lab.errors import LabError
 from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
 

@@ -14,7 +14,8 @@ from jobs.quorum.history.changes import (
     BrokerChange,
 )
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS, MetadataImage
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 LogItem = LogRecord | PassedBatch | LogDamage | Gap
 

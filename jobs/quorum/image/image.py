@@ -14,7 +14,8 @@ from jobs.quorum.history.change_position import ChangePosition, position_of, und
 from jobs.quorum.history.changes import Anomaly, AnomalyKind, AnyChange, Cause
 from jobs.quorum.image.diff import as_change, diff_images
 from jobs.quorum.image.tables import ImageTables
-from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 BEGIN, END, ABORT = (
     "BEGIN_TRANSACTION_RECORD",

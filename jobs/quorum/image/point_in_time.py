@@ -11,7 +11,8 @@ from jobs.quorum.history.histories import LogItem, apply_item
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SnapshotFile
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # So many anomalies are told with a state; the rest is counted.
 MOST_ANOMALIES = 100

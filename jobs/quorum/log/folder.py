@@ -15,26 +15,15 @@ from jobs.archives import MANIFEST, BadArchive
 from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.folder_records import FolderRecords, LogItem
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
+from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata import log_folder_files as small
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, read_log
+from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.snapshots import (
     parse_segment_name,
     parse_snapshot_name,
     read_bootstrap_features,
 )
-
-__all__ = [
-    "BadFolder",
-    "FileFinding",
-    "Gap",
-    "LogDamage",
-    "LogFolder",
-    "LogRecord",
-    "SegmentFile",
-    "SnapshotFile",
-    "read_folder",
-]
 
 TOPIC_FOLDER = "__cluster_metadata-0"
 BOOTSTRAP = "bootstrap.checkpoint"

@@ -10,8 +10,8 @@ from itertools import pairwise
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.log.possible_times import with_possible_times
-from jobs.wire.batches.log_batches import BatchAt, DamageKind, scan_batches
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, batch_records
+from jobs.wire.batches.log_batches import BatchAt, DamageKind, LogDamage, scan_batches
+from jobs.wire.metadata.log import Gap, LogRecord, batch_records
 
 LogItem = LogRecord | LogDamage | Gap
 

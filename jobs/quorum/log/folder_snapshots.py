@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobs.quorum.log.file_source import FileSource
-from jobs.wire.batches.log_batches import DamageKind
-from jobs.wire.metadata.log import LogDamage, LogRecord, read_source
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.metadata.log import LogRecord, read_source
 from jobs.wire.metadata.snapshots import check_snapshot
 
 

@@ -32,7 +32,8 @@ from jobs.quorum.timeline.parts import ControllerGap, Election, VoterSetEntry
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.voters.control_scan import ControlItem, items_before
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
-from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 PARTITION_CHANGES = "partition_changes"
 _AT_ONCE = 20_000

@@ -20,10 +20,11 @@ from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.replay.file_columns import file_columns
 from jobs.quorum.timeline.clock import NO_OP, SHORTEST_SILENCE_MS
 from jobs.quorum.voters.control_scan import DATA, ControlItem
+from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns
 from jobs.wire.metadata.control_records import decode_control_record, encode_control_key
-from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 from jobs.wire.metadata.records import decode_metadata_record
 from jobs.wire.metadata.snapshots import check_snapshot
 from jobs.wire.metadata.table import Bytes, Int64s

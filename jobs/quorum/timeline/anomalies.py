@@ -8,7 +8,8 @@ from typing import Any
 from jobs.quorum.timeline.parts import Anomaly, AnomalyCode, Election
 from jobs.quorum.voters.voter_change import VoterChange
 from jobs.quorum.voters.voter_sets import VoterSet
-from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 # A damaged or foreign file could hold millions.
 MOST_OF_A_CODE = 1_000

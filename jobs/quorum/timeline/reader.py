@@ -12,7 +12,8 @@ from jobs.quorum.timeline.clock import LogClock, Tick
 from jobs.quorum.timeline.controls import LEADER_CHANGE, TimelineControls
 from jobs.quorum.timeline.parts import AnomalyCode, ControllerGap, EpochSpan
 from jobs.quorum.voters.control_scan import ControlItem
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 Placed = LogRecord | PassedBatch
 

@@ -13,8 +13,8 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_records import FolderRecords
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.timeline.clock import NO_OP
-from jobs.wire.batches.log_batches import BatchAt, scan_batches
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch, batch_records
+from jobs.wire.batches.log_batches import BatchAt, LogDamage, scan_batches
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch, batch_records
 from jobs.wire.metadata.snapshots import check_snapshot
 
 # The end of a NoOpRecord: the length of its value, frame 1, apiKey 20, version 0, no tags; no headers.

@@ -18,14 +18,8 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.records import (
-    Headers,
-    KafkaError,
-    KafkaException,
-    Message,
-    Producer,
-    error_in,
-)
+from jobs.cluster.librdkafka_errors import error_in
+from jobs.cluster.records import Headers, KafkaError, KafkaException, Message, Producer
 from jobs.cluster.topic_reader import TopicFollower, TopicRecord
 from jobs.replication.checkpoints.group_sync import TargetGroups
 from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic

@@ -34,11 +34,7 @@ from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.reasons import (
-    HINTS,
-    SENTENCES,
     CheckpointReason,
-    gravest,
-    reason_text,
 )
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.translation.sync_history import (
@@ -47,12 +43,6 @@ from jobs.replication.translation.sync_history import (
     repeated_at_most,
     repeats_nothing,
 )
-
-__all__ = [
-    "HINTS", "SENTENCES", "SYNCS_READ_WITHIN_MS", "Bounds", "CheckpointLag", "CheckpointReason", "GroupFacts",
-    "PartitionFacts", "ResumeBy", "SeenCheckpoint", "TopicState", "add_bounds", "gravest",
-    "measure_checkpoint", "reason_text",
-]  # fmt: skip
 
 _R = CheckpointReason
 # Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.

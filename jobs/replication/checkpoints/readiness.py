@@ -18,18 +18,13 @@ from jobs.numbers import largest_of
 from jobs.replication.checkpoints.lag import (
     Bounds,
     CheckpointLag,
-    CheckpointReason,
     GroupFacts,
     PartitionFacts,
     ResumeBy,
     add_bounds,
 )
 from jobs.replication.checkpoints.obstacles import STEPS, TEXTS, Obstacle, Readiness
-
-__all__ = [
-    "STEPS", "TEXTS", "Evidence", "Obstacle", "Part", "Readiness", "Thresholds", "Verdict", "judge_data",
-    "judge_flow", "judge_group", "judge_partition", "worst",
-]  # fmt: skip
+from jobs.replication.checkpoints.reasons import CheckpointReason
 
 _O = Obstacle
 # Nothing of these can fail over: they are shown, and count nowhere.

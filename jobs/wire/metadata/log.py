@@ -31,18 +31,6 @@ from jobs.wire.messages.reader import UnknownBytes
 from jobs.wire.metadata.control_records import decode_control_record
 from jobs.wire.metadata.records import decode_metadata_record
 
-__all__ = [
-    "BatchAt",
-    "DamageKind",
-    "Gap",
-    "LogDamage",
-    "LogRecord",
-    "PassedBatch",
-    "batch_records",
-    "read_log",
-    "read_source",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:

@@ -15,25 +15,7 @@ from jobs.wire.messages.schema import (
     Field,
     Kind,
     MessageSchema,
-    plain_fields,
-    tagged_fields,
 )
-
-__all__ = [
-    "CONTROL_SCHEMAS",
-    "CONTROL_SCHEMA_BY_NUMBER",
-    "CONTROL_SCHEMA_BY_TYPE",
-    "METADATA_SCHEMAS",
-    "SCHEMA_BY_API_KEY",
-    "SCHEMA_BY_TYPE",
-    "ZERO_UUID",
-    "Field",
-    "Kind",
-    "MessageSchema",
-    "plain_fields",
-    "tagged_fields",
-]
-
 
 # What a field holds when its schema names no default, unless it is an array.
 _DEFAULTS: dict[Kind, Any] = {

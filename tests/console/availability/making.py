@@ -7,12 +7,8 @@ from datetime import datetime, timedelta
 from console.availability.collection.rollup_writer import RollupWriter
 from console.availability.collection.status_rows import PartitionId, PartitionUpdate
 from console.availability.collection.status_writer import StatusWriter
-from console.availability.status.models import (
-    AvailabilityRound,
-    BrokerStatus,
-    Source,
-    UncleanElection,
-)
+from console.availability.status.broker_models import BrokerStatus, Source
+from console.availability.status.models import AvailabilityRound, UncleanElection
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum.models import Kind, MetadataChange, MetadataLog, MetadataSubject
 from console.quorum.models import Source as LogSource

@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from console.availability.collection import lag
+from console.availability.status.broker_models import BrokerStatus
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerStatus,
     OutOfSyncSpan,
     PartitionStatus,
     SeveritySpan,

@@ -14,11 +14,11 @@ import pytest
 from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.quorum.log.folder import LogRecord, read_folder
+from jobs.quorum.log.folder import read_folder
 from jobs.wire.batches.log_batches import BatchAt, BytesSource, scan_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
-from jobs.wire.metadata.log import read_log
+from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record, redact
 from jobs.wire.metadata.schema import METADATA_SCHEMAS
 from jobs.wire.topics.consumer_offsets import GROUP_RECORD_TYPES, KEY_SCHEMAS, VALUE_SCHEMAS

@@ -12,11 +12,11 @@ from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.log.archive import LogArchive
 from jobs.quorum.log.archive_manifest import read_manifest
-from jobs.quorum.log.folder import LogRecord, read_folder
+from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log.importer import import_folder
 from jobs.quorum.log.source import MetadataSource
 from jobs.quorum.voters.report import report
-from jobs.wire.metadata.log import read_log
+from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import redact
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.live.kafka_tools import LOG, image, run_tool, tool_says_with

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from console.replication.checkpoints.rounds.facts import Member
 from jobs.numbers import Total, sum_of
-from jobs.replication.checkpoints.lag import gravest
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.readiness import Part, Verdict
+from jobs.replication.checkpoints.reasons import gravest
 
 NOTHING: Total[int] = Total(None, 0)
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from jobs.availability.promotion.actors.commands import ActorCommands, commands_of
 from jobs.availability.promotion.actors.facts import ActorFacts, Usability
 from jobs.availability.promotion.actors.kinds import ActorKind
-from jobs.availability.promotion.expected_times import OUTAGE, REVERT, Span, act_span
+from jobs.availability.promotion.expected_times import OUTAGE, REVERT, act_span
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.what_if.model.cluster import PartitionModel
-
-__all__ = ["ActorFacts", "ActorKind", "Span", "Usability", "catalogue", "usability"]
 
 
 @dataclass(frozen=True, slots=True)

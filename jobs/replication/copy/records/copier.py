@@ -16,14 +16,9 @@ from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, RecordTooLarge
+from jobs.cluster.librdkafka_errors import sentence_of
 from jobs.cluster.protocol.cluster import CLIENT_ID_PREFIX
-from jobs.cluster.records import (
-    KafkaError,
-    is_denied,
-    is_record_refused,
-    is_record_too_large,
-    sentence_of,
-)
+from jobs.cluster.records import KafkaError, is_denied, is_record_refused, is_record_too_large
 from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
 from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.contract import PartitionStart

@@ -11,6 +11,7 @@ from typing import Any
 
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.librdkafka_errors import sentence_of
 from jobs.cluster.records import (
     ClientPartition,
     Consumer,
@@ -20,7 +21,6 @@ from jobs.cluster.records import (
     is_offset_out_of_range,
     is_partition_eof,
     is_retriable,
-    sentence_of,
 )
 from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.positions import PositionWriter

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.cache import cache_folder
-from jobs.quorum.log.folder import TOPIC_FOLDER, SegmentFile, read_folder
+from jobs.quorum.log.folder import TOPIC_FOLDER, read_folder
+from jobs.quorum.log.folder_snapshots import SegmentFile
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,

@@ -8,11 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from console.availability.collection import collect
+from console.availability.status.broker_models import BrokerChurn, BrokerStatus, CountSample
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerChurn,
-    BrokerStatus,
-    CountSample,
     OutOfSyncSpan,
     PartitionStatus,
     Rollup,

@@ -5,11 +5,10 @@ from datetime import timedelta
 import pytest
 
 from console.availability.collection import collect
+from console.availability.status.broker_models import BrokerStatus, CountSample
 from console.availability.status.facts import with_answers
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerStatus,
-    CountSample,
     OutOfSyncSpan,
     PartitionStatus,
     Rollup,

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from console.availability.collection import retention
-from console.availability.status.models import CountSample, OutOfSyncSpan, SeveritySpan
+from console.availability.status.broker_models import CountSample
+from console.availability.status.models import OutOfSyncSpan, SeveritySpan
 from tests.console.making import NOW, make_cluster
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,8 @@ import pytest
 from django.apps import apps
 
 from console.availability.collection import collect
-from console.availability.status.models import CountSample, PartitionStatus, Rollup
+from console.availability.status.broker_models import CountSample
+from console.availability.status.models import PartitionStatus, Rollup
 from jobs.cluster.capabilities.verdicts import ClusterVersions
 from jobs.cluster.protocol.transport.versions import BrokerVersions
 from tests.console.clusters.fake_kafka import FakeKafka

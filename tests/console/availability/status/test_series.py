@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from console.availability.status import series
-from console.availability.status.models import CountSample
+from console.availability.status.broker_models import CountSample
 from console.frame.pages.timerange import TimeRange
 from jobs.availability.status.tally import ScopeKind
 from tests.console.availability.collection.test_from_log import NOW, story, take_in  # noqa: F401  a fixture

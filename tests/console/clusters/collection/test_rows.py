@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from console.availability.status.models import PartitionStatus, Source
+from console.availability.status.broker_models import Source
+from console.availability.status.models import PartitionStatus
 from console.clusters.collection.rows import insert, update, update_changed
 from jobs.availability.status.severity import Severity
 from tests.console.making import NOW, make_cluster

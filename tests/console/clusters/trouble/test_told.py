@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from console.accounts.models import Role
-from console.availability.status.models import AvailabilityRound, BrokerStatus, Rollup, Source
+from console.availability.status.broker_models import BrokerStatus, Source
+from console.availability.status.models import AvailabilityRound, Rollup
 from console.clusters.models import Cluster, CollectionRound, Group, Noun
 from console.clusters.trouble.told import troubles_of
 from console.overview.queries import read_overview

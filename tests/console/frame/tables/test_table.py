@@ -8,7 +8,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from console.frame.tables.table import Choice, Column, csv_response, read_table
+from console.frame.tables.columns import Choice, Column
+from console.frame.tables.csv_export import csv_response
+from console.frame.tables.table import read_table
 from jobs.numbers import format_count
 
 pytestmark = pytest.mark.django_db

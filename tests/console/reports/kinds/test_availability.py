@@ -5,10 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from console.availability.status.broker_models import BrokerStatus, CountSample
 from console.availability.status.models import (
     AvailabilityRound,
-    BrokerStatus,
-    CountSample,
     OutOfSyncSpan,
     PartitionStatus,
     PolledMoment,

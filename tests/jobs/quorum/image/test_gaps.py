@@ -13,7 +13,8 @@ from jobs.quorum.history.changes import (
     TopicChange,
 )
 from jobs.quorum.history.histories import read_changes
-from jobs.wire.metadata.log import DamageKind, Gap, LogDamage
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.metadata.log import Gap
 from tests.jobs.quorum.log_records import (
     ORDERS,
     Log,

@@ -10,7 +10,8 @@ from itertools import islice
 
 from jobs.quorum.health.compare import LogDigest
 from jobs.quorum.log.file_source import FileSource
-from jobs.quorum.log.folder import LogFolder, SegmentFile
+from jobs.quorum.log.folder import LogFolder
+from jobs.quorum.log.folder_snapshots import SegmentFile
 from jobs.wire.batches.log_batches import BatchAt, scan_batches
 
 # About 100 MB of memory; a controller that is idle for six days writes as many.

@@ -6,8 +6,9 @@ import pytest
 
 from jobs.quorum.log.archive import LogArchive
 from jobs.quorum.log.archive_manifest import MissingRange
-from jobs.quorum.log.folder import Gap, read_folder
+from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log.importer import import_folder
+from jobs.wire.metadata.log import Gap
 from tests.support import CONFORMANCE
 
 REAL = CONFORMANCE / "kraft_log" / "node-1" / "__cluster_metadata-0"

@@ -7,10 +7,12 @@ from itertools import groupby
 import pytest
 
 from jobs.quorum.log.archive import LogArchive
-from jobs.quorum.log.folder import Gap, LogDamage, read_folder
+from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log.importer import NotALogFolder, import_folder
 from jobs.quorum.replay.sparse import sparse_items
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap
 from tests.jobs.wire.kraft_dump import METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 from tests.jobs.wire.metadata_values import log_of

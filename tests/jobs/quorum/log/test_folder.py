@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.quorum.log.folder import BadFolder, Gap, LogDamage, LogRecord, read_folder
-from jobs.wire.metadata.log import DamageKind
+from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
 from tests.jobs.wire.kraft_dump import FOLDER, expected_dump, needs_kraft_log

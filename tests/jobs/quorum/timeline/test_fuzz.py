@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from jobs.quorum.health.finding import QuorumCode
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
-from jobs.wire.metadata.log import DamageKind, Gap, LogDamage, LogRecord
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.metadata.log import Gap, LogRecord
 from tests.jobs.quorum.voter_sets import Log, minus, plus, renewed, voters
 
 TYPES = [

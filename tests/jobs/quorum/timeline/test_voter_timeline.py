@@ -8,7 +8,8 @@ from jobs.quorum.timeline.parts import AnomalyCode, EntrySource
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.quorum.voters.voter_change import DiskSwap
 from jobs.quorum.voters.voter_sets import VoterSet
-from jobs.wire.metadata.log import Gap, LogDamage
+from jobs.wire.batches.log_batches import LogDamage
+from jobs.wire.metadata.log import Gap
 from tests.jobs.quorum.voter_sets import (
     Log,
     key_of,

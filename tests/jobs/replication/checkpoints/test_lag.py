@@ -6,18 +6,20 @@ from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.lag import (
-    HINTS,
-    SENTENCES,
     Bounds,
-    CheckpointReason,
     GroupFacts,
     PartitionFacts,
     ResumeBy,
     SeenCheckpoint,
     TopicState,
     add_bounds,
-    gravest,
     measure_checkpoint,
+)
+from jobs.replication.checkpoints.reasons import (
+    HINTS,
+    SENTENCES,
+    CheckpointReason,
+    gravest,
     reason_text,
 )
 from jobs.replication.offset_sync_store import KeptSync

@@ -14,10 +14,10 @@ from jobs.wire.batches.records import read_raw, split_rest
 from jobs.wire.batches.varints import read_varint, wrap_int64
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.reader import MessageReader
+from jobs.wire.messages.schema import ZERO_UUID
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.control_records import decode_control_key
 from jobs.wire.metadata.records import UNDECODABLE, UNKNOWN_RECORD, decode_metadata_record
-from jobs.wire.metadata.schema import ZERO_UUID
 from jobs.wire.metadata.table import Bytes, Int64s, Tables
 
 _LISTS = (

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.batches.record_batch import Codec, iterate_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata import compiled as metadata_compiled
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns, find_batches, read_columns
-from jobs.wire.metadata.log import LogDamage, LogRecord, read_log
+from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.schema import CONTROL_SCHEMA_BY_TYPE, SCHEMA_BY_TYPE
 from tests.examples import examples

@@ -7,11 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.compression import compress
-from jobs.wire.batches.log_batches import LARGEST_BATCH_BYTES, BatchAt, BytesSource, scan_batches
+from jobs.wire.batches.log_batches import (
+    LARGEST_BATCH_BYTES,
+    BatchAt,
+    BytesSource,
+    DamageKind,
+    LogDamage,
+    scan_batches,
+)
 from jobs.wire.batches.record_batch import BatchHeader, Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch, seal
 from jobs.wire.errors import RecordFormatError
-from jobs.wire.metadata.log import DamageKind, LogDamage, LogRecord, read_log
+from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
 from tests.jobs.wire.kraft_dump import METADATA_FOLDER, expected_dump, needs_kraft_log

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.errors import RecordFormatError
+from jobs.wire.messages.schema import ZERO_UUID
 from jobs.wire.metadata import log_folder_files as files
-from jobs.wire.metadata.schema import ZERO_UUID
 from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.mutations import TEXT_EDGES, damaged
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from jobs.wire.batches.log_batches import BytesSource, scan_batches
+from jobs.wire.batches.log_batches import BytesSource, LogDamage, scan_batches
 from jobs.wire.batches.record_batch import BatchHeader
 from jobs.wire.batches.records import PlacedRecord, encode_batch, seal
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata.control_records import encode_control_record
-from jobs.wire.metadata.log import LogDamage
 from jobs.wire.mirror_records import (
     Checkpoint,
     Heartbeat,

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.availability.promotion.actors.catalogue import ActorFacts, ActorKind, catalogue, usability
+from jobs.availability.promotion.actors.catalogue import catalogue, usability
+from jobs.availability.promotion.actors.facts import ActorFacts
+from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import SESSION_TIMEOUT_MS, detection_span, seconds
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from tests.jobs.availability.partitions import RACKS, partition
