@@ -75,6 +75,10 @@ CAMPAIGNS = {
         settings=MANY,
     ),
     "hostile": Campaign("requests that nobody sends by accident", benchmark="hostile"),
+    "migrations": Campaign(
+        "databases of every release are opened, and a new one goes back to the newest release",
+        tests=["tests/console/test_migrations.py", MARKED],
+    ),
     "mirror-maker": Campaign(
         "a real MirrorMaker 2 beside crosslog, and in its demo",
         tests=["tests/live/mirror_maker", "tests/live/demo"],

@@ -26,6 +26,7 @@ FEW = (
     "replication/flows",
     "runs",
     "schedules/test_firing.py",
+    "test_migrations.py",
 )
 
 

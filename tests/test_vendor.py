@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 SERVED = ROOT / "static" / "vendor"
 FOR_TESTS = ROOT / "tests" / "vendor"
 ROW = re.compile(
-    r"^\| (?P<file>\S+) \|.*\| (?P<licence>\S+) \| (?P<sha256>[0-9a-f]{64}) \|$", re.MULTILINE
+    r"^\| (?P<file>\S+) \|.*\| (?P<licence>[^|]+) \| (?P<sha256>[0-9a-f]{64}) \|$", re.MULTILINE
 )
 LISTED = {
     (folder, row["file"]): row["sha256"]
@@ -33,7 +33,11 @@ def test_the_file_has_the_listed_hash(folder, name):
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
 def test_every_file_is_used_under_its_full_name(name):
-    users = [ROOT / "templates" / "frame" / "_scripts.html", ROOT / "static" / "css" / "tokens.css"]
+    users = [
+        ROOT / "templates" / "frame" / "_scripts.html",
+        ROOT / "templates" / "streams" / "application" / "detail.html",
+        ROOT / "static" / "css" / "tokens.css",
+    ]
     assert any(f"vendor/{name}" in user.read_text("utf-8") for user in users)
 
 

@@ -1,6 +1,6 @@
 """Kafka Streams applications: who runs what, how far behind, who serves a key.
 
-Sub-rooms: `collection`, `application`, `lookup`, `topology`.
+Sub-rooms: `collection`, `application`, `lookup`.
 
 In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`,
 `serializers`, `pages`, `page_context`, `labels`, `equivalents`, `navigation`, `tasks`.

@@ -36,6 +36,7 @@ from jobs.streams.endpoints import names_in
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.observation import Observation
 from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.graph import dot_of, graph_of_application, graph_of_description
 from jobs.streams.topology.reading import DescriptionError, read_description
 from jobs.visible import print_lines
 
@@ -70,7 +71,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--topology", metavar="FILE", type=Path, help="what Topology#describe() printed"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument(
+        "--dot", action="store_true", help="print the topology as DOT, the language of Graphviz"
+    )
     parser.set_defaults(run=run)
 
 
@@ -86,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = _applications(seen, description, asks_names=not _is_capture(arguments.path))
         if description is not None:
             _refuse_other(found, description, arguments.topology)
+        if arguments.dot:
+            return _print_dot(found, description)
         told = [_told(application, one, arguments, key) for application, one in found]
     except (OSError, BadCapture, BadKey, _BadRequest) as error:
         return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
@@ -96,10 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     except (NoSuchStore, ClusterFault) as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps({'applications': told})}\n")
-    else:
-        print_lines(line for one in told for line in _lines(one))
+    lines = (line for one in told for line in _lines(one))
+    print_lines([json.dumps({"applications": told})] if arguments.json else lines)
     return FINDING if any(_is_wrong(one) for one in told) else OK
 
 
@@ -203,6 +208,21 @@ def _told(
         if arguments.changelog:
             told["for_key"]["changelog"] = None if search is None else _search_told(search)
     return told
+
+
+def _print_dot(
+    found: Sequence[tuple[Application, Observation]], description: DescribedTopology | None
+) -> int:
+    for application, seen in found:
+        graph = graph_of_application(application)
+        if description is not None:
+            full, fit = fitting(application, seen.facts, description)
+            if fit.problems:
+                sys.stderr.write(f"{application.application_id}: {fit.caution}\n")
+            else:
+                graph = graph_of_description(full)
+        sys.stdout.write(dot_of(graph))
+    return OK
 
 
 def _searched(application: Application, answer: KeyAnswer, path: Path) -> ChangelogSearch | None:

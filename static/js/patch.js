@@ -39,6 +39,8 @@
     if (isInUse(old)) return;
     // charts.js owns the inside of a chart.
     if (old.matches(".chart") && old.dataset.src === fresh.dataset.src) return;
+    // So does topology.js of its picture.
+    if (old.matches("[data-drawn]")) return;
     const isNewDefault = defaultOf(old) !== defaultOf(fresh);
     patchAttributes(old, fresh);
     patchChildren(old, fresh);

@@ -34,7 +34,7 @@ def mask(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0007_narrow_what_tokens_asked"),
+        ("accounts", "0006_add_sign_in_failures"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clusters", "0007_write_topic_ids_as_kafka_does"),
+        ("clusters", "0006_add_oauthbearer_and_key_password"),
     ]
 
     operations = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,17 +26,18 @@ from console.streams.application.matrix import compact_rows, is_compact, matrix_
 from console.streams.models import StreamsApplication
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import Picture, picture_of
-from console.streams.topology.drawing import TopologyDrawing, draw
 from jobs.numbers import format_count, format_least, format_percent, format_span_ms
 from jobs.streams.application import Application
 from jobs.streams.assembly import fitting
 from jobs.streams.topology.graph import (
-    SubtopologyShape,
+    ListedNode,
+    TopologyGraph,
+    by_subtopologies,
+    dot_of,
+    graph_of_application,
     graph_of_description,
-    graph_of_subtopologies,
-    shapes_of,
+    outline_of,
 )
-from jobs.streams.topology.layout import TooLargeToDraw
 from jobs.streams.topology.reading import MOST_BYTES
 
 MOST_STANDBYS = MOST_DIFFERENCES = 20
@@ -216,36 +218,40 @@ UNUSED = "the pasted description is not that of what runs"
 COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
 
 
+# What a browser lays out in a second or two.
+MOST_NODES, MOST_EDGES = 250, 750
+
+
 @dataclass(frozen=True, slots=True)
 class TopologyPicture:
-    """A drawing and where it is from; without a drawing `note` says why."""
+    """A graph for Graphviz and as a list; `note` says where it is from, or why it is not drawn."""
 
-    drawing: TopologyDrawing | None
     note: str
+    dot: str = ""
+    outline: Sequence[tuple[str, Sequence[ListedNode]]] = ()
+    kinds: Sequence[str] = ()
 
 
 def topology_of(picture: Picture) -> TopologyPicture:
-    """Draw the topology; one that is too large is drawn by subtopologies, or not at all."""
-    application = picture.application
-    fit = picture.fit
+    """Return the topology; one that is too large is drawn by subtopologies, or not at all."""
+    application, fit = picture.application, picture.fit
     if picture.description is not None and not fit.problems:
         described, _ = fitting(application, picture.facts, picture.description)
-        try:
-            return TopologyPicture(draw(graph_of_description(described)), DESCRIBED)
-        except TooLargeToDraw:
-            shapes = shapes_of(described)
-            note = f"{DESCRIBED}; too large for single processors"
+        graph, note = graph_of_description(described), DESCRIBED
+        if not _is_drawable(graph):
+            graph, note = by_subtopologies(graph), f"{DESCRIBED}; too large for single processors"
     else:
+        graph = graph_of_application(application)
         note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE
-        shapes = {
-            one.subtopology: SubtopologyShape(
-                one.source_topics,
-                one.sink_topics or (),
-                tuple(store.name for store in application.stores_of(one.subtopology)),
-            )
-            for one in application.subtopologies.values()
-        }
-    try:
-        return TopologyPicture(draw(graph_of_subtopologies(shapes)), note)
-    except TooLargeToDraw as large:
-        return TopologyPicture(None, str(large))
+    if not _is_drawable(graph):
+        return TopologyPicture(
+            f"A topology with {len(graph.nodes):,} nodes and {len(graph.edges):,} edges is too large to "
+            f"draw here: at most {MOST_NODES:,} nodes and {MOST_EDGES:,} edges. crosslog streams --dot "
+            "prints it for Graphviz."
+        )
+    kinds = dict.fromkeys(node.kind for node in graph.nodes)
+    return TopologyPicture(note, dot_of(graph), outline_of(graph), tuple(kinds))
+
+
+def _is_drawable(graph: TopologyGraph) -> bool:
+    return len(graph.nodes) <= MOST_NODES and len(graph.edges) <= MOST_EDGES

@@ -1,34 +1,47 @@
-"""A topology as nodes and edges of a picture, from its description or from what a cluster tells."""
+"""A topology as a graph, from its description or from what a cluster tells; its picture as DOT, its list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from jobs.streams.application import Application
 from jobs.streams.topology.described import (
     DescribedSubtopology,
     DescribedTopology,
     NodeKind,
     TopologyNode,
 )
+from jobs.visible import visible_line
 
 GraphKind = Literal["topic", "source", "processor", "sink", "store", "subtopology"]
 _REPARTITION = "-repartition"
+_LABEL_WIDTH, _MOST_NOTES = 32, 6
+_SHAPES: dict[GraphKind, str] = {
+    "topic": ", style=rounded",
+    "store": ", shape=cylinder",
+    "subtopology": ", shape=component",
+}
+_FONT = 'fontname="Verdana"'
+_HEADS = (
+    "rankdir=LR; nodesep=0.15; ranksep=0.4; labeljust=l;",
+    f'bgcolor="transparent"; {_FONT}; fontsize=12;',
+    f'node [shape=box, {_FONT}, fontsize=11, height=0.35, margin="0.14,0.06"];',
+    "edge [arrowsize=0.6];",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A node; `subtopology` names the group that it is in, None of what belongs to no single one.
-
-    `note` has a line for each thing that is worth a small line below the label; empty for none.
-    """
+    """A node; `subtopology` names the group that it is in, None of what belongs to no single one."""
 
     key: str
     label: str
     kind: GraphKind
     subtopology: str | None = None
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +59,12 @@ class TopologyGraph:
     nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class SubtopologyShape:
-    """A subtopology from outside: topics that it reads, topics that it writes, its state stores."""
-
-    source_topics: tuple[str, ...]
-    sink_topics: tuple[str, ...]
-    stores: tuple[str, ...]
+    def groups(self) -> dict[str | None, list[GraphNode]]:
+        """Return the nodes by their subtopologies, those of no single one under None."""
+        found: dict[str | None, list[GraphNode]] = {}
+        for node in self.nodes:
+            found.setdefault(node.subtopology, []).append(node)
+        return found
 
 
 def graph_of_description(described: DescribedTopology) -> TopologyGraph:
@@ -65,43 +76,37 @@ def graph_of_description(described: DescribedTopology) -> TopologyGraph:
     return graph.built()
 
 
-def graph_of_subtopologies(shapes: Mapping[str, SubtopologyShape]) -> TopologyGraph:
-    """Return subtopologies as single nodes between the topics; the mapping's keys are their ids."""
+def graph_of_application(application: Application) -> TopologyGraph:
+    """Return the subtopologies that run as single nodes between the topics."""
     graph = _Building()
-    for number, shape in shapes.items():
-        key = f"subtopology:{number}"
-        topics = [graph.topic(topic) for topic in shape.source_topics]
-        note = "\n".join(shape.stores)
-        graph.add(GraphNode(key, f"Sub-topology {number}", "subtopology", None, note))
-        graph.join((topic, key) for topic in topics)
-        graph.join((key, graph.topic(topic)) for topic in shape.sink_topics)
+    for number, one in application.subtopologies.items():
+        stores = tuple(store.name for store in application.stores_of(number))
+        key = graph.add(
+            GraphNode(
+                f"subtopology:{number}", f"Sub-topology {number}", "subtopology", None, stores
+            )
+        )
+        graph.join((graph.topic(topic), key) for topic in one.source_topics)
+        graph.join((key, graph.topic(topic)) for topic in one.sink_topics or ())
     return graph.built()
 
 
-def shapes_of(described: DescribedTopology) -> dict[str, SubtopologyShape]:
-    """Return a description from outside, for what is too large to be drawn node by node.
-
-    A pattern counts as a topic. Ids of named topologies begin with their names.
-    """
-    found = {}
-    for one in described.subtopologies:
-        read = (
-            topic
-            for node in one.nodes
-            if node.kind is NodeKind.SOURCE
-            for topic in (*node.topics, *([node.pattern] if node.pattern else []))
-        )
-        written = (
-            topic for node in one.nodes if node.kind is NodeKind.SINK for topic in node.topics
-        )
-        stores = (store for node in one.nodes for store in node.stores)
-        number = f"{one.topology}:{one.number}" if one.topology else f"{one.number}"
-        # Other tools number global stores from the count of subtopologies on: the number may be taken.
-        number += " (global store)" if number in found else ""
-        found[number] = SubtopologyShape(
-            *(tuple(dict.fromkeys(it)) for it in (read, written, stores))
-        )
-    return found
+def by_subtopologies(graph: TopologyGraph) -> TopologyGraph:
+    """Return a graph whose subtopologies are single nodes, for one that is too large to be drawn."""
+    coarse = _Building()
+    keys: dict[str, str] = {}
+    for title, nodes in graph.groups().items():
+        if title is None:
+            keys |= {node.key: coarse.add(node) for node in nodes}
+        else:
+            stores = tuple(node.label for node in nodes if node.kind == "store")
+            whole = coarse.add(
+                GraphNode(f"subtopology:{title}", title, "subtopology", None, stores)
+            )
+            keys |= dict.fromkeys((node.key for node in nodes), whole)
+    pairs = ((keys[edge.start], keys[edge.end]) for edge in graph.edges)
+    coarse.join((start, end) for start, end in pairs if start != end)
+    return coarse.built()
 
 
 def title_of(subtopology: DescribedSubtopology) -> str:
@@ -109,6 +114,71 @@ def title_of(subtopology: DescribedSubtopology) -> str:
     title = f"Sub-topology {subtopology.number}"
     title += " (global store)" if subtopology.is_global else ""
     return f"{subtopology.topology}: {title}" if subtopology.topology else title
+
+
+def dot_of(graph: TopologyGraph) -> str:
+    """Return a graph in Graphviz's language; names of strangers are text in it, whatever they hold."""
+    ids = {node.key: f"n{at}" for at, node in enumerate(graph.nodes)}
+    kinds = {node.key: node.kind for node in graph.nodes}
+    lines = ["digraph topology {", *(f"  {head}" for head in _HEADS)]
+    for at, (title, nodes) in enumerate(graph.groups().items()):
+        drawn = [f"  {ids[node.key]} [{_look(node)}];" for node in nodes]
+        if title is not None:
+            drawn = [
+                f"  subgraph cluster_{at} {{",
+                f"    label={_quoted([title])};",
+                *(f"  {line}" for line in drawn),
+                "  }",
+            ]
+        lines += drawn
+    for edge in graph.edges:
+        look = ' [class="state", style=dashed, dir=none]' if kinds[edge.end] == "store" else ""
+        lines.append(f"  {ids[edge.start]} -> {ids[edge.end]}{look};")
+    return "\n".join([*lines, "}", ""])
+
+
+class ListedNode(NamedTuple):
+    """A node of a list in words, and those to which it leads."""
+
+    text: str
+    successors: tuple[str, ...]
+
+
+def outline_of(graph: TopologyGraph) -> list[tuple[str, list[ListedNode]]]:
+    """Return the graph as a list: titles of subtopologies, their nodes, and to which each leads."""
+    texts = {
+        node.key: f"{node.label} ({', '.join([node.kind, *node.notes])})" for node in graph.nodes
+    }
+    successors: dict[str, list[str]] = {key: [] for key in texts}
+    for edge in graph.edges:
+        successors[edge.start].append(texts[edge.end])
+    return [
+        (
+            title or "Between sub-topologies",
+            [ListedNode(texts[node.key], tuple(successors[node.key])) for node in nodes],
+        )
+        for title, nodes in graph.groups().items()
+    ]
+
+
+def _look(node: GraphNode) -> str:
+    more = len(node.notes) - _MOST_NOTES
+    notes = node.notes if more <= 1 else (*node.notes[:_MOST_NOTES], f"and {more} more")
+    shape = _SHAPES.get(node.kind, "")
+    return f'label={_quoted([node.label, *notes])}, class="{node.kind}"{shape}'
+
+
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "&": "&amp;"})
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    """Return texts as the lines of a label, without escapes and entities of Graphviz (`\\N`, `&lt;`)."""
+    lines = (
+        line
+        for text in texts
+        for line in textwrap.wrap(visible_line(text), _LABEL_WIDTH, drop_whitespace=False)
+    )
+    return '"' + r"\n".join(line.translate(_ESCAPES) for line in lines) + '"'
 
 
 @dataclass(slots=True)
@@ -120,9 +190,10 @@ class _Building:
         self.nodes.setdefault(node.key, node)
         return node.key
 
-    def topic(self, name: str, note: str = "") -> str:
-        note = note or ("repartition topic" if name.endswith(_REPARTITION) else "")
-        return self.add(GraphNode(f"topic:{name}", name, "topic", None, note))
+    def topic(self, name: str, *notes: str) -> str:
+        if not notes and name.endswith(_REPARTITION):
+            notes = ("repartition topic",)
+        return self.add(GraphNode(f"topic:{name}", name, "topic", None, notes))
 
     def join(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.edges.update((Edge(start, end), None) for start, end in pairs)
@@ -135,12 +206,12 @@ def _add_node(graph: _Building, place: str, group: str, node: TopologyNode) -> N
     key = f"{place}/node/{node.name}"
     kind: GraphKind = node.kind.value
     is_dynamic = node.kind is NodeKind.SINK and not node.topics
-    note = "topic from an extractor" if is_dynamic else ""
+    notes = ("topic from an extractor",) if is_dynamic else ()
     if node.kind is NodeKind.SOURCE:
         graph.join((graph.topic(topic), key) for topic in node.topics)
         if node.pattern is not None:
             graph.join([(graph.topic(node.pattern, "topics by pattern"), key)])
-    graph.add(GraphNode(key, node.name, kind, group, note))
+    graph.add(GraphNode(key, node.name, kind, group, notes))
     graph.join((key, f"{place}/node/{successor}") for successor in node.successors)
     if node.kind is NodeKind.SINK:
         graph.join((key, graph.topic(topic)) for topic in node.topics)

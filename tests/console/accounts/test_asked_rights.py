@@ -219,7 +219,7 @@ def test_a_change_by_a_token_leaves_the_rights_of_a_report_as_they_are():
 
 
 def test_an_upgrade_gives_reports_of_tokens_the_limits_of_their_token():
-    migration = import_module("console.accounts.migrations.0007_narrow_what_tokens_asked")
+    migration = import_module("console.reports.migrations.0003_narrow_what_tokens_asked")
     east = make_cluster("east")
     ada = make_person("ada", "admin")
     token, _ = make_token(ada, "operator", clusters=[east])
@@ -239,7 +239,7 @@ def test_an_upgrade_gives_reports_of_tokens_the_limits_of_their_token():
 
 
 def test_an_upgrade_gives_policies_that_a_token_switched_on_the_limits_of_their_token(client):
-    migration = import_module("console.accounts.migrations.0007_narrow_what_tokens_asked")
+    migration = import_module("console.reports.migrations.0003_narrow_what_tokens_asked")
     cluster = make_short()
     own = make_policy(cluster, pattern="clicks", mode=Mode.ACT, opted_in_at=now())
     token, secret = make_token(make_person("ada", "admin"), "operator", clusters=[cluster])

@@ -12,7 +12,7 @@ from tests.console.making import NOW, make_cluster, make_flow, make_topic
 
 pytestmark = pytest.mark.django_db
 OLD, KAFKAS = "/oQyWsMsQS+po8kSreACEQ", "_oQyWsMsQS-po8kSreACEQ"
-MIGRATION = "console.clusters.migrations.0007_write_topic_ids_as_kafka_does"
+MIGRATION = "console.replication.migrations.0025_write_topic_ids_as_kafka_does"
 
 
 def test_stored_ids_are_written_in_kafkas_alphabet_by_the_migration():

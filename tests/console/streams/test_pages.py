@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry
+from console.frame.security.middleware import CONTENT_SECURITY_POLICY
 from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication
 from tests.console.making import count_queries, make_cluster
@@ -25,6 +26,7 @@ from tests.console.streams.making import (
     two_instances,
     without_endpoint,
 )
+from tests.jobs.streams.topology.descriptions import chain, description, hostile_topology
 
 pytestmark = pytest.mark.django_db
 PAGE = f"/streams/east/{SHOP}/"
@@ -149,9 +151,38 @@ def test_a_description_is_kept_drawn_and_written(helper, operator):
     text = text_of(answer)
     assert "Description saved." in text
     assert "from the pasted description" in text
-    assert "KSTREAM-AGGREGATE-1" in text
+    assert "KSTREAM-AGGREGATE-1 (processor) → KSTREAM-SINK-2 (sink) → totals (store)" in text
+    assert "digraph topology {" in text
     entry = AuditEntry.objects.get(action="streams.describe")
     assert (entry.actor, entry.subject, entry.cluster) == (operator, SHOP, "east")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        (240, "from the pasted description; too large for single processors"),
+        (8, "from the pasted description"),
+    ],
+)
+def test_what_a_browser_cannot_draw_in_time_is_drawn_by_subtopologies(helper, nodes, told):
+    text = description(*chain(nodes)).replace("[in-0]", "[orders]")
+    helper.post(f"{PAGE}description/", {"description": text})
+    page = helper.get(PAGE).content.decode()
+    assert f">{told}</span>" in page
+    assert ("shape=component" in page) == (nodes == 240)
+
+
+def test_the_picture_needs_no_exception_in_the_policy_of_the_page(helper):
+    assert helper.get(PAGE)["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+
+
+def test_names_in_a_topology_are_text(helper):
+    (_, _, *lines) = hostile_topology().replace("<i>.*</i>\\", "[orders]").splitlines()
+    text = "\n".join(["Topologies:", *lines])
+    assert helper.post(f"{PAGE}description/", {"description": text}).status_code == 302
+    page = helper.get(PAGE).content.decode()
+    assert "from the pasted description" in page
+    assert not re.search(r"<script>alert|<img|<b>|<i>", page)
 
 
 def test_a_description_is_removed_by_an_empty_text(helper):

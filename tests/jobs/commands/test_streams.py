@@ -77,6 +77,20 @@ def test_a_person_reads_instances_stores_tasks_and_the_holder_of_a_key(tmp_path,
         assert line in said, line
 
 
+def test_the_topology_is_printed_for_graphviz(tmp_path, capsys):
+    assert main(["streams", capture(tmp_path), "--dot"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("digraph topology {\n")
+    assert '[label="Sub-topology 0\\ntotals", class="subtopology", shape=component];' in said
+
+
+def test_a_description_gives_dot_its_processors(tmp_path, capsys):
+    text = tmp_path / "described.txt"
+    text.write_text(DESCRIBED.format(topics="orders"), encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(text), "--dot"]) == 0
+    assert 'class="processor"' in capsys.readouterr().out
+
+
 def test_a_wrong_answer_of_the_application_is_a_finding(tmp_path, capsys):
     path = capture(tmp_path, second_endpoint="")
     assert main(["streams", path, "--store", "totals", "--key", "alice", "--json"]) == 1

@@ -72,3 +72,30 @@ def wide_topology() -> str:
         lines += [f"Sink: {one}-sink (topic: part-{number}-repartition)"]
         lines += [f"Sink: {one}-out (topic: out-{one})", f"Sink: {one}-retry (topic: orders)"]
     return "\n".join(lines)
+
+
+# Names that would do something where they are taken for more than text.
+HOSTILE_NAMES = (
+    "<script>alert(1)</script>",
+    '"]; evil [URL="https://evil.example"',
+    "<<b>bold</b>>",
+    "\\N \\G \\n \\",
+    "ends with a backslash\\",
+    "&lt;b&gt; &amp; &#60;",
+    "href=javascript:alert(1)",
+    "<img src=x onerror=alert(1)>",
+    "}; subgraph cluster_9 { label=evil",
+    "\x1b[31mred\x07",
+    "x" * 249,
+    "注文" * 30,
+)
+
+
+def hostile_topology() -> str:
+    """Return a chain of processors and stores with hostile names, fed by patterns of such names."""
+    lines = ["Topologies:", 'Topology: "<b>mine</b>\\":', "Sub-topology: 0"]
+    lines += ["Source: source (topics: <i>.*</i>\\)", f"--> {HOSTILE_NAMES[0]}"]
+    for at, name in enumerate(HOSTILE_NAMES):
+        after = HOSTILE_NAMES[at + 1] if at + 1 < len(HOSTILE_NAMES) else "none"
+        lines += [f"Processor: {name} (stores: [{name}])", f"--> {after}"]
+    return "\n".join(lines)

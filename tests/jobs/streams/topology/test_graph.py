@@ -1,15 +1,27 @@
-"""A topology as a graph: node by node from a description, or subtopologies as boxes."""
+"""A topology as a graph: from a description, or subtopologies as nodes; its DOT text and its list."""
 
+import re
+
+import pytest
+
+from jobs.streams.application import Application, Protocol, Subtopology
 from jobs.streams.topology.graph import (
     Edge,
     GraphNode,
-    SubtopologyShape,
+    TopologyGraph,
+    by_subtopologies,
+    dot_of,
+    graph_of_application,
     graph_of_description,
-    graph_of_subtopologies,
-    shapes_of,
+    outline_of,
 )
 from jobs.streams.topology.reading import read_description
-from tests.jobs.streams.topology.descriptions import ORDERS, description
+from tests.jobs.streams.topology.descriptions import (
+    HOSTILE_NAMES,
+    ORDERS,
+    description,
+    hostile_topology,
+)
 
 
 def named(graph):
@@ -43,13 +55,13 @@ def test_notes_tell_repartition_topics_patterns_and_extractors():
         "Source: b (topics: [x-repartition])",
         "Sink: c (extractor class: E)",
     )
-    notes = {node.label: node.note for node in graph_of_description(read_description(text)).nodes}
+    notes = {node.label: node.notes for node in graph_of_description(read_description(text)).nodes}
     assert notes == {
-        "eu-.*": "topics by pattern",
-        "a": "",
-        "x-repartition": "repartition topic",
-        "b": "",
-        "c": "topic from an extractor",
+        "eu-.*": ("topics by pattern",),
+        "a": (),
+        "x-repartition": ("repartition topic",),
+        "b": (),
+        "c": ("topic from an extractor",),
     }
 
 
@@ -59,15 +71,18 @@ def test_a_node_and_a_store_of_one_name_are_two():
     assert len({node.key for node in nodes}) == 3
 
 
-def test_without_a_description_subtopologies_are_boxes_between_topics():
-    shapes = {
-        "0": SubtopologyShape(("orders",), ("app-x-repartition",), ()),
-        "1": SubtopologyShape(("app-x-repartition",), (), ("totals", "seen")),
-    }
-    graph = graph_of_subtopologies(shapes)
-    assert (
-        GraphNode("subtopology:1", "Sub-topology 1", "subtopology", None, "totals\nseen")
-        in graph.nodes
+def running(*subtopologies):
+    """Return an application whose members told these subtopologies."""
+    by_name = {one.subtopology: one for one in subtopologies}
+    return Application("app", Protocol.STREAMS, "Stable", 0, (), by_name, {}, {}, None, {})
+
+
+def test_without_a_description_subtopologies_are_nodes_between_topics():
+    graph = graph_of_application(
+        running(
+            Subtopology("0", ("orders",), 4, sink_topics=("app-x-repartition",)),
+            Subtopology("1", ("app-x-repartition",), 4),
+        )
     )
     assert named(graph) == {
         ("topic orders", "subtopology Sub-topology 0"),
@@ -77,17 +92,90 @@ def test_without_a_description_subtopologies_are_boxes_between_topics():
 
 
 def test_an_edge_is_there_once():
-    graph = graph_of_subtopologies({"0": SubtopologyShape(("a", "a"), (), ())})
+    graph = graph_of_application(running(Subtopology("0", ("a", "a"), 1)))
     assert graph.edges == (Edge("topic:a", "subtopology:0"),)
 
 
-def test_a_description_has_shapes_too():
-    assert shapes_of(read_description(ORDERS)) == {
-        "0": SubtopologyShape(("orders",), ("by-customer-repartition",), ()),
-        "1": SubtopologyShape(
-            ("by-customer-repartition", "customers"),
-            ("orders-enriched",),
-            ("customers", "totals-by-customer"),
-        ),
-        "2": SubtopologyShape(("regions",), (), ("regions",)),
+def test_a_description_is_drawn_by_subtopologies_too():
+    graph = by_subtopologies(graph_of_description(read_description(ORDERS)))
+    assert named(graph) == {
+        ("topic orders", "subtopology Sub-topology 0"),
+        ("subtopology Sub-topology 0", "topic by-customer-repartition"),
+        ("topic by-customer-repartition", "subtopology Sub-topology 1"),
+        ("topic customers", "subtopology Sub-topology 1"),
+        ("subtopology Sub-topology 1", "topic orders-enriched"),
+        ("topic regions", "subtopology Sub-topology 2 (global store)"),
     }
+    notes = {node.label: node.notes for node in graph.nodes if node.kind == "subtopology"}
+    assert notes["Sub-topology 1"] == ("customers", "totals-by-customer")
+
+
+def test_dot_has_subtopologies_as_clusters_and_kinds_as_shapes_and_classes():
+    dot = dot_of(graph_of_description(read_description(ORDERS)))
+    assert re.findall(r"subgraph \w+ \{\s+label=(.*);", dot) == [
+        '"Sub-topology 0"',
+        '"Sub-topology 1"',
+        '"Sub-topology 2 (global store)"',
+    ]
+    assert '[label="orders", class="topic", style=rounded];' in dot
+    assert '[label="totals-by-customer", class="store", shape=cylinder];' in dot
+    assert '[label="KSTREAM-SINK-0000000013", class="sink"];' in dot
+    assert dot.count("->") == 18
+    assert dot.count('[class="state", style=dashed, dir=none]') == 4
+
+
+# What Graphviz's lexer takes: words, numbers, signs, and quoted text with escapes.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*|[\d.]+|->|[][{}=,;]|\s+')
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_name_is_one_quoted_text(name):
+    dot = dot_of(TopologyGraph((GraphNode("x", name, "topic"),), ()))
+    plain = dot_of(TopologyGraph((GraphNode("x", "plain", "topic"),), ()))
+    assert "".join(_TOKEN.findall(dot)) == dot
+    assert re.sub(r'"(?:[^"\\]|\\.)*"', "", dot) == re.sub(r'"[^"]*"', "", plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("\\N", r"\\N"),
+        ('"]', r"\"]"),
+        ("&lt;", "&amp;lt;"),
+        ("a\nb", r"a\\u000ab"),
+        ("by-customer-and-by-region-and-by-day", r"by-customer-and-by-region-and-\nby-day"),
+        ("x" * 40, "x" * 32 + r"\n" + "x" * 8),
+    ],
+    ids=["escape", "quote", "entity", "end of a line", "long", "long without a seam"],
+)
+def test_a_label_shows_the_name_itself(name, label):
+    assert f'label="{label}"' in dot_of(TopologyGraph((GraphNode("x", name, "topic"),), ()))
+
+
+def test_many_notes_are_counted():
+    node = GraphNode("x", "x", "subtopology", None, tuple("abcdefgh"))
+    assert r'"x\na\nb\nc\nd\ne\nf\nand 2 more"' in dot_of(TopologyGraph((node,), ()))
+
+
+def test_the_list_has_subtopologies_their_nodes_and_what_each_leads_to():
+    listed = dict(outline_of(graph_of_description(read_description(ORDERS))))
+    assert list(listed) == [
+        "Between sub-topologies",
+        "Sub-topology 0",
+        "Sub-topology 1",
+        "Sub-topology 2 (global store)",
+    ]
+    found = {one.text: one.successors for nodes in listed.values() for one in nodes}
+    assert found["by-customer-repartition (topic, repartition topic)"] == (
+        "by-customer-repartition-source (source)",
+    )
+    assert found["KSTREAM-JOIN-0000000012 (processor)"] == (
+        "KSTREAM-SINK-0000000013 (sink)",
+        "customers (store)",
+    )
+
+
+def test_the_list_has_names_as_they_are():
+    listed = outline_of(graph_of_description(read_description(hostile_topology())))
+    texts = {one.text for _, nodes in listed for one in nodes}
+    assert {f"{name} (store)" for name in HOSTILE_NAMES} <= texts

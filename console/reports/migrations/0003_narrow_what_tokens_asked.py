@@ -52,9 +52,9 @@ def _asked(token: Any) -> dict[str, Any]:
 
 class Migration(migrations.Migration):
     dependencies = [
+        ("reports", "0002_keep_rights_of_requests"),
         ("accounts", "0006_add_sign_in_failures"),
         ("availability", "0008_keep_rights_of_requests"),
-        ("reports", "0002_keep_rights_of_requests"),
         ("schedules", "0002_keep_rights_of_requests"),
     ]
 

@@ -1,4 +1,0 @@
-"""Topologies as pictures.
-
-In reading order: `drawing`.
-"""

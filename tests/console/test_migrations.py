@@ -1,0 +1,169 @@
+"""Databases of every release open, and end with the tables that a new one has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+
+from console.clusters.models import Topic
+from tests.console.making import NOW
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+# The newest migration of each room, by release; 0.1.1 to 0.1.4 had those of 0.1.0, 0.3.0 those of 0.2.0.
+OF_0_1 = {
+    "accounts": "0006", "availability": "0007", "clusters": "0005", "frame": "0001", "quorum": "0003",
+    "replication": "0017", "runs": "0002",
+}  # fmt: skip
+OF_0_2 = OF_0_1 | {"runs": "0004", "schedules": "0001"}
+OF_0_4 = OF_0_2 | {"replication": "0018", "reports": "0001"}
+OF_0_5 = OF_0_4 | {"streams": "0001"}
+OLD_ID, KAFKAS_ID = "/oQyWsMsQS+po8kSreACEQ", "_oQyWsMsQS-po8kSreACEQ"
+
+COLUMNS = """
+    SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default
+    FROM information_schema.columns WHERE table_schema = 'public'
+"""
+INDEXES = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'"
+CONSTRAINTS = """
+    SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace
+"""
+TRIGGERS = "SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
+
+
+@pytest.fixture
+def fresh() -> Iterator[Any]:
+    """Make empty databases; the newest one is the default one while the test runs."""
+    own, made = connections["default"], []
+
+    def fresh() -> BaseDatabaseWrapper:
+        new = own.copy()
+        if own.vendor == "postgresql":
+            name = f"{own.settings_dict['NAME']}_{len(made)}"
+            with own._nodb_cursor() as cursor:
+                cursor.execute(f'CREATE DATABASE "{name}"')
+        else:
+            name = ":memory:"
+        new.settings_dict = {**own.settings_dict, "NAME": name}
+        made.append(new)
+        connections["default"] = new
+        return new
+
+    yield fresh
+    connections["default"] = own
+    for one in made:
+        one.close()
+        if own.vendor == "postgresql":
+            with own._nodb_cursor() as cursor:
+                cursor.execute(f'DROP DATABASE "{one.settings_dict["NAME"]}"')
+
+
+def executor_of(connection: BaseDatabaseWrapper, *, is_squashed: bool = True) -> MigrationExecutor:
+    executor = MigrationExecutor(connection)
+    if not is_squashed:
+        executor.loader.replace_migrations = False
+        executor.loader.build_graph()
+    return executor
+
+
+def migrate(connection: BaseDatabaseWrapper) -> None:
+    """Migrate as `manage.py migrate` does."""
+    executor = executor_of(connection)
+    executor.loader.check_consistent_history(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+    executor.check_replacements()
+
+
+def targets_of(release: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the newest migrations of a release by their whole names."""
+    newest = {(app, f"{number}_") for app, number in release.items()}
+    own = sorted(
+        (app, name)
+        for app, name in MigrationLoader(None).disk_migrations
+        if (app, name[:5]) in newest and "_squashed_" not in name
+    )
+    return [*own, ("sessions", "0001_initial")]
+
+
+def tables_of(connection: BaseDatabaseWrapper) -> set[Any]:
+    """Return everything that the schema has; of a table the order of columns does not count."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT type, name, sql FROM sqlite_master")
+            return {(*of, *sorted((sql or "").split(", "))) for *of, sql in cursor.fetchall()}
+        found: set[Any] = set()
+        for text in (COLUMNS, INDEXES, CONSTRAINTS, TRIGGERS):
+            cursor.execute(text)
+            found.update(cursor.fetchall())
+    return found
+
+
+def plan_of(connection: BaseDatabaseWrapper) -> list[Any]:
+    """Return what is left to do."""
+    executor = executor_of(connection)
+    return executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def newest(fresh: Any) -> BaseDatabaseWrapper:
+    """A new database, which the squashed migrations made."""
+    connection = fresh()
+    migrate(connection)
+    assert plan_of(connection) == []
+    return connection
+
+
+rarely = pytest.mark.campaign("migrations")
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        pytest.param(OF_0_1, id="0.1"),
+        pytest.param(OF_0_2, id="0.2", marks=rarely),
+        pytest.param(OF_0_4, id="0.4", marks=rarely),
+        pytest.param(OF_0_5, id="0.5"),
+    ],
+)
+def test_a_database_of_a_release_gets_the_tables_of_a_new_one_and_its_rows_are_mended(
+    fresh, newest, release
+):
+    connection = fresh()
+    state = executor_of(connection, is_squashed=False).migrate(targets_of(release))
+    cluster = state.apps.get_model("clusters", "Cluster").objects.create(
+        alias="east", created_at=NOW
+    )
+    state.apps.get_model("clusters", "Topic").objects.create(
+        cluster_id=cluster.pk, name="orders", topic_id=OLD_ID, partition_count=1,
+        replication_factor=1, changed_at=NOW,
+    )  # fmt: skip
+    migrate(connection)
+    assert tables_of(connection) == tables_of(newest)
+    assert [one.topic_id for one in Topic.objects.all()] == [KAFKAS_ID]
+    # With every replaced migration applied, the squashed ones are taken for applied.
+    assert plan_of(connection) == []
+
+
+def test_a_new_database_goes_back_to_nothing(newest):
+    rooms = {app for app, name in executor_of(newest).loader.graph.nodes if app in OF_0_5}
+    executor_of(newest).migrate([(room, None) for room in sorted(rooms)])
+    left = {name for name in newest.introspection.table_names() if name.split("_")[0] in rooms}
+    assert left == set()
+
+
+@rarely
+def test_a_new_database_goes_back_to_the_tables_of_a_release_and_forward_again(fresh, newest):
+    as_new = tables_of(newest)
+    connection = fresh()
+    executor_of(connection, is_squashed=False).migrate(targets_of(OF_0_5))
+    of_release = tables_of(connection)
+    connections["default"] = newest
+    executor_of(newest).migrate(targets_of(OF_0_5))
+    assert tables_of(newest) == of_release
+    migrate(newest)
+    assert tables_of(newest) == as_new
