@@ -10,7 +10,9 @@ import copy
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils import timezone
+from rest_framework.request import Request
 
 from console.accounts.models import ServiceToken, User
 from console.frame.errors import ActionRefused
@@ -151,3 +153,9 @@ def _rights_of_request(asked: Asked) -> Rights | None:
         return None
     clusters = {int(pk): level_of(role) for pk, role in asked["clusters"].items()}
     return Rights(level_of(asked["role"]), lambda: clusters)
+
+
+def person_of(request: HttpRequest | Request) -> User | None:
+    """Return who asks; None where no one has to sign in."""
+    user: Any = request.user
+    return user if user.is_authenticated else None

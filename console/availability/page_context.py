@@ -7,9 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from rest_framework.request import Request
 
-from console.accounts.models import User
 from console.availability.status import queries
 from console.clusters.models import Cluster
 from console.frame.pages.timerange import TimeRange
@@ -71,9 +69,3 @@ def availability_tabs(
         }
         for name, label in TABS
     ]
-
-
-def person_of(request: HttpRequest | Request) -> User | None:
-    """Return who asks; None where no one has to sign in."""
-    user: Any = request.user
-    return user if user.is_authenticated else None

@@ -13,10 +13,10 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.asked_rights import person_of
 from console.availability.api_lookup import find_cluster
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill, DrillKind
-from console.availability.page_context import person_of
 from console.availability.promotion.api import asked_cluster
 from console.availability.promotion.audit import RefusalsWritten
 from console.availability.promotion.serializers import (

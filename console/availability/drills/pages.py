@@ -11,9 +11,10 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from console.accounts.asked_rights import person_of
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill
-from console.availability.page_context import around_cluster, find_cluster, person_of
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.promotion import equivalents
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import DrillForm, RecordForm, RunbookForm

@@ -14,9 +14,9 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.asked_rights import person_of
 from console.availability.advice.models import ObserverEvent, PromotionFinding
 from console.availability.api_lookup import find_cluster
-from console.availability.page_context import person_of
 from console.availability.promotion import actions, queries
 from console.availability.promotion.audit import RefusalsWritten
 from console.availability.promotion.models import PromotionAction, PromotionPolicy

@@ -12,8 +12,9 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from console.accounts.asked_rights import person_of
 from console.availability.acting.models import StandbyEvent
-from console.availability.page_context import around_cluster, find_cluster, person_of
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.promotion import actions, equivalents, page_context, queries
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import (

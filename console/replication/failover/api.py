@@ -17,7 +17,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.accounts.models import User
+from console.accounts.asked_rights import person_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.replication.failover import actions, queries
@@ -79,10 +79,6 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
             raise Http404
         return found
 
-    def _person(self) -> User | None:
-        user: Any = self.request.user
-        return user if user.is_authenticated else None
-
     @extend_schema(responses=FailoverPlanSerializer(many=True))
     def list(self, request: Request, flow_id: str) -> Response:
         """List the plans of a flow, newest first."""
@@ -100,7 +96,9 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         require(request.user, "view", flow.source_id, flow.target_id)
         is_back = asked.validated_data.get("direction") == Direction.FAILBACK
         require(request.user, "operate", flow.source_id if is_back else flow.target_id)
-        plan = actions.create_plan(flow, asked.validated_data, self._person(), timezone.now())
+        plan = actions.create_plan(
+            flow, asked.validated_data, person_of(self.request), timezone.now()
+        )
         return Response(FailoverPlanDetailSerializer(plan).data, status.HTTP_201_CREATED)
 
     @extend_schema(responses=FailoverPlanDetailSerializer)
@@ -123,14 +121,14 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def refresh(self, request: Request, flow_id: str, pk: str) -> Response:
         """Ask both clusters again."""
-        actions.refresh_plan(self._plan(), self._person())
+        actions.refresh_plan(self._plan(), person_of(self.request))
         return Response(FailoverPlanDetailSerializer(self._plan()).data)
 
     @extend_schema(request=None, responses={201: FailoverRunSerializer})
     @action(detail=True, methods=["post"])
     def rehearse(self, request: Request, flow_id: str, pk: str) -> Response:
         """Do everything with a plan but change something; the run has a signed report."""
-        run = actions.rehearse_plan(self._plan(), self._person(), timezone.now())
+        run = actions.rehearse_plan(self._plan(), person_of(self.request), timezone.now())
         return _started(run)
 
     @extend_schema(request=ApplySerializer, responses={201: FailoverRunSerializer})
@@ -141,7 +139,11 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
         run = actions.apply_plan(
-            self._plan(), given["confirm"], self._person(), timezone.now(), given.get("groups")
+            self._plan(),
+            given["confirm"],
+            person_of(self.request),
+            timezone.now(),
+            given.get("groups"),
         )
         return _started(run)
 
@@ -155,7 +157,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         run = actions.undo_plan(
             self._plan(),
             given["confirm"],
-            self._person(),
+            person_of(self.request),
             timezone.now(),
             even_if_moved=given["even_if_moved"],
         )

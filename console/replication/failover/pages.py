@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -13,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.models import User
+from console.accounts.asked_rights import person_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
@@ -147,7 +146,7 @@ def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Ask both clusters again."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
-        actions.refresh_plan(plan, _person(request))
+        actions.refresh_plan(plan, person_of(request))
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("replication:failover-plan", flow_id, plan_id)
@@ -159,7 +158,7 @@ def rehearse(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Do everything but change."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
-        run = actions.rehearse_plan(plan, _person(request), timezone.now())
+        run = actions.rehearse_plan(plan, person_of(request), timezone.now())
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
         return redirect("replication:failover-plan", flow_id, plan_id)
@@ -173,7 +172,7 @@ def apply(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
     plan = page_context.find_plan(request, flow_id, plan_id)
     form, undo_form = ConfirmForm(request.POST, prefix="apply"), UndoForm(prefix="undo")
     run = _try_run(
-        form, lambda typed: actions.apply_plan(plan, typed, _person(request), timezone.now())
+        form, lambda typed: actions.apply_plan(plan, typed, person_of(request), timezone.now())
     )
     if run is None:
         return _render_plan(request, plan, form, undo_form)
@@ -189,7 +188,9 @@ def undo(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
 
     def ask(typed: str) -> FailoverRun:
         moved = form.cleaned_data["even_if_moved"]
-        return actions.undo_plan(plan, typed, _person(request), timezone.now(), even_if_moved=moved)
+        return actions.undo_plan(
+            plan, typed, person_of(request), timezone.now(), even_if_moved=moved
+        )
 
     run = _try_run(form, ask)
     if run is None:
@@ -207,17 +208,12 @@ def _run_of(
     return plan, run
 
 
-def _person(request: HttpRequest) -> User | None:
-    user: Any = request.user
-    return user if user.is_authenticated else None
-
-
 def _try_create(
     request: HttpRequest, flow: ReplicationFlow, form: PlanForm, direction: str
 ) -> FailoverPlan | None:
     try:
         values = {**form.values(), "direction": direction}
-        return actions.create_plan(flow, values, _person(request), timezone.now())
+        return actions.create_plan(flow, values, person_of(request), timezone.now())
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None

@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.asked_rights import person_of
 from console.clusters.capabilities.serializers import LackingSerializer
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.viewset import ApiViewSet
@@ -94,7 +95,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         asked.is_valid(raise_exception=True)
         values = {**asked.validated_data}
         start, confirm = values.pop("start", False), values.pop("confirm", "")
-        user = request.user if request.user.is_authenticated else None
+        user = person_of(request)
         flow = actions.create_flow(values, user, timezone.now(), start=start, confirm=confirm)
         self.kwargs["pk"] = flow.pk
         return Response(FlowSerializer(self._flow()).data, status.HTTP_201_CREATED)

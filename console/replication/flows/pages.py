@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.asked_rights import person_of
 from console.clusters.trouble.told import troubles_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.forms import RemovalForm
@@ -230,7 +231,7 @@ def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
 
 
 def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:
-    user = request.user if request.user.is_authenticated else None
+    user = person_of(request)
     try:
         return actions.create_flow(
             form.values(), user, timezone.now(), start=form.is_started, confirm=form.confirmed
