@@ -65,11 +65,12 @@ class FencedStandby:
 
     def plan(self) -> Plan:
         """See `Actor.plan`."""
-        return asyncio.run(self._plan())
+        brokers = asyncio.run(self._brokers())
+        return self.plan_from(brokers.get(self.broker_id), self.store.read())
 
     def act(self) -> Outcome:
         """See `Actor.act`; `undo` names the promotion. Raises `StoreAway` when the store does not answer."""
-        return asyncio.run(self._act())
+        return self._act()
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
@@ -77,19 +78,18 @@ class FencedStandby:
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; demotes the broker and waits until no loop speaks for it any more."""
-        return asyncio.run(self._revert(str(undo.get("promotion_id", ""))))
+        return self._revert(str(undo.get("promotion_id", "")))
 
     @property
     def _subject(self) -> str:
         return f"broker {self.broker_id}"
 
-    async def _plan(self) -> Plan:
+    async def _brokers(self) -> dict[int, Standby]:
         async with (
             self.connections.cluster() as cluster,
             self.connections.leader(cluster) as controllers,
         ):
-            brokers = await read_standbys(cluster, controllers)
-        return self.plan_from(brokers.get(self.broker_id), self.store.read())
+            return await read_standbys(cluster, controllers)
 
     def plan_from(self, broker: Standby | None, state: StoreState) -> Plan:
         """Return the plan that follows from what is known; pure."""
@@ -151,9 +151,9 @@ class FencedStandby:
         now_ms = self.now_ms()
         return any(now_ms - one.at_ms <= _TIMING.sign_ms for one in state.signs)
 
-    async def _act(self) -> Outcome:
+    def _act(self) -> Outcome:
         refuse_when_read_only(self.connections.alias, f"Promoting {self._subject}")
-        plan = await self._plan()
+        plan = self.plan()
         if not plan.is_allowed:
             return self._refused(" ".join(plan.refusals))
         now_ms = self.now_ms()
@@ -169,7 +169,7 @@ class FencedStandby:
         watch = Stopwatch()
         if not self.store.begin(promotion):
             return self._refused("Somebody else was quicker, or the stop switch was turned on.")
-        verdict = await self._wait(is_in=True)
+        verdict = asyncio.run(self._wait(is_in=True))
         return Outcome(
             actor=ActorKind.FENCED_STANDBY,
             subject=self._subject,
@@ -183,13 +183,13 @@ class FencedStandby:
     def _refused(self, why: str) -> Outcome:
         return Outcome(ActorKind.FENCED_STANDBY, self._subject, is_done=False, sentence=why)
 
-    async def _revert(self, promotion_id: str) -> Outcome:
+    def _revert(self, promotion_id: str) -> Outcome:
         refuse_when_read_only(self.connections.alias, f"Demoting {self._subject}")
         watch = Stopwatch()
         sent = self._ask_for_demotion(promotion_id)
-        verdict = await self._wait(is_in=False)
+        verdict = asyncio.run(self._wait(is_in=False))
         took_ms = watch.ms
-        is_over = await self._wait_for_end(promotion_id)
+        is_over = self._wait_for_end(promotion_id)
         if verdict.is_there and not is_over:
             sentence = f"{verdict.sentence} It is fenced again until all loops have seen that."
         else:
@@ -213,15 +213,17 @@ class FencedStandby:
                 return (f"The demotion of {self._subject} was written to the store.",)
         return ()
 
-    async def _wait_for_end(self, promotion_id: str) -> bool:
+    def _wait_for_end(self, promotion_id: str) -> bool:
         """Wait until the promotion is over; a broker that is promoted once more is none of our business."""
 
         async def over() -> bool | None:
-            known = self.store.read().of_broker(self.broker_id)
+            # The console's database cannot be asked in the thread of an event loop.
+            state = await asyncio.to_thread(self.store.read)
+            known = state.of_broker(self.broker_id)
             is_over = known is None or (promotion_id and known.promotion_id != promotion_id)
             return True if is_over else None
 
-        return bool(await wait_for(over, self.within_s, 0.2))
+        return bool(asyncio.run(wait_for(over, self.within_s, 0.2)))
 
     async def _wait(self, *, is_in: bool) -> Verdict:
         async with self.connections.cluster() as cluster:

@@ -104,7 +104,10 @@ class StandbyLoop:
 
         Raises `ClusterFault` only where the connection's settings are not usable.
         """
-        asyncio.run(self._until(stop))
+        try:
+            asyncio.run(self._until(stop))
+        finally:
+            self._give_back()
 
     async def _until(self, stop: threading.Event) -> None:
         async with BrokerWatch.opened(self._connections, self._now_ms) as watch:
@@ -121,7 +124,6 @@ class StandbyLoop:
                 for task in (*tasks, *self._sending.values()):
                     task.cancel()
                 await asyncio.gather(*tasks, *self._sending.values(), return_exceptions=True)
-                self._give_back()
 
     async def _tick_on(self, watch: BrokerWatch) -> None:
         tick_s = self._timing.tick_ms / 1000

@@ -230,6 +230,27 @@ async def test_a_missing_right_is_told_in_the_loops_sign():
             await eventually_async(lambda: "CLUSTER_ACTION" in problem(store))
 
 
+class OutsideOfEventLoops(MemoryStore):
+    """A store that refuses what Django's database refuses: a question in the thread of an event loop."""
+
+    def _answer(self):
+        if threading.current_thread() is not threading.main_thread():
+            with pytest.raises(RuntimeError, match="no running event loop"):
+                asyncio.get_running_loop()
+        super()._answer()
+
+
+async def test_a_store_is_never_asked_in_the_thread_of_the_loop_and_gets_its_lease_back():
+    store = OutsideOfEventLoops()
+    async with FakeQuorum() as quorum:
+        async with looping(quorum, store, timing=NEVER_AWAY):
+            assert store.begin(promotion())
+            await eventually_async(lambda: not quorum.is_fenced)
+            assert store.move("p", 1, Phase.DEMOTING, now_ms())
+            await eventually_async(lambda: not store.read().promotions)
+        assert store.read().lease.until_ms == 0
+
+
 async def test_a_loop_that_can_never_read_the_log_ends_with_the_reason():
     clock = Clock()
     async with FakeQuorum() as quorum:
