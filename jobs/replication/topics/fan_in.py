@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import positions_topic
 from jobs.replication.flow.selection import explain_topic, policy_of
 from jobs.replication.flow.spec import FlowSpec, OnExisting, PolicyName
 from jobs.replication.policy import ReplicationPolicy

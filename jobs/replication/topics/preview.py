@@ -12,8 +12,7 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.copy.positions import read_positions
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import positions_topic, read_positions
 from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.selection import explain_topic, policy_of
 from jobs.replication.flow.spec import FlowSpec

@@ -12,7 +12,7 @@ from jobs.cluster.admin.topics import create_partitions, create_topics, describe
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import TopicChange

@@ -18,8 +18,7 @@ from typing import Any, cast
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.assignment import CopyLimits
-from jobs.replication.copy.contract import CopyState, PartitionStart
+from jobs.replication.copy.contract import CopyLimits, CopyState, PartitionStart
 from jobs.replication.flow.preflight import Preflight
 from jobs.spark import processes
 from jobs.spark.channel import messages

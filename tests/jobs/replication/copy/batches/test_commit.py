@@ -5,11 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.batches.produce.commit_writer import (
-    SYNCS_PER_BATCH,
-    SyncsToWrite,
-    pieces,
-)
+from jobs.replication.copy.batches.commit import SYNCS_PER_BATCH, SyncsToWrite, pieces
 from jobs.wire.topics.sync_links import SyncLinks
 
 

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from jobs.cluster.errors import AuthenticationFailed, ClusterFault, SecretReplaced, Unreachable
-from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.progress_report import ProgressReport
+from jobs.replication.copy.quotas import Throttle
+from jobs.replication.copy.records.progress_report import ProgressReport
 
 
 class Client:

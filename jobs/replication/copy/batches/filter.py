@@ -13,10 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from jobs.replication.copy.batches.memory import Held
+from jobs.replication.copy.batches.outgoing import OutgoingBatch
 from jobs.wire.batches.record_batch import (
     COMPRESSION_MASK,
     HIGHEST_OFFSET,
@@ -73,48 +70,6 @@ SMALL_BYTES = {
     Codec.ZSTD: 2048,
 }
 TARGET_BYTES = 512 * 1024
-
-
-@dataclass(slots=True)
-class OutgoingBatch:
-    """One batch on its way to the target.
-
-    It stands for the upstream offsets from `from_offset` (where the one before it ended) up to
-    `next_offset`; `offsets` are those of its records, None when they are dense from `first_offset`.
-    `is_packed`: crosslog made this batch, it is not the source's own. `held` is the memory it looks into.
-    """
-
-    batch: memoryview
-    from_offset: int
-    first_offset: int
-    next_offset: int
-    record_count: int
-    max_timestamp_ms: int
-    leader_epoch: int
-    offsets: npt.NDArray[np.int64] | None = None
-    is_packed: bool = False
-    held: Held | None = None
-
-    @property
-    def last_offset(self) -> int:
-        """Upstream offset of the newest record."""
-        return self.offset_of(self.record_count - 1)
-
-    def offset_of(self, index: int) -> int:
-        """Return the upstream offset of a record, counted from 0."""
-        return self.first_offset + index if self.offsets is None else int(self.offsets[index])
-
-    def hold(self, held: Held) -> None:
-        """Look into other memory than before."""
-        held.use()
-        self.release()
-        self.held = held
-
-    def release(self) -> None:
-        """Look into no memory any more."""
-        if self.held is not None:
-            self.held.release()
-            self.held = None
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from jobs.replication.copy.batches.quotas import Quotas
+from jobs.replication.copy.quotas import Quotas
 from tests.support import Clock
 
 ONE, OTHER = ("west", 1), ("west", 2)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.replication.copy.batches.batch_filter import BatchFilter, OutgoingBatch
+from jobs.replication.copy.batches.filter import BatchFilter, OutgoingBatch
 from jobs.wire.batches.record_batch import (
     BatchHeader,
     Codec,

@@ -1,29 +1,29 @@
-"""The fetching half: one loop per source broker, and the memory that what it fetched takes."""
+"""The fetching half: one loop per source broker, and what the source's errors mean."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fetch
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
+from jobs.cluster.protocol.data.offsets import EARLIEST, LATEST, ListedOffset, list_offsets
+from jobs.cluster.protocol.errors import FaultKind, kind_of
 from jobs.cluster.protocol.transport.timing import Backoff, Timing
-from jobs.replication.copy.batches.batch_filter import OutgoingBatch
-from jobs.replication.copy.batches.commit_pace import CommitPace
+from jobs.replication.copy.batches.commit import CommitPace
 from jobs.replication.copy.batches.leaders import Leaders
-from jobs.replication.copy.batches.memory import Memory
+from jobs.replication.copy.batches.outgoing import Memory, OutgoingBatch
 from jobs.replication.copy.batches.partition import BatchPartition
-from jobs.replication.copy.batches.produce.sender import Sender
-from jobs.replication.copy.batches.quotas import Quotas
-from jobs.replication.copy.batches.source_resets import SourceResets
-from jobs.replication.copy.batches.throttle import Throttle
+from jobs.replication.copy.batches.produce import Sender
 from jobs.replication.copy.contract import CopyState
-from jobs.replication.copy.fetch_scheduler import FetchScheduler
+from jobs.replication.copy.quotas import FetchScheduler, Quotas, Throttle
+from jobs.replication.flow.plan import CREATED_AGAIN
 from jobs.waiting import wait_up_to
 from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 
@@ -57,7 +57,6 @@ class FetchOptions:
     quotas: Quotas
     turns: FetchScheduler
     commits: CommitPace
-    clock: Callable[[], float] = time.monotonic
 
 
 class Fetcher:
@@ -70,11 +69,11 @@ class Fetcher:
         reading: FetchOptions,
         sender: Sender,
     ) -> None:
-        self._source = source
+        self.source = source
         self._parts = parts
         self._reading = reading
         self._sender = sender
-        self._source_resets = SourceResets(source, reading.clock)
+        self._source_resets = SourceResets(source)
         self._brokers: dict[int, list[BatchPartition]] = {}
         self._preferred: dict[BatchPartition, tuple[int, float]] = {}
         self._asked: dict[int, tuple[float, list[BatchPartition]]] = {}
@@ -95,15 +94,15 @@ class Fetcher:
     def overdue(self, after_s: float) -> Iterator[tuple[int, float, list[BatchPartition]]]:
         """Yield brokers that have not answered for so long, how long it is, and what they were asked for."""
         for broker, (since_s, wanted) in self._asked.items():
-            late_s = self._reading.clock() - since_s
+            late_s = time.monotonic() - since_s
             if late_s > after_s:
                 yield broker, late_s, wanted
 
     def _broker_of(self, part: BatchPartition) -> int | None:
         preferred = self._preferred.get(part)
-        if preferred is not None and preferred[1] > self._reading.clock():
+        if preferred is not None and preferred[1] > time.monotonic():
             return preferred[0]
-        return self._source.leader(part.where)
+        return self.source.leader(part.where)
 
     async def _fetch_from(self, broker: int) -> None:
         backoff = Backoff(Timing())
@@ -128,7 +127,7 @@ class Fetcher:
                 continue
             backoff.reset()
             has_fetched = filtered > 0
-            await self._reading.quotas.wait((self._source.cluster.alias, broker))
+            await self._reading.quotas.wait((self.source.cluster.alias, broker))
             await self._reading.throttle.rest(filtered)
 
     async def _let_commit(self) -> None:
@@ -155,7 +154,7 @@ class Fetcher:
             return [], False
         wanted = {part.where: part for part in served if part.queued_bytes < PARTITION_ROOM}
         waiting = [part.where for part in self._parts if part.state is CopyState.COPYING]
-        now = self._reading.clock()
+        now = time.monotonic()
         chosen = self._reading.turns.choose(list(wanted), waiting, now)
         return [wanted[where] for where in chosen], len(chosen) == len(served)
 
@@ -178,10 +177,10 @@ class Fetcher:
         asked = {part.where: (part, part.fetched) for part in wanted}
         brokers = sum(map(bool, self._brokers.values()))
         most = self._reading.throttle.most_bytes(answer_bytes(brokers), SMALLEST_BYTES)
-        self._asked[broker] = (self._reading.clock(), wanted)
+        self._asked[broker] = (time.monotonic(), wanted)
         try:
             answer = await fetch(
-                self._source.cluster,
+                self.source.cluster,
                 broker,
                 [self._position_of(part, most) for part in wanted],
                 FetchLimits(
@@ -193,13 +192,13 @@ class Fetcher:
             )
         finally:
             del self._asked[broker]
-        self._reading.quotas.told((self._source.cluster.alias, broker), answer.throttle_ms)
+        self._reading.quotas.told((self.source.cluster.alias, broker), answer.throttle_ms)
         filtered = 0
         held = self.memory.hold(sum(len(one.records) for one in answer.partitions.values()))
         for where, fetched in answer.partitions.items():
             part, offset = asked[where]
             filtered += len(fetched.records)
-            self._reading.turns.fetched(where, len(fetched.records), self._reading.clock())
+            self._reading.turns.fetched(where, len(fetched.records), time.monotonic())
             # Meanwhile another broker may have answered, or somebody may have moved the position.
             if part.fetched == offset and part.is_wanted:
                 for outgoing in self._take(part, fetched):
@@ -211,13 +210,13 @@ class Fetcher:
 
     def _position_of(self, part: BatchPartition, most_bytes: int) -> FetchPosition:
         if part.topic_id is None:
-            part.topic_id = self._source.topic_id(part.where.topic)
+            part.topic_id = self.source.topic_id(part.where.topic)
         return FetchPosition(
             topic=part.where.topic,
             topic_id=part.topic_id,
             partition=part.where.partition,
             offset=part.fetched,
-            leader_epoch=self._source.leader_epoch(part.where),
+            leader_epoch=self.source.leader_epoch(part.where),
             last_fetched_epoch=part.leader_epoch,
             max_bytes=min(PARTITION_BYTES, most_bytes),
         )
@@ -229,7 +228,7 @@ class Fetcher:
         elif fetched.diverging_epoch is not None:
             self._source_resets.diverge(part, fetched.diverging_epoch.end_offset)
         elif fetched.preferred_read_replica is not None:
-            until = self._reading.clock() + PREFERRED_S
+            until = time.monotonic() + PREFERRED_S
             self._preferred[part] = (fetched.preferred_read_replica, until)
         else:
             return self._queue(part, fetched)
@@ -254,7 +253,7 @@ class Fetcher:
             part.retries += 1
             self._preferred.pop(part, None)
         await asyncio.sleep(backoff.next_s())
-        await self._source.request_refresh()
+        await self.source.request_refresh()
 
 
 def _stop(part: BatchPartition, offset: int, problem: RecordFormatError) -> None:
@@ -270,3 +269,114 @@ def _stop(part: BatchPartition, offset: int, problem: RecordFormatError) -> None
         )
     else:
         part.stop_at(offset, f"at offset {offset} a {problem}", needs_records=True)
+
+
+BUDGET_S = 10.0
+
+
+class SourceChanged(Exception):
+    """The source lost records that were fetched and not committed: begin again at what is committed."""
+
+    def __init__(self, where: TopicPartition) -> None:
+        super().__init__(f"the log of {where} was cut on the source")
+
+
+class SourceResets:
+    """Leaders that move, records that are gone, topics made again: looked into once per answer."""
+
+    def __init__(self, source: Leaders) -> None:
+        self._source = source
+        self._lost: list[BatchPartition] = []
+        self._changed: list[tuple[BatchPartition, ClusterFault]] = []
+        self._look_again = False
+
+    def add(self, part: BatchPartition, fault: ClusterFault) -> None:
+        """Take an error of one partition: look again, go on elsewhere, or set it aside."""
+        match kind_of(fault):
+            case FaultKind.RESET_POSITION:
+                self._lost.append(part)
+            case FaultKind.TOPIC_CHANGED:
+                self._changed.append((part, fault))
+            case FaultKind.REFRESH_METADATA | FaultKind.RETRY:
+                part.retries += 1
+                self._look_again = True
+            case kind:
+                denied = f"READ on topic {part.where.topic} of {fault.cluster}"
+                is_denied = kind is FaultKind.DENIED
+                part.set_aside(
+                    f"{fault.message} {fault.hint}", time.monotonic(), denied if is_denied else ""
+                )
+
+    def diverge(self, part: BatchPartition, end_offset: int) -> None:
+        """Go back to where the source's log is still the one that was copied.
+
+        Raises `SourceChanged` when some of it is on its way to the target.
+        """
+        if part.is_dirty:
+            raise SourceChanged(part.where)
+        part.diverged(end_offset)
+
+    async def resolve(self) -> None:
+        """Look into what was met; raises `ClusterFault` for what is not retriable."""
+        if self._look_again or self._changed:
+            self._look_again = False
+            await self._source.request_refresh()
+        for part, fault in self._changed:
+            self._find_topic(part, fault)
+        self._changed.clear()
+        if self._lost:
+            lost, self._lost = self._lost, []
+            await self._find_positions(lost)
+
+    def _find_topic(self, part: BatchPartition, fault: ClusterFault) -> None:
+        """Fail where another topic has the name now; wait where the topic is gone, or too new."""
+        now = self._source.topic_id(part.where.topic)
+        if not check_topic_id(part, now):
+            part.set_aside(f"{fault.message} {fault.hint}", time.monotonic())
+
+    async def _find_positions(self, parts: list[BatchPartition]) -> None:
+        starts = await self._offsets_of(parts, EARLIEST)
+        ends = await self._offsets_of(parts, LATEST)
+        for part in parts:
+            start, end = starts.get(part.where), ends.get(part.where)
+            if start is None or end is None or start <= part.fetched <= end:
+                part.set_aside(f"{part.where} has no offset {part.fetched} now.", time.monotonic())
+            else:
+                _find_position(part, start, end)
+
+    async def _offsets_of(self, parts: list[BatchPartition], at: int) -> dict[TopicPartition, int]:
+        found = await list_offsets(
+            self._source.cluster,
+            {part.where: at for part in parts},
+            read_committed=False,
+            budget_s=BUDGET_S,
+        )
+        return {
+            where: one.offset
+            for where, one in found.items()
+            if isinstance(one, ListedOffset) and one.offset is not None
+        }
+
+
+def check_topic_id(part: BatchPartition, now: object) -> bool:
+    """Fail a partition whose topic has another id than the one that was copied; returns whether it has."""
+    if now is None or part.topic_id is None or now == part.topic_id:
+        return False
+    part.fail(
+        f"Topic {part.where.topic} was deleted and {CREATED_AGAIN} (id {part.topic_id} -> {now}). "
+        f"Position {part.committed} belongs to the old topic, so nothing more is copied. Accept the new "
+        "topic to copy it from its beginning."
+    )
+    return True
+
+
+def _find_position(part: BatchPartition, start: int, end: int) -> None:
+    """Go on at the log start when retention was faster; stop when the log became shorter."""
+    if part.fetched < start:
+        part.skip_to(start)
+    else:
+        part.fail(
+            f"{part.where} ends at offset {end} but was copied up to {part.fetched}: its log was "
+            f"truncated or the topic was {CREATED_AGAIN}. Accept the new topic to copy it from its "
+            "beginning."
+        )

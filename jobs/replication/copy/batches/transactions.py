@@ -22,10 +22,7 @@ from jobs.cluster.protocol.data.transactions import (
     init_producer_id,
 )
 from jobs.cluster.protocol.errors import TransactionFailed
-from jobs.replication.copy.batches.produce.transaction_markers import (
-    LeaderSnapshot,
-    TransactionCompletion,
-)
+from jobs.replication.copy.batches.markers import LeaderSnapshot, TransactionCompletion
 from jobs.wire.batches.record_batch import HEADER_BYTES, BatchHeader, claim_batch
 
 _SEQUENCES = 1 << 31

@@ -1,13 +1,15 @@
 """A sender that is paused for a commit says so, and lets go who waits for its end."""
 
 import asyncio
+import time
 
-from jobs.replication.copy.batches.produce.sender import Sender
+from jobs.replication.copy.batches.produce import Sender, Window
+from jobs.replication.copy.quotas import Quotas
 
 
 def idle_sender():
     """Without partitions nothing is ever sent, so neither a cluster nor a delivery is asked."""
-    return Sender(None, [], None)
+    return Sender(None, [], None, Window(), Quotas(time.monotonic))
 
 
 async def test_it_is_paused_during_a_commit_only():

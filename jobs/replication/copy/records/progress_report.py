@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import SecretReplaced
-from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.contract import PartitionProgress
+from jobs.replication.copy.contract import PartitionProgress, Report
+from jobs.replication.copy.quotas import Throttle
 from jobs.replication.copy.records.partition import CopiedPartition
 
 REPORT_INTERVAL_S = 0.5
 PROBE_INTERVAL_S = 2.0
 PATIENCE_S = 3.0
-
-Report = Callable[[Sequence[PartitionProgress]], None]
 
 
 class ProgressReport:

@@ -3,8 +3,8 @@
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.batches.produce.delivery import GONE_S, UnfinishedTransaction
-from jobs.replication.copy.batches.produce.transaction_markers import LeaderSnapshot
+from jobs.replication.copy.batches.markers import LeaderSnapshot
+from jobs.replication.copy.batches.transactions import GONE_S, UnfinishedTransaction
 
 A, B = TopicPartition("orders", 0), TopicPartition("orders", 1)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.positions_format import (
+from jobs.replication.copy.positions import (
     PositionKey,
     decode_position,
     decode_position_key,

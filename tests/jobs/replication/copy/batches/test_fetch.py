@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.copy.batches.fetcher import answer_bytes
+from jobs.replication.copy.batches.fetch import answer_bytes
 
 MIB = 1024 * 1024
 

@@ -12,14 +12,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.data.produce import ProducedPartition, RecordError
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.batch import BatchBytes
+from jobs.cluster.protocol.data.produce import ProducedPartition, RecordError, produce
 from jobs.cluster.protocol.errors import AnswerFault, LeaderMoved, OutcomeUnknown
-from jobs.replication.copy.batches.batch_filter import OutgoingBatch
+from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.replication.copy.batches.leaders import Leaders
+from jobs.replication.copy.batches.outgoing import OutgoingBatch
 from jobs.replication.copy.batches.partition import BatchPartition
-from jobs.replication.copy.batches.produce.delivery import Delivery
-from jobs.replication.copy.batches.produce.produce_request import produce_until_acknowledged
-from jobs.replication.copy.batches.quotas import Quotas
+from jobs.replication.copy.batches.transactions import Delivery
+from jobs.replication.copy.quotas import Quotas
 
 # Brokers remember the last five batches of a producer per partition, so no more may be on their way.
 IN_FLIGHT = 5
@@ -89,17 +91,14 @@ class Sender:
         target: Leaders,
         parts: Collection[BatchPartition],
         delivery: Delivery,
-        *,
-        window: Window | None = None,
-        quotas: Quotas | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        window: Window,
+        quotas: Quotas,
     ) -> None:
-        self._target = target
+        self.target = target
         self._parts = parts
         self._delivery = delivery
-        self._window = window or Window()
-        self._quotas = quotas or Quotas(clock)
-        self._clock = clock
+        self._window = window
+        self._quotas = quotas
         self._gate = asyncio.Event()
         self._gate.set()
         self._work = asyncio.Event()
@@ -147,25 +146,25 @@ class Sender:
     def waited_s(self) -> float:
         """Return for how long the oldest request has been without an answer."""
         oldest = min((request.since_s for request in self._requests), default=None)
-        return 0.0 if oldest is None else self._clock() - oldest
+        return 0.0 if oldest is None else time.monotonic() - oldest
 
     def check_leaders(self) -> None:
         """Raise `LeaderMoved` when a request waits for a broker that does not lead any more."""
         for request in self._requests:
             for remote in request.picked:
-                leader = self._target.leader(remote)
+                leader = self.target.leader(remote)
                 if leader not in (None, request.broker):
                     raise LeaderMoved(
                         f"Broker {request.broker} does not answer, and {remote} is led by broker {leader} "
                         "now.",
-                        cluster=self._target.cluster.alias,
+                        cluster=self.target.cluster.alias,
                     )
 
     def new_loops(self) -> Iterator[Coroutine[Any, Any, None]]:
         """Yield a loop for every broker that leads remote partitions and has none yet."""
         led: dict[int, list[BatchPartition]] = defaultdict(list)
         for part in self._parts:
-            leader = self._target.leader(part.remote)
+            leader = self.target.leader(part.remote)
             if leader is not None:
                 led[leader].append(part)
         new = led.keys() - self._brokers.keys()
@@ -189,7 +188,7 @@ class Sender:
         slots = asyncio.Semaphore(IN_FLIGHT)
         while True:
             await slots.acquire()
-            await self._quotas.wait((self._target.cluster.alias, broker))
+            await self._quotas.wait((self.target.cluster.alias, broker))
             while not self._gate.is_set():
                 await self._gate.wait()
             picked = self._pick(broker)
@@ -233,7 +232,7 @@ class Sender:
             remote: claim(remote, outgoing.batch)
             for remote, (_, outgoing) in request.picked.items()
         }
-        cluster, name = self._target.cluster, self._delivery.transactional_id
+        cluster, name = self.target.cluster, self._delivery.transactional_id
         broker = request.broker
         throttled = partial(self._be_throttled, broker)
         async for answers in produce_until_acknowledged(cluster, broker, batches, name, throttled):
@@ -243,7 +242,7 @@ class Sender:
 
     def _be_throttled(self, broker: int, throttle_ms: int) -> None:
         """Leave a broker alone; what it wants to rest long for was too much at once."""
-        self._quotas.told((self._target.cluster.alias, broker), throttle_ms)
+        self._quotas.told((self.target.cluster.alias, broker), throttle_ms)
         if throttle_ms > LONG_THROTTLE_MS:
             self._window.shrink()
 
@@ -256,7 +255,7 @@ class Sender:
                 refusals[part.where] = Refusal(produced.error, outgoing, produced.record_errors)
             elif produced.base_offset is None:
                 raise OutcomeUnknown(
-                    f"The answer about {remote} has no offset.", cluster=self._target.cluster.alias
+                    f"The answer about {remote} has no offset.", cluster=self.target.cluster.alias
                 )
             else:
                 part.acknowledged(outgoing, produced.base_offset)
@@ -277,7 +276,7 @@ class Sender:
     def _leave(self, broker: int, picked: Picked) -> _Request:
         if self._delivery.may_be_busy:
             self._turns.opening |= picked.keys() - self._turns.opened
-        request = _Request(broker, picked, self._clock())
+        request = _Request(broker, picked, time.monotonic())
         self._requests.add(request)
         self._idle.clear()
         self._sent.set()
@@ -287,3 +286,48 @@ class Sender:
         self._requests.remove(request)
         if not self._requests:
             self._idle.set()
+
+
+# How long the broker may wait for its replicas: longer than a broker needs to be taken out of the ISR.
+PRODUCE_TIMEOUT_MS = 20_000
+CONCURRENT_TRANSACTIONS_TIMEOUT_S = 10.0
+_BUSY = "CONCURRENT_TRANSACTIONS"
+UNANSWERED = ProducedPartition(None, None, None, None, (), None)
+
+
+async def produce_until_acknowledged(
+    cluster: RawCluster,
+    broker: int,
+    batches: Mapping[TopicPartition, BatchBytes],
+    transactional_id: str | None,
+    throttled: Callable[[int], None] = lambda _ms: None,
+) -> AsyncIterator[dict[TopicPartition, ProducedPartition]]:
+    """Yield answers as they come, each partition's once; raises `ClusterFault`.
+
+    With transaction protocol 2, a partition refuses the first batch of a transaction while the markers of
+    the one before are on their way: such a batch is sent again, the same bytes with the same sequence. Where
+    that can happen, it must be the only one on its way to its partition. `throttled` is told for how many
+    milliseconds the broker asks to be left alone.
+    """
+    tries = RetryBudget(cluster.timing, CONCURRENT_TRANSACTIONS_TIMEOUT_S)
+    waiting = dict(batches)
+    while waiting:
+        answer = await produce(
+            cluster,
+            broker,
+            waiting,
+            transactional_id=transactional_id,
+            timeout_ms=PRODUCE_TIMEOUT_MS,
+        )
+        throttled(answer.throttle_ms)
+        found = {where: answer.partitions.get(where, UNANSWERED) for where in waiting}
+        busy = {where for where, produced in found.items() if _is_busy(produced)}
+        yield {where: produced for where, produced in found.items() if where not in busy}
+        if busy and not await tries.pause():
+            yield {where: found[where] for where in busy}
+            return
+        waiting = {where: waiting[where] for where in busy}
+
+
+def _is_busy(produced: ProducedPartition) -> bool:
+    return produced.error is not None and produced.error.error == _BUSY
