@@ -139,6 +139,19 @@ class Position:
         """The offset sync that was told last and the changes up to `last_sync`; none if all are told."""
         return decode_chain(self.untold)
 
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Return what is noted beside the position as record headers."""
+        found = []
+        if self.remote_end is not None:
+            found.append((REMOTE_END_HEADER.encode(), b"%d" % self.remote_end))
+        if self.leader_epoch is not None and self.leader_epoch >= 0:
+            found.append((LEADER_EPOCH_HEADER.encode(), b"%d" % self.leader_epoch))
+        if self.last_sync is not None:
+            found.append((LAST_SYNC_HEADER.encode(), b"%d:%d" % self.last_sync))
+        if self.untold is not None:
+            found.append((UNTOLD_SYNCS_HEADER.encode(), self.untold))
+        return tuple(found)
+
 
 class Positions(Mapping[TopicPartition, int]):
     """The next source offset to copy, by source partition; `records` are those of the topic that tell it.
@@ -163,6 +176,16 @@ class Positions(Mapping[TopicPartition, int]):
         """Return a position with what stands around it, None when there is none."""
         return self._entries.get(where)
 
+    def record_key(self, where: TopicPartition, source_alias: str) -> bytes:
+        """Return the key of a position that is to be written.
+
+        Keys that are on the topic already keep their bytes, because compaction compares bytes.
+        """
+        seen = self._entries.get(where)
+        if seen is not None:
+            return seen.record_key
+        return encode_position_key(PositionKey(source_alias, where))
+
     def remote_ends(self) -> dict[TopicPartition, int]:
         """Return where remote partitions ended at their last commit, as far as it was written down."""
         return {w: e.remote_end for w, e in self._entries.items() if e.remote_end is not None}
@@ -182,8 +205,7 @@ class PositionWriter:
     """Writes positions through a producer that somebody else flushes.
 
     The producer must place keys as the Java client does (`partitioner` murmur2_random): records of
-    one key would not keep their order over two partitions. Keys that are on the topic already are
-    written with the same bytes, because compaction compares bytes.
+    one key would not keep their order over two partitions.
     """
 
     def __init__(self, producer: Producer, source_alias: str, known: Positions) -> None:
@@ -197,14 +219,8 @@ class PositionWriter:
         headers: list[tuple[str, str | bytes | None]] = []
         if remote_end is not None:
             headers = [(REMOTE_END_HEADER, str(remote_end).encode())]
-        value = encode_position(next_offset)
-        self._producer.produce(self._topic, value=value, key=self._key(where), headers=headers)
-
-    def _key(self, where: TopicPartition) -> bytes:
-        seen = self._known.entry(where)
-        if seen is not None:
-            return seen.record_key
-        return encode_position_key(PositionKey(self._source_alias, where))
+        value, key = encode_position(next_offset), self._known.record_key(where, self._source_alias)
+        self._producer.produce(self._topic, value=value, key=key, headers=headers)
 
 
 class _FollowedPositions:

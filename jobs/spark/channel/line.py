@@ -263,7 +263,7 @@ class TaskChannel:
             case {"assignment": values}:
                 self.assignment = values
             case {"add": _}:
-                self.changes.add(messages.starts_in(message))
+                self.changes.add(messages.starts_in(message["add"]))
             case {"remove": _}:
                 self.changes.remove(messages.removed_in(message))
             case {"tuning": _}:

@@ -70,9 +70,9 @@ def fault_in(message: Message) -> ClusterFault:
     return found
 
 
-def starts_in(message: Message) -> list[PartitionStart]:
-    """Return the starts of an `add`."""
-    return [PartitionStart(**_with_pair(values)) for values in message["add"]]
+def starts_in(rows: Iterable[Mapping[str, Any]]) -> list[PartitionStart]:
+    """Return the starts of an `add` or a `released`."""
+    return [PartitionStart(**_with_pair(values)) for values in rows]
 
 
 def removed_in(message: Message) -> list[TopicPartition]:
@@ -83,11 +83,6 @@ def removed_in(message: Message) -> list[TopicPartition]:
 def tuning_in(message: Message) -> CopyLimits:
     """Return the values of a `tuning`."""
     return CopyLimits(**message["tuning"])
-
-
-def released_in(message: Message) -> list[PartitionStart]:
-    """Return the partitions of a `released`."""
-    return [PartitionStart(**_with_pair(values)) for values in message["released"]]
 
 
 def _with_pair(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -161,7 +161,7 @@ class FlowDriverLoop:
                 self.patience.task_faults[task] = messages.fault_in(message)
             case {"released": _}:
                 self._orders_at = 0.0
-                for one in messages.released_in(message):
+                for one in messages.starts_in(message["released"]):
                     if self._assignment.revoked(task, one):
                         logger.info(
                             "released task=%d %s position=%d", task, one.where, one.position

@@ -18,17 +18,7 @@ from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce import produce_until_acknowledged
 from jobs.replication.copy.batches.transactions import Delivery
-from jobs.replication.copy.positions import (
-    LAST_SYNC_HEADER,
-    LEADER_EPOCH_HEADER,
-    REMOTE_END_HEADER,
-    UNTOLD_SYNCS_HEADER,
-    PositionKey,
-    Positions,
-    encode_position,
-    encode_position_key,
-    positions_topic,
-)
+from jobs.replication.copy.positions import Position, Positions, encode_position, positions_topic
 from jobs.replication.copy.sync_tracker import NO_PAIRS, Pair, Pairs, chain_of
 from jobs.waiting import wait_up_to
 from jobs.wire.batches.murmur2 import partition_for_key
@@ -125,18 +115,28 @@ class CommitWriter:
     def _position_batches(
         self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
     ) -> dict[TopicPartition, bytes]:
-        topic = positions_topic(self._books.source_alias)
-        notes = {
-            part.where: _note(part, positions[part.where], exact=self._is_exact) for part in parts
-        }
-        batches = position_batches(
-            notes,
-            self._books.source_alias,
-            self._known,
-            self._books.positions_partitions,
-            _now_ms(),
+        """Return one batch per partition of the positions topic; keys go where the Java client puts them."""
+        topic, now_ms = positions_topic(self._books.source_alias), _now_ms()
+        records: dict[TopicPartition, list[PlacedRecord]] = defaultdict(list)
+        for part in parts:
+            position = self._position(part, positions[part.where])
+            key, value = position.record_key, encode_position(position.next_offset)
+            number = partition_for_key(key, self._books.positions_partitions)
+            batch = records[TopicPartition(topic, number)]
+            batch.append(PlacedRecord(len(batch), now_ms, key, value, position.headers()))
+        return {where: encode_batch(batch) for where, batch in records.items()}
+
+    def _position(self, part: BatchPartition, reached: Reached) -> Position:
+        untold = part.syncs.untold()
+        return Position(
+            reached.next_offset,
+            self._known.record_key(part.where, self._books.source_alias),
+            # With transactions nothing is ever there twice, so the remote end is of no use.
+            remote_end=None if self._is_exact else part.remote_end,
+            leader_epoch=reached.leader_epoch,
+            last_sync=part.syncs.last,
+            untold=encode_chain(untold) if untold else None,
         )
-        return {TopicPartition(topic, number): batch for number, batch in batches.items()}
 
     def _sync_batch(self, piece: list[SyncGroup]) -> dict[TopicPartition, bytes]:
         assert self._books.syncs_topic is not None  # noqa: S101  without a topic there are no syncs
@@ -180,17 +180,6 @@ def _check(answers: Mapping[TopicPartition, ProducedPartition], alias: str) -> N
             raise OutcomeUnknown(f"The answer about {where} has no offset.", cluster=alias)
 
 
-def _note(part: BatchPartition, reached: Reached, *, exact: bool) -> PositionNote:
-    """With transactions nothing is ever there twice, so the remote end is of no use."""
-    return PositionNote(
-        next_offset=reached.next_offset,
-        remote_end=None if exact else part.remote_end,
-        leader_epoch=reached.leader_epoch,
-        last_sync=part.syncs.last,
-        untold_syncs=part.syncs.untold(),
-    )
-
-
 class SyncsToWrite(NamedTuple):
     """Syncs of a partition, and the pair that was told before them (None: nobody knows)."""
 
@@ -230,52 +219,6 @@ def pieces(told: Iterable[SyncsToWrite]) -> Iterator[list[SyncGroup]]:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class PositionNote:
-    """A position to be written, with what is noted beside it; see `positions.Position`."""
-
-    next_offset: int
-    remote_end: int | None = None
-    leader_epoch: int | None = None
-    last_sync: tuple[int, int] | None = None
-    untold_syncs: tuple[tuple[int, int], ...] = ()
-
-    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        """Return the notes as record headers; MirrorMaker 2 does not look at them."""
-        found = []
-        if self.remote_end is not None:
-            found.append((REMOTE_END_HEADER.encode(), b"%d" % self.remote_end))
-        if self.leader_epoch is not None and self.leader_epoch >= 0:
-            found.append((LEADER_EPOCH_HEADER.encode(), b"%d" % self.leader_epoch))
-        if self.last_sync is not None:
-            found.append((LAST_SYNC_HEADER.encode(), b"%d:%d" % self.last_sync))
-        if self.untold_syncs:
-            found.append((UNTOLD_SYNCS_HEADER.encode(), encode_chain(self.untold_syncs)))
-        return tuple(found)
-
-
-def position_batches(
-    notes: Mapping[TopicPartition, PositionNote],
-    source_alias: str,
-    known: Positions,
-    partitions: int,
-    now_ms: int,
-) -> dict[int, bytes]:
-    """Return one batch per partition of the positions topic, which has `partitions` of them.
-
-    Keys that are on the topic already are written with the same bytes, because compaction compares
-    bytes; each goes where the Java client puts it.
-    """
-    records: dict[int, list[PlacedRecord]] = defaultdict(list)
-    for where, note in notes.items():
-        entry = known.entry(where)
-        key = entry.record_key if entry else encode_position_key(PositionKey(source_alias, where))
-        batch = records[partition_for_key(key, partitions)]
-        value = encode_position(note.next_offset)
-        batch.append(PlacedRecord(len(batch), now_ms, key, value, note.headers()))
-    return {partition: encode_batch(batch) for partition, batch in records.items()}
 
 
 # While a flow keeps up, commits come sooner than the interval: after a small part of it, at least after a

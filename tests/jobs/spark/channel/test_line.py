@@ -83,7 +83,7 @@ def test_a_task_answers_with_the_position_that_it_committed(driver, task):
     )
     task.changes.release([let_go])
     eventually(lambda: driver.heard)
-    assert messages.released_in(driver.heard[0][1]) == [let_go]
+    assert messages.starts_in(driver.heard[0][1]["released"]) == [let_go]
 
 
 def test_limit_and_priorities_reach_a_task(driver, task):
