@@ -15,11 +15,14 @@ from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.positions import positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.changes import TopicChange
-from jobs.replication.topics.creation import Creation, plan_creation
-from jobs.replication.topics.existing import refuse_existing_topics
-from jobs.replication.topics.fan_in import keeps_name
-from jobs.replication.topics.growth import Growth, plan_growth
+from jobs.replication.topics.changes import (
+    Creation,
+    Growth,
+    TopicChange,
+    plan_creation,
+    plan_growth,
+)
+from jobs.replication.topics.fan_in import keeps_name, refuse_existing_topics
 
 logger = logging.getLogger(__name__)
 

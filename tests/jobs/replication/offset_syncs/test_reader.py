@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from jobs.replication.offset_syncs.batches import UNREADABLE, take_syncs
+from jobs.replication.offset_syncs.reader import UNREADABLE, take_syncs
 from jobs.wire.batches.record_batch import HIGHEST_OFFSET
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync

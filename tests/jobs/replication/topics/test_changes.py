@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.replication.topics.changes import plan_creation
 from jobs.replication.topics.config_sync import OWN_CONFIGS
-from jobs.replication.topics.creation import plan_creation
 from tests.jobs.replication.topics.making import default, flow, override, topic
 
 OLD_LIMIT, AFTER, BEFORE = (

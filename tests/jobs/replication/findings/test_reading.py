@@ -1,7 +1,7 @@
 """The newest offset sync of every partition, remembered between two looks."""
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.tail import SyncTail
+from jobs.replication.findings.reading import SyncTail
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 
 ORDERS = TopicPartition("orders", 0)
