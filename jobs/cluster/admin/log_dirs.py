@@ -18,8 +18,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import DESCRIBE_LOG_DIRS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.primitives import int32
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import by_topic, int32
 
 _MISSING_RIGHT = "Looking at log directories needs the operation DESCRIBE on the cluster."
 

@@ -21,8 +21,7 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import AnswerFault, Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.primitives import broker_number, duration, int32
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, duration, int32
 from jobs.cluster.read_only import refuse_when_read_only
 
 # Below the share of one broker in a question, so that the cluster gives up before the asker does.

@@ -18,13 +18,9 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
-from jobs.cluster.protocol.transport.apis import (
-    LIST_NEWEST,
-    LIST_OFFSETS,
-)
+from jobs.cluster.protocol.transport.apis import LIST_NEWEST, LIST_OFFSETS
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, int8, int32, int64
 
 LATEST, EARLIEST, NEWEST = -1, -2, -3
 BUDGET_S = 30.0

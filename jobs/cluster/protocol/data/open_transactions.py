@@ -16,8 +16,7 @@ from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
 from jobs.cluster.protocol.transport.apis import DESCRIBE_PRODUCERS
-from jobs.cluster.protocol.transport.primitives import int32
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import by_topic, int32
 
 _LANE = "offsets"
 

@@ -21,8 +21,7 @@ from jobs.cluster.protocol.data.offsets import LATEST
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.transport.apis import LIST_OFFSETS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, int8, int32, int64
 
 _DEBUGGING_CONSUMER = broker_number(-2)
 _ANY_EPOCH = int32(-1)

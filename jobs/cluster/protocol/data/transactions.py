@@ -26,13 +26,13 @@ from jobs.cluster.protocol.errors import OutcomeUnknown, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import ADD_PARTITIONS_TO_TXN, END_TXN, INIT_PRODUCER_ID
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import (
+    by_topic,
     duration,
     int16,
     int32,
     producer_number,
     transactional_name,
 )
-from jobs.cluster.protocol.transport.topics import by_topic
 from jobs.cluster.read_only import refuse_when_read_only
 
 BUDGET_S = 60.0

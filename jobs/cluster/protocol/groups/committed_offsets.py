@@ -37,8 +37,7 @@ from jobs.cluster.protocol.transport.apis import (
 )
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.cluster.protocol.transport.primitives import int32, int64
-from jobs.cluster.protocol.transport.topics import by_topic
+from jobs.cluster.protocol.transport.primitives import by_topic, int32, int64
 from jobs.cluster.read_only import refuse_when_read_only
 
 _READING = "Reading committed offsets"

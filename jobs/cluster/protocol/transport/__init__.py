@@ -1,6 +1,6 @@
 """One connection to one broker, and many: sockets, frames, versions, sign-in and time-outs.
 
-In reading order: `stream`, `frames`, `connection`, `connection_pool`, `versions`, `apis`,
-`kafka_releases`, `topics`, `compact`, `primitives`, `security`, `login`, `scram`, `oauth`, `timing`,
+In reading order: `stream`, `frames`, `connection`, `connection_pool`, `apis`, `kafka_releases`,
+`primitives`, `security`, `login`, `scram`, `oauth`, `timing`,
 `transport_faults`.
 """

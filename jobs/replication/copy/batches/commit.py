@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.data.batch import BatchBytes
-from jobs.cluster.protocol.data.produce import ProducedPartition
+from jobs.cluster.protocol.data.produce import BatchBytes, ProducedPartition
 from jobs.cluster.protocol.errors import OutcomeUnknown
 from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
@@ -24,8 +23,13 @@ from jobs.waiting import wait_up_to
 from jobs.wire.batches.murmur2 import partition_for_key
 from jobs.wire.batches.record_batch import HEADER_BYTES
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from jobs.wire.topics.sync_batch import SyncGroup, encode_sync_batch
-from jobs.wire.topics.sync_links import chain_header, encode_chain, link_headers
+from jobs.wire.topics.sync_links import (
+    SyncGroup,
+    chain_header,
+    encode_chain,
+    encode_sync_batch,
+    link_headers,
+)
 
 # A batch of syncs stays below the usual limit of a topic, also where brokers keep it uncompressed: one is
 # about 60 bytes, with the longest name 310.

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.batch import BatchBytes
-from jobs.cluster.protocol.data.produce import ProducedPartition, RecordError, produce
+from jobs.cluster.protocol.data.produce import BatchBytes, ProducedPartition, RecordError, produce
 from jobs.cluster.protocol.errors import AnswerFault, LeaderMoved, OutcomeUnknown
 from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.replication.copy.batches.leaders import Leaders

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.batch import BatchBytes
+from jobs.cluster.protocol.data.produce import BatchBytes
 from jobs.cluster.protocol.data.transactions import (
     ProducerIdentity,
     add_partitions_to_txn,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.protocol.data.batch import HEADER_BYTES, BatchBytes
+from jobs.cluster.protocol.data.produce import HEADER_BYTES, BatchBytes
 from tests.jobs.cluster.protocol.batches import CONTROL, TRANSACTIONAL, batch, header
 
 OWN = {"producer_id": 5, "producer_epoch": 0, "sequence": 0}
