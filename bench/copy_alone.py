@@ -32,7 +32,7 @@ def main(flow_file: str) -> None:
 
     used = cpu_s()
     began = time.monotonic()
-    FlowCopier(flow).copy(survey.plan.starts, lambda: not left, report)
+    FlowCopier(flow, 0, lambda: not left, report).copy(survey.plan.starts)
     took = time.monotonic() - began
     answer = {
         "records": sum(records.values()),

@@ -24,8 +24,8 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.batches.markers import fence_flow
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
-from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.plan import Known
@@ -208,10 +208,10 @@ class BatchCopying(_Copying):
     ) -> None:
         super().__init__(starts if starts is not None else survey_whole(flow).plan.starts)
         self.flow = flow
-        self._copier = FlowCopier(flow, slot)
+        self._copier = FlowCopier(flow, slot, self._stop.is_set, self._report)
 
     def _copy(self) -> None:
-        self._copier.copy(self.starts, self._stop.is_set, self._report)
+        self._copier.copy(self.starts)
 
 
 class RecordCopying(_Copying):
@@ -347,9 +347,9 @@ def main(path: str, slot: str) -> int:
     try:
         fence_flow(flow)
         starts = survey_whole(flow).plan.starts
-        FlowCopier(flow, int(slot)).copy(
-            starts, stop.is_set, lambda rows: [say(asdict(row)) for row in rows]
-        )
+        FlowCopier(
+            flow, int(slot), stop.is_set, lambda rows: [say(asdict(row)) for row in rows]
+        ).copy(starts)
     except (ClusterFault, AssertionError) as fault:  # the survey was not possible in time
         say({"error": f"{type(fault).__name__}: {fault}"})
         return 3

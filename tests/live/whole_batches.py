@@ -11,10 +11,9 @@ from confluent_kafka import Producer
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.batch import BatchBytes
 from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fetch
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
-from jobs.cluster.protocol.data.produce import ProducedPartition, produce
+from jobs.cluster.protocol.data.produce import BatchBytes, ProducedPartition, produce
 from jobs.wire.batches.record_batch import (
     HEADER_BYTES,
     Codec,

@@ -11,8 +11,7 @@ from jobs.replication.checkpoints.group_reading import read_groups
 from jobs.replication.findings.reading import WireAnswers, read_wire
 from jobs.replication.findings.snapshot import GroupSnapshot
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.drift import DriftReport
-from jobs.replication.topics.drift_report import read_drift
+from jobs.replication.topics.drift import DriftReport, read_drift
 
 TIMEOUT_S = 10.0
 

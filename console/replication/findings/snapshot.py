@@ -18,7 +18,7 @@ from console.runs.models import RunState
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.copy.contract import CopyState
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import positions_topic
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.snapshot import (
     FlowSnapshot,

@@ -20,7 +20,7 @@ from console.replication.flows.preview import cautions_now, preview_flow
 from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.cautions import refuse_unconfirmed
+from jobs.replication.topics.preview import refuse_unconfirmed
 
 NOT_STARTED = "MirrorMaker 2 copies this flow: crosslog only watches it and never starts it."
 

@@ -19,9 +19,8 @@ from jobs.replication.flow.selection import explain_topic, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.detection import Candidate, detect_policies
 from jobs.replication.topics import preview as topic_preview
-from jobs.replication.topics.cautions import SELECTS_NOTHING, Caution, find_cautions
 from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
-from jobs.replication.topics.preview import PreviewInput
+from jobs.replication.topics.preview import SELECTS_NOTHING, Caution, PreviewInput, find_cautions
 
 _MIN_ISR = "min.insync.replicas"
 # How long a source is asked whether a topic was made since its last round.

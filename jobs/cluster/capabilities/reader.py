@@ -12,8 +12,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster, most_telling
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
+from jobs.cluster.protocol.transport.apis import BrokerVersions, versions_call
 from jobs.cluster.protocol.transport.connection_pool import METADATA
-from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_call
 
 
 def read_versions(client: ClusterClient) -> ClusterVersions:

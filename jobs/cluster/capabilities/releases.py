@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.cluster.capabilities.needs import KEYS
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from jobs.cluster.protocol.transport.kafka_releases import OLDEST, RELEASES
-from jobs.cluster.protocol.transport.versions import BrokerVersions
 
 _CAME: dict[str, str] = RELEASES["came"]
 _LEVELS: dict[str, int] = RELEASES["levels"]

@@ -26,8 +26,8 @@ from jobs.cluster.capabilities.releases import (
     release_limits_min_isr,
     tell_release,
 )
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from jobs.cluster.protocol.transport.kafka_releases import came_with
-from jobs.cluster.protocol.transport.versions import BrokerVersions
 
 _WITH_FEATURES = "4.0"  # before it, what a feature switches on was a preview
 _IDS_SINCE, _LOG_SINCE = "2.8", "3.0"

@@ -14,16 +14,12 @@ from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy, TimedOut
 from jobs.cluster.protocol.errors import BrokerNotKnown, VersionNotOffered
 from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_request, newest, read_metadata
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
-from jobs.cluster.protocol.transport.apis import SupportedApi
-from jobs.cluster.protocol.transport.connection import (
-    BrokerConnection,
-    Options,
-)
+from jobs.cluster.protocol.transport.apis import BrokerVersions, SupportedApi
+from jobs.cluster.protocol.transport.connection import BrokerConnection, Options
 from jobs.cluster.protocol.transport.connection_pool import METADATA, ConnectionPool
 from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
-from jobs.cluster.protocol.transport.versions import BrokerVersions
 
 if TYPE_CHECKING:
     from jobs.cluster.protocol.data.transaction_log import TransactionTail

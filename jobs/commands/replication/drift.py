@@ -13,8 +13,7 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.findings.drift import drift_findings
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift
-from jobs.replication.topics.drift_report import read_drift
+from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift, read_drift
 from jobs.visible import print_lines
 
 NO_DRIFT, DRIFT, ERROR = 0, 1, 2

@@ -24,8 +24,12 @@ from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.file import read_confirmed, read_flow_file
 from jobs.replication.flow.lacking import find_lacking
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.cautions import find_cautions, refuse_unconfirmed
-from jobs.replication.topics.preview import preview_topics, read_known
+from jobs.replication.topics.preview import (
+    find_cautions,
+    preview_topics,
+    read_known,
+    refuse_unconfirmed,
+)
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.visible import print_lines, visible_line

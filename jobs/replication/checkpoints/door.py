@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from jobs.cluster.admin import groups
@@ -11,12 +13,7 @@ from jobs.cluster.admin.groups import CommittedGroups
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import (
-    CommittedOffset,
-    GroupDescription,
-    OffsetRange,
-    TopicPartition,
-)
+from jobs.cluster.descriptions import CommittedOffset, GroupDescription, OffsetRange, TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.librdkafka_errors import error_in
 from jobs.cluster.records import Headers, KafkaError, KafkaException, Message, Producer
@@ -24,10 +21,13 @@ from jobs.cluster.topic_reader import TopicFollower, TopicRecord
 from jobs.replication.checkpoints.group_sync import TargetGroups
 from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic
 from jobs.replication.flow.internal_topics import ensure_checkpoints_topic, syncs_place
+from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.offset_syncs.topic import FollowedSyncs
 from jobs.replication.translation.bounded import BoundedTranslator
-from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
+from jobs.wire.errors import RecordFormatError
+from jobs.wire.mirror_records import Checkpoint, decode_offset_sync, encode_checkpoint
+from jobs.wire.topics.connect_json import is_json_wrapped
+from jobs.wire.topics.sync_links import SyncLinks
 
 _SHARE = "share"
 _WRITER = {
@@ -214,3 +214,43 @@ class KafkaCheckpointDoor:
 
 def _headers(topic_id: str) -> Headers:
     return [(TOPIC_ID_HEADER, topic_id.encode())] if topic_id else []
+
+
+class FollowedSyncs:
+    """Reads what is new in the topic of offset syncs; several flows from one source may share it.
+
+    Source: OffsetSyncStore of MirrorMaker 2.
+    `refused` counts records that are no offset syncs, by reason.
+    """
+
+    def __init__(self, flow: FlowSpec, client: ClusterClient, topic: str) -> None:
+        self.kept = BoundedTranslator()
+        self.refused: Counter[str] = Counter()
+        self._client = client
+        self._follower = TopicFollower(topic, only_partition=PARTITION, is_complete=False)
+        self._links = SyncLinks()
+        self._wants = lru_cache(maxsize=10_000)(lambda name: should_replicate(flow, name))
+
+    def follow(self) -> bool:
+        """Read to the end of what is committed; returns False when there is no such topic.
+
+        Raises `ClusterFault`.
+        """
+        return self._follower.follow(self._client, self._take, self._forget)
+
+    def _forget(self) -> None:
+        self.kept.clear()
+        self.refused.clear()
+
+    def _take(self, record: TopicRecord) -> None:
+        try:
+            sync = decode_offset_sync(record.key, record.value)
+        except RecordFormatError as error:
+            is_wrapped = is_json_wrapped(record.value)
+            self.refused["written through a JSON converter" if is_wrapped else error.kind] += 1
+            return
+        pair = (sync.upstream_offset, sync.downstream_offset)
+        if min(pair) >= 0 and self._wants(sync.topic):
+            where = TopicPartition(sync.topic, sync.partition)
+            for one, follows in self._links.told(record.offset, where, pair, record.headers):
+                self.kept.add(where, *one, follows=follows)

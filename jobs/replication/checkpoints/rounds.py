@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -25,7 +25,6 @@ from jobs.replication.checkpoints.topic import CheckpointTopic, GroupPartition, 
 from jobs.replication.flow.selection import group_filter_of, policy_of, topic_filter_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_client import rename_topic
-from jobs.replication.topics.remote_topic_ids import RemoteTopicIds
 from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 from jobs.replication.translation.translator import SourceEnd
@@ -334,3 +333,52 @@ def _fits(committed: CommittedOffset) -> bool:
 
 def _few(errors: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(errors.items())[:MOST_TOLD])
+
+
+class RemoteTopicIds:
+    """The ids of remote topics, round by round: what was told of a deleted topic counts no more.
+
+    `ids` are those of the last look, by remote topic.
+    """
+
+    def __init__(self, door: CheckpointDoor) -> None:
+        self.ids: Mapping[str, str] = {}
+        self._door = door
+        self._known: dict[str, str] = {}
+        self._read_to = 0
+        self._deleted_before: dict[str, int] = {}
+
+    def look(
+        self, syncs: BoundedTranslator, remote: Callable[[TopicPartition], TopicPartition]
+    ) -> None:
+        """Ask for the ids of the remote topics of all syncs; raises `ClusterFault`.
+
+        Where an id is another one than at the last look, the syncs that were kept at that look are about
+        a deleted topic, and are forgotten. The answer holds for syncs that are read after it.
+        """
+        self.ids = self._door.topic_ids({remote(where).topic for where in syncs.partitions})
+        others = {
+            topic for topic, now in self.ids.items() if self._known.setdefault(topic, now) != now
+        }
+        for where in [where for where in syncs.partitions if remote(where).topic in self.ids]:
+            if remote(where).topic in others:
+                syncs.drop_marked(where)
+            syncs.mark(where)
+        self._known |= self.ids
+        self._deleted_before |= dict.fromkeys(others, self._read_to)
+
+    def note_read(self, read_to: int) -> None:
+        """Note up to where the topic of checkpoints is read."""
+        self._read_to = read_to
+
+    def of_now(self, kept: KeptCheckpoint | None) -> KeptCheckpoint | None:
+        """Return a checkpoint if it is about the topic that has its name now.
+
+        Without an id it is, unless it was there when the id changed.
+        """
+        if kept is None:
+            return None
+        topic = kept.checkpoint.topic
+        if kept.topic_id:
+            return kept if kept.topic_id == self.ids.get(topic) else None
+        return kept if kept.offset >= self._deleted_before.get(topic, 0) else None

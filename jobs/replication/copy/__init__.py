@@ -2,6 +2,6 @@
 
 Sub-rooms: `batches`, `records`.
 
-In reading order: `contract`, `flow_copier`, `assignment`, `fetch_scheduler`, `progress_report`,
-`positions`, `positions_format`, `fresh_starts`, `fencing`, `sync_tracker`, `heartbeats`.
+In reading order: `contract`, `flow_copier`, `quotas`, `positions`, `fresh_starts`, `sync_tracker`,
+`heartbeats`.
 """

@@ -1,20 +1,24 @@
-"""The seam between a flow and the engine that moves its records.
+"""The seam between a flow and the engines that move its records, batch by batch or record by record.
 
-One interface: copy a set of partitions until told to stop. The record path (`copy.records.copier`)
-implements it; another engine can take its place without anybody else noticing.
+An engine copies a set of partitions until told to stop. Invariants: order within a partition is kept; a
+position is committed only after the target acknowledged everything below it; a partition that cannot go on
+is reported as failed and does not stop the others. `copy` returns when `should_stop()` is true, with
+everything flushed and committed, or, without `AssignmentChanges`, when no partition is left that can go on.
+
+With `AssignmentChanges` it takes partitions on and lets others go while it runs. Two sides, in different
+threads: the one that deals out partitions asks, the copier looks between two pieces of work and answers. A
+partition moves from one copier to another without duplicates because the second one hears of it only after
+the first one has answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
 
 from jobs.cluster.descriptions import TopicPartition
-
-if TYPE_CHECKING:
-    from jobs.replication.copy.assignment import AssignmentChanges
 
 
 class CopyState(StrEnum):
@@ -38,10 +42,11 @@ class CopyState(StrEnum):
 class PartitionStart:
     """A partition to copy: `position` is the next source offset to be copied.
 
-    `remote_end` is where the remote partition ended when that position was committed; None when
-    that is not known (first start, or the position was written by MirrorMaker 2). `leader_epoch` and
+    A copier that let go of a partition answers with one, too: everything below `position` is committed,
+    nothing is on its way. `remote_end` is where the remote partition ended when that position was committed;
+    None when that is not known (first start, or MirrorMaker 2 wrote the position). `leader_epoch` and
     `last_sync` belong to the last copied record, `untold_syncs` come before that (see `positions.Position`):
-    whoever let go of the partition gives them along; None where only the target knows them.
+    the copier that let go of the partition gives them along; None where only the target knows them.
     """
 
     topic: str
@@ -100,22 +105,63 @@ class PartitionProgress:
     denied: str = ""
 
 
-class Copier(Protocol):
-    """An engine.
+Report = Callable[[Sequence[PartitionProgress]], None]
 
-    Invariants: order within a partition is kept; a position is committed only after the target
-    acknowledged everything below it; a partition that cannot go on is reported as failed and does
-    not stop the others. `copy` returns when `should_stop()` is true, with everything flushed and
-    committed, or, without `changes`, when no partition is left that can go on. With `changes` it takes
-    partitions on and lets others go while it runs: what was let go of is committed.
+
+@dataclass(frozen=True, slots=True)
+class CopyLimits:
+    """How fast and in which order: a limit for this copier (None: no limit), priorities by topic.
+
+    A topic that is not named has priority 0; higher goes first.
     """
 
-    def copy(
+    max_bytes_per_s: float | None = None
+    priorities: Mapping[str, int] = field(default_factory=dict)
+
+
+Change = PartitionStart | TopicPartition
+"""A start is to be taken on, a topic and partition is to be let go of."""
+
+
+class AssignmentChanges:
+    """Changes that wait for a copier; safe to use from several threads.
+
+    The copier answers each partition that it lets go of by `release`, and ignores those that it does
+    not have. `limits` may differ every time it is looked at.
+    """
+
+    def __init__(
         self,
-        partitions: Sequence[PartitionStart],
-        should_stop: Callable[[], bool],
-        report: Callable[[Sequence[PartitionProgress]], None],
-        changes: AssignmentChanges | None = None,
+        on_released: Callable[[Sequence[PartitionStart]], None],
+        limits: CopyLimits | None = None,
     ) -> None:
-        """Copy these partitions until told to stop; raises `ClusterFault` when a whole cluster is lost."""
-        ...
+        self._on_released = on_released
+        self._lock = threading.Lock()
+        self._waiting: list[Change] = []
+        self.tuning = limits or CopyLimits()
+
+    def add(self, starts: Iterable[PartitionStart]) -> None:
+        """Ask to take partitions on."""
+        with self._lock:
+            self._waiting += starts
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """Ask to let partitions go."""
+        with self._lock:
+            self._waiting += partitions
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is asked for; cheap enough to ask all the time."""
+        return bool(self._waiting)
+
+    def take(self) -> list[Change]:
+        """Return what is asked for, in the order of asking; it is the caller's to do now."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def release(self, released: Sequence[PartitionStart]) -> None:
+        """Say that partitions were let go of."""
+        if released:
+            self._on_released(released)

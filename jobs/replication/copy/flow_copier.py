@@ -15,15 +15,15 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.apis import FETCH, PRODUCE
-from jobs.replication.copy.assignment import (
+from jobs.replication.copy.batches.copier import BatchCopier
+from jobs.replication.copy.contract import (
     AssignmentChanges,
     CopyLimits,
-    RevokedPartition,
-    revoked_at,
+    CopyState,
+    PartitionProgress,
+    PartitionStart,
+    Report,
 )
-from jobs.replication.copy.batches.copier import BatchCopier
-from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
-from jobs.replication.copy.progress_report import Report
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 
@@ -76,46 +76,21 @@ def lacks_batches(source: ClusterClient, target: ClusterClient) -> str:
 
 
 class FlowCopier:
-    """Copies partitions, see `contract.Copier`; `slot` is the number of this share of the flow."""
+    """Copies one share of a flow once: the record path beside the batch path; when one fails, both end.
 
-    def __init__(self, flow: FlowSpec, slot: int = 0, shares: int = 1) -> None:
-        self.flow = flow
-        self.slot = slot
-        self.shares = shares
+    See `contract`. `slot` is the number of this share.
+    """
 
-    def copy(
+    def __init__(
         self,
-        partitions: Sequence[PartitionStart],
+        flow: FlowSpec,
+        slot: int,
         should_stop: Callable[[], bool],
         report: Report,
         changes: AssignmentChanges | None = None,
     ) -> None:
-        """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
-        _TwoPathCopy(self, should_stop, report, changes).run(partitions)
-
-    def reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
-        """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
-        topics = {start.remote_topic for start in partitions}
-        with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
-            configs = read_topic_configs(target, topics, [_TIMESTAMP_TYPE])
-            lacks = "" if self.flow.path is CopyPath.RECORD else lacks_batches(source, target)
-        return {
-            start: record_path_reason(self.flow, configs.get(start.remote_topic, {}), lacks)
-            for start in partitions
-        }
-
-
-class _TwoPathCopy:
-    """The record path beside the batch path; when one of them fails, both end."""
-
-    def __init__(
-        self,
-        copier: FlowCopier,
-        should_stop: Callable[[], bool],
-        report: Report,
-        changes: AssignmentChanges | None,
-    ) -> None:
-        self._copier = copier
+        self._flow = flow
+        self._slot = slot
         self._asked_to_stop = should_stop
         self._report = report
         self._changes = changes
@@ -136,32 +111,21 @@ class _TwoPathCopy:
             else AssignmentChanges(self._released, self._changes.tuning)
         )
 
-    def should_stop(self) -> bool:
-        """Whether to end: told to, or because the other path failed."""
-        return self._asked_to_stop() or self._error is not None
-
-    def place(self, starts: Sequence[PartitionStart]) -> None:
-        """Begin with partitions, each on the path that fits it; raises `ClusterFault`."""
-        reasons = self._copier.reasons(starts) if starts else {}
-        with self._lock:
-            for start, why in reasons.items():
-                self._copy_threads[start.where] = self._records if why else self._batches
-                if why:
-                    self._reasons[start.where] = why
-            self._batches.add([start for start, why in reasons.items() if not why])
-            self._records.add([start for start, why in reasons.items() if why])
-
-    def run(self, starts: Sequence[PartitionStart]) -> None:
-        """Copy, and do what is asked for, until both paths have ended; raises what either failed with."""
+    def copy(self, starts: Sequence[PartitionStart]) -> None:
+        """Copy until told to stop; raises `ClusterFault` for faults that need an operator."""
         self._coming = list(starts)
         self._keep_error(self._place_coming)
-        while (self._changes is not None or self._coming) and not self.should_stop():
+        while (self._changes is not None or self._coming) and not self._should_stop():
             time.sleep(POLL_INTERVAL_S)
             self._keep_error(self._route)
         self._batches.join()
         self._records.join()
         if self._error is not None:
             raise self._error
+
+    def _should_stop(self) -> bool:
+        """Whether to end: told to, or because the other path failed."""
+        return self._asked_to_stop() or self._error is not None
 
     def _route(self) -> None:
         """Pass on what is asked for to the path that it is about."""
@@ -181,17 +145,17 @@ class _TwoPathCopy:
 
     def _tune(self, limits: CopyLimits) -> None:
         """Pass limit and priorities on; two paths at work share the limit."""
-        lanes = [lane for lane in (self._batches, self._records) if lane.is_begun]
-        limit = limits.max_bytes_per_s
-        each = replace(limits, max_bytes_per_s=limit / max(len(lanes), 1) if limit else None)
-        for lane in (self._batches, self._records):
-            assert lane.changes is not None  # noqa: S101  as the outer one
-            lane.changes.tuning = each
+        both = (self._batches, self._records)
+        limit, begun = limits.max_bytes_per_s, sum(thread.is_begun for thread in both)
+        each = replace(limits, max_bytes_per_s=limit / max(begun, 1) if limit else None)
+        for thread in both:
+            assert thread.changes is not None  # noqa: S101  as the outer one
+            thread.changes.tuning = each
 
     def _place_coming(self) -> None:
-        """Begin with what came, later if the target does not answer now."""
+        """Begin with what came, each on the path that fits it; later if the target does not answer now."""
         try:
-            self.place(self._coming)
+            self._place(self._coming)
         except ClusterFault as fault:
             if not fault.retriable:
                 raise
@@ -206,19 +170,40 @@ class _TwoPathCopy:
         else:
             self._coming = []
 
+    def _place(self, starts: Sequence[PartitionStart]) -> None:
+        reasons = self._find_reasons(starts) if starts else {}
+        with self._lock:
+            for start, why in reasons.items():
+                self._copy_threads[start.where] = self._records if why else self._batches
+                if why:
+                    self._reasons[start.where] = why
+            self._batches.add([start for start, why in reasons.items() if not why])
+            self._records.add([start for start, why in reasons.items() if why])
+
+    def _find_reasons(self, starts: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
+        """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
+        flow, topics = self._flow, {start.remote_topic for start in starts}
+        with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+            configs = read_topic_configs(target, topics, [_TIMESTAMP_TYPE])
+            lacks = "" if flow.path is CopyPath.RECORD else lacks_batches(source, target)
+        return {
+            start: record_path_reason(flow, configs.get(start.remote_topic, {}), lacks)
+            for start in starts
+        }
+
     def _let_go(self, where: TopicPartition, changes: AssignmentChanges) -> None:
         coming = [start for start in self._coming if start.where == where]
         if coming:
             self._coming = [start for start in self._coming if start.where != where]
-            changes.release([revoked_at(start) for start in coming])
+            changes.release(coming)
             return
         with self._lock:
-            lane = self._copy_threads.get(where)
-            if lane is not None and lane.changes is not None:
+            thread = self._copy_threads.get(where)
+            if thread is not None and thread.changes is not None:
                 self._leaving.add(where)
-                lane.changes.remove([where])
+                thread.changes.remove([where])
 
-    def _released(self, released: Sequence[RevokedPartition]) -> None:
+    def _released(self, released: Sequence[PartitionStart]) -> None:
         assert self._changes is not None  # noqa: S101  otherwise nobody asks
         with self._lock:
             for one in released:
@@ -227,7 +212,7 @@ class _TwoPathCopy:
                 self._reasons.pop(one.where, None)
         self._changes.release(released)
 
-    def hand_over(self, start: PartitionStart, why: str) -> None:
+    def _hand_over(self, start: PartitionStart, why: str) -> None:
         """Take a partition that only the record path can go on with."""
         with self._lock:
             self._reasons[start.where] = why
@@ -239,18 +224,17 @@ class _TwoPathCopy:
     def _copy_batches(
         self, starts: Sequence[PartitionStart], changes: AssignmentChanges | None
     ) -> None:
-        copier = BatchCopier(self._copier.flow, self._copier.slot, self._copier.shares)
-        self._keep_error(
-            lambda: copier.copy(starts, self.should_stop, self._report, self.hand_over, changes)
+        copier = BatchCopier(
+            self._flow, self._slot, self._should_stop, self._report, self._hand_over, changes
         )
+        self._keep_error(lambda: copier.copy(starts))
 
     def _copy_records(
         self, starts: Sequence[PartitionStart], changes: AssignmentChanges | None
     ) -> None:
         logger.info("record path for %d partitions", len(starts))
-        limit, shares = self._copier.flow.max_bytes_per_s, self._copier.shares
-        copier = RecordCopier(self._copier.flow, max_bytes_per_s=limit / shares if limit else None)
-        self._keep_error(lambda: copier.copy(starts, self.should_stop, self._tell, changes))
+        copier = RecordCopier(self._flow, max_bytes_per_s=self._flow.max_bytes_per_s)
+        self._keep_error(lambda: copier.copy(starts, self._should_stop, self._tell, changes))
 
     def _keep_error(self, work: Callable[[], object]) -> None:
         try:

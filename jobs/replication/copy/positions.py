@@ -1,15 +1,19 @@
 """Where a flow is: read from and written to the target cluster, in MirrorMaker 2's own topic.
 
-A compacted topic with one key per source partition. Whoever writes it last, this flow or MirrorMaker
-2, the other can take over at the exact position.
+A compacted topic with one key per source partition. Whichever writes it last, this flow or MirrorMaker
+2, the other can take over at the exact position. Keys and values are Connect's source offsets in JSON; the
+value is the offset of the last replicated record, so the next offset to copy is one more. Source:
+MirrorUtils.wrapPartition and wrapOffset, Connect's JsonConverter without schemas.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
@@ -17,15 +21,79 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import TimedOut
 from jobs.cluster.records import Producer
 from jobs.cluster.topic_reader import TopicFollower, TopicRecord
-from jobs.replication.copy.positions_format import (
-    PositionKey,
-    decode_position,
-    decode_position_key,
-    encode_position,
-    encode_position_key,
-    positions_topic,
-)
 from jobs.wire.topics.sync_links import decode_chain
+
+CONNECTOR = "MirrorSourceConnector"
+RESET = -1  # what "last replicated" is when nothing was
+# Numbers of JSON have no end, those of Kafka have.
+_LAST_OFFSET, _NO_PARTITION = 2**63 - 1, 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class PositionKey:
+    """Whose position it is."""
+
+    source_alias: str
+    where: TopicPartition
+
+
+def positions_topic(source_alias: str) -> str:
+    """Return the topic of positions on the target; its dots do not follow the flow's separator."""
+    return f"mm2-offsets.{source_alias}.internal"
+
+
+def encode_position_key(key: PositionKey) -> bytes:
+    """Return the key, in the order in which MirrorMaker 2's HashMap happens to write it."""
+    partition = {
+        "cluster": key.source_alias,
+        "partition": key.where.partition,
+        "topic": key.where.topic,
+    }
+    return _encode([CONNECTOR, partition])
+
+
+def encode_position(next_offset: int) -> bytes:
+    """Return the value for a next offset to copy."""
+    return _encode({"offset": next_offset - 1})
+
+
+def decode_position_key(content: bytes | None) -> PositionKey | None:
+    """Read a key in any order of its fields; None for keys of others, which share the topic."""
+    match _decode(content):
+        case [
+            str(connector),
+            {"cluster": str(alias), "partition": int(partition), "topic": str(topic)},
+        ] if (
+            connector == CONNECTOR
+            and not isinstance(partition, bool)
+            and 0 <= partition < _NO_PARTITION
+        ):
+            return PositionKey(alias, TopicPartition(topic, partition))
+    return None
+
+
+def decode_position(content: bytes | None) -> int | None:
+    """Read the next offset to copy; None when the position was reset (a null value) or is no position."""
+    match _decode(content):
+        case {"offset": int(offset)} if (
+            not isinstance(offset, bool) and RESET <= offset < _LAST_OFFSET
+        ):
+            return offset + 1
+    return None
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+def _decode(content: bytes | None) -> Any:
+    if content is None:
+        return None
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
 
 # Kafka's smallest segment. Only closed segments are compacted, and every start reads the whole topic.
 SEGMENT_BYTES = 1024 * 1024
@@ -71,6 +139,19 @@ class Position:
         """The offset sync that was told last and the changes up to `last_sync`; none if all are told."""
         return decode_chain(self.untold)
 
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Return what is noted beside the position as record headers."""
+        found = []
+        if self.remote_end is not None:
+            found.append((REMOTE_END_HEADER.encode(), b"%d" % self.remote_end))
+        if self.leader_epoch is not None and self.leader_epoch >= 0:
+            found.append((LEADER_EPOCH_HEADER.encode(), b"%d" % self.leader_epoch))
+        if self.last_sync is not None:
+            found.append((LAST_SYNC_HEADER.encode(), b"%d:%d" % self.last_sync))
+        if self.untold is not None:
+            found.append((UNTOLD_SYNCS_HEADER.encode(), self.untold))
+        return tuple(found)
+
 
 class Positions(Mapping[TopicPartition, int]):
     """The next source offset to copy, by source partition; `records` are those of the topic that tell it.
@@ -95,6 +176,16 @@ class Positions(Mapping[TopicPartition, int]):
         """Return a position with what stands around it, None when there is none."""
         return self._entries.get(where)
 
+    def record_key(self, where: TopicPartition, source_alias: str) -> bytes:
+        """Return the key of a position that is to be written.
+
+        Keys that are on the topic already keep their bytes, because compaction compares bytes.
+        """
+        seen = self._entries.get(where)
+        if seen is not None:
+            return seen.record_key
+        return encode_position_key(PositionKey(source_alias, where))
+
     def remote_ends(self) -> dict[TopicPartition, int]:
         """Return where remote partitions ended at their last commit, as far as it was written down."""
         return {w: e.remote_end for w, e in self._entries.items() if e.remote_end is not None}
@@ -114,8 +205,7 @@ class PositionWriter:
     """Writes positions through a producer that somebody else flushes.
 
     The producer must place keys as the Java client does (`partitioner` murmur2_random): records of
-    one key would not keep their order over two partitions. Keys that are on the topic already are
-    written with the same bytes, because compaction compares bytes.
+    one key would not keep their order over two partitions.
     """
 
     def __init__(self, producer: Producer, source_alias: str, known: Positions) -> None:
@@ -129,14 +219,8 @@ class PositionWriter:
         headers: list[tuple[str, str | bytes | None]] = []
         if remote_end is not None:
             headers = [(REMOTE_END_HEADER, str(remote_end).encode())]
-        value = encode_position(next_offset)
-        self._producer.produce(self._topic, value=value, key=self._key(where), headers=headers)
-
-    def _key(self, where: TopicPartition) -> bytes:
-        seen = self._known.entry(where)
-        if seen is not None:
-            return seen.record_key
-        return encode_position_key(PositionKey(self._source_alias, where))
+        value, key = encode_position(next_offset), self._known.record_key(where, self._source_alias)
+        self._producer.produce(self._topic, value=value, key=key, headers=headers)
 
 
 class _FollowedPositions:

@@ -8,7 +8,7 @@ from jobs.cluster.errors import InvalidFields
 from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.replication.flow.spec import FlowSpec
 
-# The flow's name again, where it does what is hardly wanted, see `topics.cautions`.
+# The flow's name again, where it does what is hardly wanted, see `topics.preview`.
 _CONFIRM = "confirm"
 _FORM = "A flow is a mapping with name, source and target."
 

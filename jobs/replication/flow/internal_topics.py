@@ -9,8 +9,7 @@ from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.positions import SEGMENT_BYTES
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import SEGMENT_BYTES, positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo, SyncsLocation
 

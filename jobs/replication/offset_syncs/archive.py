@@ -14,14 +14,16 @@ from typing import NamedTuple
 
 from jobs.archives import MANIFEST, BadArchive
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.archive_manifest import (
-    Manifest,
-    counting_parts,
-    read_manifest,
-)
-from jobs.replication.offset_syncs.kept_syncs import feed, nothing_kept, store_of
+from jobs.replication.offset_syncs.archive_manifest import Manifest, counting_parts, read_manifest
 from jobs.replication.offset_syncs.sync_files import SyncFile
-from jobs.replication.offset_syncs.sync_rows import Int64s, SyncRows, SyncTable
+from jobs.replication.offset_syncs.sync_rows import (
+    Int64s,
+    SyncRows,
+    SyncTable,
+    feed,
+    nothing_kept,
+    store_of,
+)
 from jobs.replication.translation.bounds import NOTHING_KNOWN, Facts
 from jobs.replication.translation.partition_syncs import PartitionSyncs
 from jobs.replication.translation.sync_history import SyncHistory

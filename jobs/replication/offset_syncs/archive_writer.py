@@ -28,9 +28,8 @@ from jobs.replication.offset_syncs.archive_manifest import (
     Source,
     read_manifest,
 )
-from jobs.replication.offset_syncs.kept_syncs import feed
 from jobs.replication.offset_syncs.sync_files import write_syncs
-from jobs.replication.offset_syncs.sync_rows import Int64s, SyncRows, repeats, sync_table
+from jobs.replication.offset_syncs.sync_rows import Int64s, SyncRows, feed, repeats, sync_table
 
 
 class Increment(NamedTuple):

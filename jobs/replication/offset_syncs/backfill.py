@@ -19,9 +19,8 @@ from jobs.cluster.protocol.errors import TopicIdUnknown
 from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.replication.offset_syncs.archive_manifest import Manifest, Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
-from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
 from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, keep
-from jobs.replication.offset_syncs.reader import SyncsReader, increment_of
+from jobs.replication.offset_syncs.reader import SyncsReader, TakenSyncs, increment_of, take_syncs
 from jobs.replication.offset_syncs.sync_files import SyncFile, write_syncs
 from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sync_table
 from jobs.wire.uuids import id_text

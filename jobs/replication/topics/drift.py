@@ -1,5 +1,5 @@
-"""In what remote topics differ from their source topics, what the next sync does about it, and what a
-flow does that nobody would expect. Pure; `drift_report` asks the clusters."""
+"""In what remote topics differ from their source topics, what the next sync does about it, and what is
+unexpected in a flow. Changes nothing; only `read_drift` asks the clusters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,30 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from jobs.cluster.admin.acls import AclBinding
+from jobs.cluster.admin.topics import describe_topics, list_topic_names
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.findings.selection_findings import SelectionFinding
+from jobs.replication.copy.positions import read_positions
+from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
+from jobs.replication.flow.selection import select_topics
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.acl_sync import LITERAL, TOPIC, plan_acls
 from jobs.replication.topics.changes import TopicNote
 from jobs.replication.topics.config_sync import ConfigDifference, Reason, Verdict, compare_configs
-from jobs.replication.topics.plan import plan_topics
-from jobs.replication.topics.state import AclsState, TopicsState
+from jobs.replication.topics.fan_in import (
+    keeps_name,
+    mixed_sources,
+    read_other_sources,
+    refuse_existing_topics,
+)
+from jobs.replication.topics.plan import (
+    ACLS,
+    CONFIGS,
+    AclsState,
+    TopicsState,
+    plan_topics,
+    read_topics_state,
+)
 
 # Differences that a person should look at.
 _DRIFT = frozenset(
@@ -220,3 +236,29 @@ def _literal(bindings: Iterable[AclBinding], name: str) -> list[AclBinding]:
     return [
         b for b in bindings if (b.resource_type, b.pattern_type, b.name) == (TOPIC, LITERAL, name)
     ]
+
+
+def read_drift(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> DriftReport:
+    """Return the drift of all topics of a flow; raises `ClusterFault` when a cluster is not there."""
+    topics = describe_topics(source)
+    selected = select_topics(flow, topics)
+    state = read_topics_state(source, target, flow, selected, parts=(CONFIGS, ACLS))
+    surprises = find_selection_findings(flow, topics, frozenset(list_topic_names(target)))
+    return compare_topics(flow, state, surprises, _refused(target, flow, selected, state))
+
+
+def _refused(
+    target: ClusterClient,
+    flow: FlowSpec,
+    topics: Sequence[TopicDescription],
+    state: TopicsState,
+) -> dict[str, str]:
+    """Return remote topics that are not this flow's alone; unlike a survey, those in use are looked at."""
+    there = {remote.name: remote for topic, remote in state.pairs() if keeps_name(flow, topic.name)}
+    if not there:
+        return {}
+    copied = {where.topic for where in read_positions(target, flow.source.alias)}
+    first = [remote for name, remote in there.items() if name not in copied]
+    others = read_other_sources(target, flow, [name for name in there if name in copied])
+    mixed = {name: mixed_sources(flow, name, found) for name, found in others.items() if found}
+    return {**mixed, **refuse_existing_topics(target, flow, first)}

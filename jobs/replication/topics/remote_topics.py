@@ -12,14 +12,17 @@ from jobs.cluster.admin.topics import create_partitions, create_topics, describe
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.topics.changes import TopicChange
-from jobs.replication.topics.creation import Creation, plan_creation
-from jobs.replication.topics.existing import refuse_existing_topics
-from jobs.replication.topics.fan_in import keeps_name
-from jobs.replication.topics.growth import Growth, plan_growth
+from jobs.replication.topics.changes import (
+    Creation,
+    Growth,
+    TopicChange,
+    plan_creation,
+    plan_growth,
+)
+from jobs.replication.topics.fan_in import keeps_name, refuse_existing_topics
 
 logger = logging.getLogger(__name__)
 

@@ -21,14 +21,16 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import ACL, PARTITIONS, TopicChange, TopicNote
 from jobs.replication.topics.config_sync import ConfigDifference
 from jobs.replication.topics.plan import (
+    ACLS,
+    CONFIGS,
     Overrides,
     TopicPlan,
     acl_change,
     config_change,
     plan_topics,
+    read_topics_state,
 )
 from jobs.replication.topics.remote_topics import grow_remote_topics
-from jobs.replication.topics.state import ACLS, CONFIGS, read_topics_state
 
 logger = logging.getLogger(__name__)
 

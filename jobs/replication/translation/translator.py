@@ -14,8 +14,13 @@ import numpy.typing as npt
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import OffsetSyncStore
-from jobs.replication.offset_syncs.kept_syncs import NOTHING, kept_by, translated
-from jobs.replication.offset_syncs.sync_rows import Int64s, slices_by_partition
+from jobs.replication.offset_syncs.sync_rows import (
+    NOTHING,
+    Int64s,
+    kept_by,
+    slices_by_partition,
+    translated,
+)
 from jobs.replication.translation.bounds import NOTHING_KNOWN, Answers, Facts, Why
 from jobs.replication.translation.sync_history import Certificate, SyncHistory
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
+from jobs.replication.copy.contract import AssignmentChanges, PartitionStart
 from jobs.spark.channel import messages, sealed_line
 from jobs.spark.channel.messages import Message, decode_line, encode_line
 from jobs.spark.channel.sealed_line import Connection, Seal, SealedSocket
@@ -243,7 +243,7 @@ class TaskChannel:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _tell_released(self, released: Sequence[RevokedPartition]) -> None:
+    def _tell_released(self, released: Sequence[PartitionStart]) -> None:
         self._say(messages.released(released))
 
     def _say(self, message: Message) -> None:
@@ -263,7 +263,7 @@ class TaskChannel:
             case {"assignment": values}:
                 self.assignment = values
             case {"add": _}:
-                self.changes.add(messages.starts_in(message))
+                self.changes.add(messages.starts_in(message["add"]))
             case {"remove": _}:
                 self.changes.remove(messages.removed_in(message))
             case {"tuning": _}:

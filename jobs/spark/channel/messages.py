@@ -13,8 +13,7 @@ from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, Remedy
-from jobs.replication.copy.assignment import CopyLimits, RevokedPartition
-from jobs.replication.copy.contract import PartitionStart
+from jobs.replication.copy.contract import CopyLimits, PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 
 Message = Mapping[str, Any]
@@ -52,7 +51,7 @@ def tuning(value: CopyLimits) -> Message:
     return {"tuning": asdict(value)}
 
 
-def released(partitions: Sequence[RevokedPartition]) -> Message:
+def released(partitions: Sequence[PartitionStart]) -> Message:
     """Say which partitions a task has let go of."""
     return {"released": [asdict(partition) for partition in partitions]}
 
@@ -71,9 +70,9 @@ def fault_in(message: Message) -> ClusterFault:
     return found
 
 
-def starts_in(message: Message) -> list[PartitionStart]:
-    """Return the starts of an `add`."""
-    return [PartitionStart(**_with_pair(values)) for values in message["add"]]
+def starts_in(rows: Iterable[Mapping[str, Any]]) -> list[PartitionStart]:
+    """Return the starts of an `add` or a `released`."""
+    return [PartitionStart(**_with_pair(values)) for values in rows]
 
 
 def removed_in(message: Message) -> list[TopicPartition]:
@@ -84,11 +83,6 @@ def removed_in(message: Message) -> list[TopicPartition]:
 def tuning_in(message: Message) -> CopyLimits:
     """Return the values of a `tuning`."""
     return CopyLimits(**message["tuning"])
-
-
-def released_in(message: Message) -> list[RevokedPartition]:
-    """Return the partitions of a `released`."""
-    return [RevokedPartition(**_with_pair(values)) for values in message["released"]]
 
 
 def _with_pair(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import SameCluster
+from jobs.replication.copy.batches.markers import fence_flow
 from jobs.replication.copy.contract import PartitionStart
-from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.copy.fresh_starts import note_fresh_starts
 from jobs.replication.flow.plan import Known
 from jobs.replication.flow.preflight import Preflight, preflight_flow

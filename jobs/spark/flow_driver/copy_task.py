@@ -33,7 +33,7 @@ def run_task(number: int, address: ChannelAddress) -> None:
         def report(partitions: Sequence[PartitionProgress]) -> None:
             channel.report([asdict(partition) for partition in partitions])
 
-        FlowCopier(flow, number).copy([], channel.should_stop, report, channel.changes)
+        FlowCopier(flow, number, channel.should_stop, report, channel.changes).copy([])
     except ClusterFault as fault:
         channel.report_fault(fault)
         raise

@@ -18,8 +18,7 @@ from typing import Any, cast
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.assignment import CopyLimits
-from jobs.replication.copy.contract import CopyState, PartitionStart
+from jobs.replication.copy.contract import CopyLimits, CopyState, PartitionStart
 from jobs.replication.flow.preflight import Preflight
 from jobs.spark import processes
 from jobs.spark.channel import messages
@@ -162,7 +161,7 @@ class FlowDriverLoop:
                 self.patience.task_faults[task] = messages.fault_in(message)
             case {"released": _}:
                 self._orders_at = 0.0
-                for one in messages.released_in(message):
+                for one in messages.starts_in(message["released"]):
                     if self._assignment.revoked(task, one):
                         logger.info(
                             "released task=%d %s position=%d", task, one.where, one.position

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.assignment import RevokedPartition
 from jobs.replication.copy.contract import PartitionStart
 from jobs.spark.flow_driver.balancing import Rates, assign
 
@@ -129,12 +128,12 @@ class PartitionAssignment:
         """Move a partition to another task as soon as its task has let go of it."""
         self._all[where].goes_to = task
 
-    def revoked(self, task: int, let_go: RevokedPartition) -> bool:
+    def revoked(self, task: int, let_go: PartitionStart) -> bool:
         """Take a task's answer; returns False for one that nobody waits for any more."""
         assigned = self._all.get(let_go.where)
         if assigned is None or assigned.owner != task or not assigned.is_leaving:
             return False
-        self._set_free(assigned, let_go.start_of(assigned.start))
+        self._set_free(assigned, let_go)
         return True
 
     def lost(self, task: int) -> list[TopicPartition]:

@@ -10,8 +10,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.transport.timing import Patience
+from jobs.replication.copy.batches.markers import fence_slot
 from jobs.replication.copy.contract import PartitionStart
-from jobs.replication.copy.fencing import fence_slot
 from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.flow_driver.partition_assignment import start_at

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from jobs.replication.copy.assignment import CopyLimits
+from jobs.replication.copy.contract import CopyLimits
 from jobs.spark.channel.line import ChannelAddress, Line
 from jobs.spark.flow_driver.copy_task import TaskFunction
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.versions import BrokerVersions
 
 
 async def _answer(address: str) -> BrokerVersions:

@@ -16,14 +16,17 @@ from jobs.cluster.protocol.errors import LeaderMoved
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.replication.copy.batches.produce.delivery import (
+from jobs.replication.copy.batches.markers import (
+    TransactionCompletion,
+    fence_slot,
+    transactional_id,
+)
+from jobs.replication.copy.batches.produce import produce_until_acknowledged
+from jobs.replication.copy.batches.transactions import (
     Delivery,
     ProducerSettings,
     UnfinishedTransaction,
 )
-from jobs.replication.copy.batches.produce.produce_request import produce_until_acknowledged
-from jobs.replication.copy.batches.produce.transaction_markers import TransactionCompletion
-from jobs.replication.copy.fencing import fence_slot, transactional_id
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from tests.live.records import read_all

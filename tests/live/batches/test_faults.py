@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.protocol.errors import ProducerFenced
+from jobs.replication.copy.batches.markers import fence_flow
 from jobs.replication.copy.contract import CopyState
-from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee, SyncsLocation
 from tests.live.copied_records import assert_equal, assert_mapped, content, read_syncs
@@ -246,7 +246,7 @@ def test_offset_syncs_on_the_source_are_whole_after_a_kill(east, west, tmp_path)
 
 def test_a_transaction_of_somebody_else_does_not_hide_where_a_flow_is(east, west):
     """Positions of all flows stand in one topic: a reader stops at the first open transaction."""
-    from jobs.replication.copy.positions_format import positions_topic
+    from jobs.replication.copy.positions import positions_topic
 
     topic = new_topic(east)
     flow = flow_between(east, west, topic)

@@ -17,7 +17,7 @@ from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.admin.offsets import read_offset_ranges, read_open_transactions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.protocol.data.produce_format import encode_produce
+from jobs.cluster.protocol.data.produce import encode_produce
 from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.transport.apis import PRODUCE
 from jobs.cluster.protocol.transport.connection_pool import PRODUCE as LANE

@@ -5,13 +5,17 @@ from dataclasses import replace
 
 from jobs.cluster.admin.topics import describe_topics, list_topic_names
 from jobs.replication.flow.spec import OnExisting, PolicyName
-from jobs.replication.topics.drift_report import read_drift
-from jobs.replication.topics.preview import read_preview
+from jobs.replication.topics.drift import read_drift
+from jobs.replication.topics.preview import TopicPreview, preview_topics, read_known
 from tests.live.copiers import copy_records, synced_topics
 from tests.live.records import produce
 from tests.live.topics import alter, configs_of, make_topic, new_topic
 
 IDENTITY = {"policy": PolicyName.IDENTITY}
+
+
+def previewed(flow) -> list[TopicPreview]:
+    return preview_topics(flow.flow, read_known(flow.source, flow.target, flow.flow))
 
 
 def test_the_report_tells_what_differs_and_what_happens_next(east, west):
@@ -62,16 +66,13 @@ def test_the_preview_shows_what_would_be_made(east, west):
     topic = new_topic(east, 2, segment_ms="7200000")
     with synced_topics(east.connection, west.connection, topic) as flow:
         names = set(list_topic_names(flow.target))
-        found = {p.topic: p for p in read_preview(flow.source, flow.target, flow.flow)}
+        found = {p.topic: p for p in previewed(flow)}
         assert set(list_topic_names(flow.target)) == names
         assert found.keys() == {t.name for t in describe_topics(flow.source)}
         creates = found[topic].creates
         flow.survey()
         made = configs_of(flow.target, f"east.{topic}")
-        assert (
-            read_preview(flow.source, flow.target, flow.flow)[list(found).index(topic)].creates
-            is None
-        )
+        assert previewed(flow)[list(found).index(topic)].creates is None
     assert (creates.partitions, creates.replication_factor) == (2, 1)
     assert (
         creates.replication_factor_from == "The source has 3, but the target only 1 live brokers."
@@ -84,7 +85,7 @@ def test_the_preview_says_why_a_topic_is_left_alone(east, west):
     make_topic(west, topic)
     produce(west, topic, 2)
     with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
-        found = {p.topic: p for p in read_preview(flow.source, flow.target, flow.flow)}
+        found = {p.topic: p for p in previewed(flow)}
     assert "was there before" in found[topic].warnings[0]
     assert found[topic].creates is None
 

@@ -8,8 +8,7 @@ from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.positions import PositionWriter, read_positions
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import PositionWriter, positions_topic, read_positions
 from jobs.replication.flow.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
 from tests.live.copiers import RecordCopying, copy_records, record_flow_between
 from tests.live.records import Record, produce, read_all, write

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from jobs.cluster.admin.topics import create_partitions, describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import OnExisting, PolicyName
-from jobs.replication.topics.creation import Creation
+from jobs.replication.topics.changes import Creation
 from jobs.replication.topics.remote_topics import create_remote_topics
 from tests.live.copiers import RecordCopying, copy_records, synced_topics
 from tests.live.records import produce, read_all

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.assignment import AssignmentChanges, CopyLimits
+from jobs.replication.copy.contract import AssignmentChanges, CopyLimits
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 from tests.live.copiers import survey
@@ -30,7 +30,7 @@ class Share:
         )
         self.error = None
         self.stop = threading.Event()
-        self._copier = FlowCopier(flow, slot)
+        self._copier = FlowCopier(flow, slot, self.stop.is_set, self._report, self.changes)
         self._starts = starts
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -46,7 +46,7 @@ class Share:
 
     def _run(self):
         try:
-            self._copier.copy(self._starts, self.stop.is_set, self._report, self.changes)
+            self._copier.copy(self._starts)
         except BaseException as error:  # noqa: BLE001  shown by the test's thread
             self.error = error
 
@@ -93,7 +93,7 @@ def test_a_partition_moves_back_and_forth_under_load_and_no_record_is_lost_or_do
         for giver, taker in [(first, second), (second, first)] * 2:
             answer = giver.let_go(moving)
             assert answer.position >= start.position
-            start = answer.start_of(start)
+            start = answer
             taker.changes.add([start])
             eventually(lambda t=taker, a=answer: t.position(moving) > a.position, WITHIN_S)
         writer.__exit__()

@@ -23,7 +23,7 @@ from jobs.commands.replication.replicate import exit_code
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.replication.copy.fencing import fence_flow
+from jobs.replication.copy.batches.markers import fence_flow
 from jobs.replication.flow.spec import CopyPath, Guarantee
 from jobs.spark import contract
 from jobs.spark.contract import Outcome

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 from uuid import UUID
 
-from jobs.cluster.protocol.transport.compact import (
+from jobs.cluster.protocol.transport.primitives import (
     NO_TAGS,
     count,
     read_bytes,

@@ -18,10 +18,7 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
-from jobs.cluster.protocol.transport.apis import (
-    LIST_NEWEST,
-    LIST_OFFSETS,
-)
+from jobs.cluster.protocol.transport.apis import LIST_NEWEST, LIST_OFFSETS
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, int8, int32, int64
 

@@ -18,11 +18,16 @@ from jobs.cluster.protocol.data.transaction_log import STATE_TOPIC, read_transac
 from jobs.cluster.protocol.errors import Unavailable, VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
-from jobs.cluster.protocol.transport.compact import read_bytes, read_count, read_tags
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.frames import Call
-from jobs.cluster.protocol.transport.primitives import producer_number, transactional_name
+from jobs.cluster.protocol.transport.primitives import (
+    producer_number,
+    read_bytes,
+    read_count,
+    read_tags,
+    transactional_name,
+)
 from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.wire.topics.transaction_state import TRANSACTION_STATES
 

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import UNSUPPORTED_VERSION, RequestTimedOut, VersionNotOffered
-from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, SupportedApi
+from jobs.cluster.protocol.transport.apis import (
+    UNREADABLE,
+    Api,
+    BrokerVersions,
+    SupportedApi,
+    versions_call,
+)
 from jobs.cluster.protocol.transport.frames import (
     Call,
     FrameReader,
@@ -37,7 +43,6 @@ from jobs.cluster.protocol.transport.transport_faults import (
     not_offered,
     tls_fault,
 )
-from jobs.cluster.protocol.transport.versions import BrokerVersions, versions_call
 
 logger = logging.getLogger(__name__)
 

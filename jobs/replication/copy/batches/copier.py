@@ -15,34 +15,30 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import LATEST, ListedOffset, list_offsets
 from jobs.cluster.protocol.data.transactions import ProducerIdentity
 from jobs.cluster.protocol.transport.timing import LASTING_S, Patience, Timing
-from jobs.replication.copy.assignment import AssignmentChanges
-from jobs.replication.copy.batches.assignment_updates import AssignmentUpdates
-from jobs.replication.copy.batches.batch_filter import BatchFilter
-from jobs.replication.copy.batches.commit_pace import CommitPace
-from jobs.replication.copy.batches.error_policy import apply_error, is_late, leaves
-from jobs.replication.copy.batches.fetcher import Fetcher, FetchOptions
-from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
+from jobs.replication.copy.batches.commit import CommitPace, CommitWriter
+from jobs.replication.copy.batches.errors import apply_error, is_late, leaves
+from jobs.replication.copy.batches.fetch import Fetcher, FetchOptions, check_topic_id
+from jobs.replication.copy.batches.filter import BatchFilter
 from jobs.replication.copy.batches.leaders import Leaders
+from jobs.replication.copy.batches.markers import transactional_id
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
-from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
-from jobs.replication.copy.batches.produce.delivery import (
+from jobs.replication.copy.batches.produce import Sender, Window
+from jobs.replication.copy.batches.session import BatchSession
+from jobs.replication.copy.batches.target_state import DEFAULT_LIMIT_BYTES, TargetState, in_thread
+from jobs.replication.copy.batches.transactions import (
     SLACK_MS,
     Delivery,
     ProducerSettings,
     UnfinishedTransaction,
 )
-from jobs.replication.copy.batches.produce.sender import Sender, Window
-from jobs.replication.copy.batches.quotas import Quotas
-from jobs.replication.copy.batches.session import BatchSession, Loops, Pace
-from jobs.replication.copy.batches.source_resets import check_topic_id
-from jobs.replication.copy.batches.target_state import DEFAULT_LIMIT_BYTES, TargetState
-from jobs.replication.copy.batches.threads import in_thread
-from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart
-from jobs.replication.copy.fencing import transactional_id
-from jobs.replication.copy.fetch_scheduler import FetchScheduler
-from jobs.replication.copy.positions_format import positions_topic
-from jobs.replication.copy.progress_report import Report
+from jobs.replication.copy.contract import (
+    AssignmentChanges,
+    PartitionProgress,
+    PartitionStart,
+    Report,
+)
+from jobs.replication.copy.positions import positions_topic
+from jobs.replication.copy.quotas import FetchScheduler, Quotas, Throttle
 from jobs.replication.flow.spec import FlowSpec, Guarantee, IsolationLevel
 
 logger = logging.getLogger(__name__)
@@ -60,59 +56,37 @@ HandOver = Callable[[PartitionStart, str], None]
 
 
 class BatchCopier:
-    """Copies partitions batch by batch; see `contract.Copier` for the invariants it keeps.
+    """Copies partitions batch by batch, once; see `contract` for the invariants it keeps.
 
     `slot` is the number of this share of the flow: together with the flow's name it makes the
-    transactional id, so two copiers with the same slot fence each other and the later one wins.
+    transactional id, so two copiers with the same slot fence each other and the later one wins. `hand_over`
+    takes what only the record path can go on with. `unprepared` are the partitions about which the target is
+    to be asked before they are copied.
     """
 
-    def __init__(self, flow: FlowSpec, slot: int = 0, shares: int = 1) -> None:
-        self.flow = flow
-        self.slot = slot
-        self.shares = shares
-
-    def copy(
+    def __init__(
         self,
-        partitions: Sequence[PartitionStart],
+        flow: FlowSpec,
+        slot: int,
         should_stop: Callable[[], bool],
         report: Report,
         hand_over: HandOver,
         changes: AssignmentChanges | None = None,
     ) -> None:
-        """Copy until told to stop; `hand_over` takes what only the record path can go on with.
-
-        Raises `ClusterFault` for what nobody but a person can mend, `ProducerFenced` among them.
-        """
-        copying = _Copying(self, partitions, should_stop, report, hand_over)
-        copying.accept(changes)
-        asyncio.run(copying.run())
-
-
-class _Copying:
-    """One call of `copy`."""
-
-    def __init__(
-        self,
-        copier: BatchCopier,
-        starts: Sequence[PartitionStart],
-        should_stop: Callable[[], bool],
-        report: Report,
-        hand_over: HandOver,
-    ) -> None:
-        flow = self._flow = copier.flow
+        self._flow = flow
         self._is_exact = flow.delivery is Guarantee.EXACTLY_ONCE
         self._settings = ProducerSettings(
-            transactional_id(flow, copier.slot) if self._is_exact else None,
+            transactional_id(flow, slot) if self._is_exact else None,
             flow.commit_interval_ms + SLACK_MS,
         )
         self._identity: ProducerIdentity | None = None
         self._unfinished = UnfinishedTransaction()
-        self._parts = [self._make(start) for start in starts]
-        self._assignment_updates = AssignmentUpdates(self._parts, None, self._make)
-        limit = flow.max_bytes_per_s
-        self._throttle = Throttle(limit / copier.shares if limit else None, time.monotonic)
+        self.parts: list[BatchPartition] = []
+        self.unprepared: list[BatchPartition] = []
+        self._changes = changes
+        self.throttle = Throttle(flow.max_bytes_per_s, time.monotonic)
         self._quotas = Quotas(time.monotonic)
-        self._fetch_scheduler = FetchScheduler()
+        self.fetch_scheduler = FetchScheduler()
         self._window = Window()
         self._should_stop = should_stop
         self._report = report
@@ -126,24 +100,23 @@ class _Copying:
         self._problem = ""
         self._patience = Patience(waits_for_people=True)
 
-    def accept(self, changes: AssignmentChanges | None) -> None:
-        """Let partitions be taken on and let go of while this runs."""
-        self._assignment_updates = AssignmentUpdates(self._parts, changes, self._make)
+    def copy(self, starts: Sequence[PartitionStart]) -> None:
+        """Copy until told to stop or, where nothing can be asked for, until no partition can go on.
 
-    def _make(self, start: PartitionStart) -> BatchPartition:
-        read_committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
-        batch_filter = BatchFilter(DEFAULT_LIMIT_BYTES, read_committed)
-        return BatchPartition(start, batch_filter, counts_duplicates=not self._is_exact)
+        Raises `ClusterFault` for faults that need an operator, `ProducerFenced` among them.
+        """
+        for start in starts:
+            self._take_on(start)
+        asyncio.run(self._run())
 
-    async def run(self) -> None:
-        """Copy until told to stop or, where nothing can be asked for, until no partition can go on."""
+    async def _run(self) -> None:
         failures = 0
         while not self._should_stop() and self._has_work():
-            self._change()
-            before = sum(part.committed for part in self._parts)
-            self._problem = await self._try() if any(p.is_open for p in self._parts) else ""
+            self.apply_changes()
+            before = sum(part.committed for part in self.parts)
+            self._problem = await self._try() if any(p.is_open for p in self.parts) else ""
             self._part_ways()
-            progressed = sum(part.committed for part in self._parts) != before
+            progressed = sum(part.committed for part in self.parts) != before
             failures = failures + 1 if self._problem and not progressed else 0
             if progressed:
                 self._patience.succeeded()
@@ -151,32 +124,49 @@ class _Copying:
         self._tell()
 
     def _has_work(self) -> bool:
-        return self._assignment_updates.may_come or any(part.is_open for part in self._parts)
+        return self._changes is not None or any(part.is_open for part in self.parts)
 
-    def _change(self) -> None:
-        """Do what is asked for, unless nobody knows yet whether the last commit counts."""
-        if self._assignment_updates.is_waiting and not self._pending:
-            self._tell()
-            for where in self._assignment_updates.apply():
-                self._told.pop(where, None)
+    def _may_change(self) -> bool:
+        """Whether something is asked for; not while it is unknown whether the last commit counts."""
+        return self._changes is not None and self._changes.is_waiting and not self._pending
+
+    def apply_changes(self) -> None:
+        """Take partitions on and let others go: between two sessions nothing is on its way."""
+        if self._changes is None or not self._may_change():
+            return
+        self._tell()
+        released: list[PartitionStart] = []
+        for change in self._changes.take():
+            if isinstance(change, PartitionStart):
+                self._take_on(change)
+            else:
+                released += self._let_go(change)
+        self._changes.release(released)
+
+    def _take_on(self, start: PartitionStart) -> None:
+        read_committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
+        batch_filter = BatchFilter(DEFAULT_LIMIT_BYTES, read_committed)
+        part = BatchPartition(start, batch_filter, counts_duplicates=not self._is_exact)
+        self.parts.append(part)
+        self.unprepared.append(part)
+
+    def _let_go(self, where: TopicPartition) -> list[PartitionStart]:
+        left = [part for part in self.parts if part.where == where]
+        for part in left:
+            part.begin()  # forgets what was sent and not committed
+            self.parts.remove(part)
+            self._told.pop(where, None)
+        self.unprepared = [part for part in self.unprepared if part.where != where]
+        return [part.next_start() for part in left]
 
     def _is_interrupted(self) -> bool:
-        return self._should_stop() or self._assignment_updates.is_waiting
+        return self._should_stop() or (self._changes is not None and self._changes.is_waiting)
 
     def _part_ways(self) -> None:
         """Hand over the partitions that stopped because of what only the record path can copy."""
-        for part in [part for part in self._parts if part.record_path_reason]:
-            self._parts.remove(part)
-            epoch = part.committed_epoch
-            start = replace(
-                part.start,
-                position=part.committed,
-                remote_end=part.remote_end,
-                leader_epoch=epoch if epoch >= 0 else None,
-                last_sync=part.syncs.last,
-                untold_syncs=part.syncs.untold(),
-            )
-            self._hand_over(start, part.record_path_reason)
+        for part in [part for part in self.parts if part.record_path_reason]:
+            self.parts.remove(part)
+            self._hand_over(part.next_start(), part.record_path_reason)
 
     async def _try(self) -> str:
         """Run one session; returns what broke it, if it is something that a pause may help against."""
@@ -193,7 +183,7 @@ class _Copying:
             logger.warning("session ended: %s", "; ".join(map(str, leaves(error))))
             if is_late(error):
                 self._window.shrink()
-            problem = apply_error(error, self._parts)
+            problem = apply_error(error, self.parts)
             if time.monotonic() - began_s >= LASTING_S:
                 self._patience.succeeded()
             for fault in leaves(error):
@@ -208,6 +198,8 @@ class _Copying:
         """Tell how it goes until a session ends, or must end."""
         end = math.inf
         while not session.done():
+            self.tune()
+            self._part_ways()
             await asyncio.wait({session}, timeout=POLL_INTERVAL_S)
             self._tell_in_time()
             if end == math.inf and self._should_stop():
@@ -217,10 +209,9 @@ class _Copying:
 
     async def _run_session(self) -> None:
         flow = self._flow
-        unprepared = self._assignment_updates.unprepared
-        if unprepared:
-            await in_thread(lambda: self._target_state.prepare(unprepared))
-            unprepared.clear()
+        if self.unprepared:
+            await in_thread(lambda: self._target_state.prepare(self.unprepared))
+            self.unprepared.clear()
         async with (
             RawCluster(flow.source, client_id=flow.name, rack=flow.client_rack or None) as source,
             RawCluster(flow.target, client_id=flow.name, timing=TARGET_TIMING) as target,
@@ -239,10 +230,10 @@ class _Copying:
         if self._pending:
             pending = dict(self._pending)
             await in_thread(
-                lambda: self._target_state.resolve_uncertain_commit(self._parts, pending)
+                lambda: self._target_state.resolve_uncertain_commit(self.parts, pending)
             )
             self._pending.clear()
-        parts = [part for part in self._parts if part.is_open]
+        parts = [part for part in self.parts if part.is_open]
         for part in parts:
             part.begin()
         source = Leaders(source_cluster, self._source_topics(parts))
@@ -257,14 +248,13 @@ class _Copying:
     async def _run_loops(
         self, parts: list[BatchPartition], source: Leaders, target: Leaders, delivery: Delivery
     ) -> None:
-        sender = Sender(target, parts, delivery, window=self._window, quotas=self._quotas)
+        sender = Sender(target, parts, delivery, self._window, self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
         commits = CommitPace(self._flow.commit_interval_ms / 1000, readers_wait=self._is_exact)
         reading = FetchOptions(
-            committed, self._throttle, self._quotas, self._fetch_scheduler, commits
+            committed, self.throttle, self._quotas, self.fetch_scheduler, commits
         )
         fetcher = Fetcher(source, parts, reading, sender)
-        leader_monitor = LeaderMonitor(source, target, parts, fetcher, sender)
         commit_writer = CommitWriter(
             source,
             target,
@@ -272,8 +262,7 @@ class _Copying:
             self._target_state.internal_topics,
             self._target_state.positions,
         )
-        pace = Pace(self._is_interrupted, self._tick, commits)
-        session = BatchSession(parts, Loops(fetcher, sender, leader_monitor), commit_writer, pace)
+        session = BatchSession(parts, fetcher, sender, commit_writer, commits, self._is_interrupted)
         self._session, self._problem = session, ""
         try:
             await session.run()
@@ -305,9 +294,11 @@ class _Copying:
         own.add(positions_topic(self._flow.source.alias))
         return {part.remote.topic for part in parts} | {name for name in own if name}
 
-    def _tick(self) -> None:
-        self._assignment_updates.tune(self._throttle, self._fetch_scheduler)
-        self._part_ways()
+    def tune(self) -> None:
+        """Go on with the limit and the priorities that are asked for now."""
+        if self._changes is not None:
+            self.throttle.per_s = self._changes.tuning.max_bytes_per_s
+            self.fetch_scheduler.prefer(self._changes.tuning.priorities)
         if self._session is not None and self._session.commit_ms is not None:
             self._commit_ms = round(self._session.commit_ms, 1)
 
@@ -321,11 +312,11 @@ class _Copying:
         """Report the partitions that look different from the last report."""
         changed = []
         away = self._problem or self._slowness()
-        for part in self._parts:
+        for part in self.parts:
             progress = replace(
                 part.progress(away),
                 commit_ms=self._commit_ms,
-                throttled_ms=self._throttle.rested_ms,
+                throttled_ms=self.throttle.rested_ms,
                 quota_ms=self._quotas.rested_ms,
             )
             if self._told.get(part.where) != progress:
@@ -345,8 +336,8 @@ class _Copying:
         seconds = min(0.25 * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_S) if failures else 0.0
         end = time.monotonic() + seconds
         while not self._should_stop() and self._has_work():
-            is_due = time.monotonic() >= end and any(part.is_open for part in self._parts)
-            if is_due or (self._assignment_updates.is_waiting and not self._pending):
+            is_due = time.monotonic() >= end and any(part.is_open for part in self.parts)
+            if is_due or self._may_change():
                 return
             self._tell_in_time()
             await asyncio.sleep(POLL_INTERVAL_S)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.batches.batch_filter import BatchFilter, FilteredBatches, OutgoingBatch
+from jobs.replication.copy.batches.filter import BatchFilter, FilteredBatches
+from jobs.replication.copy.batches.outgoing import OutgoingBatch
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.copy.sync_tracker import SyncTracker
 from jobs.wire.rebatch.rebatcher import change_points
@@ -84,6 +85,21 @@ class BatchPartition:
     def __post_init__(self) -> None:
         self.committed = self.fetched = self.start.position
         self.remote_end = self.safe_end = self.start.remote_end
+        if self.start.leader_epoch is not None:
+            self.committed_epoch = self.start.leader_epoch
+        if self.start.last_sync is not None:
+            self.syncs = SyncTracker.after(self.start.last_sync, self.start.untold_syncs)
+
+    def next_start(self) -> PartitionStart:
+        """Return where the next copier of this partition begins."""
+        return replace(
+            self.start,
+            position=self.committed,
+            remote_end=self.remote_end,
+            leader_epoch=self.committed_epoch if self.committed_epoch >= 0 else None,
+            last_sync=self.syncs.last,
+            untold_syncs=self.syncs.untold(),
+        )
 
     @property
     def where(self) -> TopicPartition:

@@ -2,9 +2,9 @@
 
 Whatever breaks ends the session, and the next one begins at the committed positions: there is no
 other way back, so there is no state to repair. Inside, every source broker has a loop that fetches
-(`fetcher`), every target broker one that sends (`sender`), one looks after brokers that do not answer
-(`leader_monitor`), and this file commits: it lets what is on its way arrive, writes the positions and ends
-the transaction.
+(`fetch`), every target broker one that sends (`produce`), one watches brokers that do not answer and
+partitions without a leader, and one commits: it lets what is on its way arrive, writes the positions and
+ends the transaction.
 """
 
 from __future__ import annotations
@@ -12,44 +12,26 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import TimedOut
-from jobs.replication.copy.batches.commit_pace import CommitPace
-from jobs.replication.copy.batches.fetcher import Fetcher
-from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
+from jobs.replication.copy.batches.commit import CommitPace, CommitWriter
+from jobs.replication.copy.batches.fetch import Fetcher
+from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
-from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
-from jobs.replication.copy.batches.produce.sender import Sender
+from jobs.replication.copy.batches.produce import Sender
 from jobs.waiting import wait_up_to
 
-TICK_INTERVAL_S = 0.05
+IDLE_INTERVAL_S = 0.05
 MOVE_ON_INTERVAL_S = 0.1
+LEADERS_INTERVAL_S = 0.5
+# A fetch that finds nothing is answered after half a second; another leader is elected after nine.
+SLOW_ANSWER_S = 3.0
 # How often is looked at least whether a commit is due while something is there for it, and so much longer
 # for each partition that is looked at: under a backlog it is due as soon as the flow keeps up.
 LOOK_INTERVAL_S, LOOK_S, LONGEST_LOOK_S = 0.002, 10e-6, 0.01
-# Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
+# Longer than a produce request may take, shorter than the broker keeps a transaction open (`transactions`).
 COMMIT_WITHIN_S = 45.0
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """When to stop, what to do meanwhile (about every 50 ms), how long between two commits."""
-
-    should_stop: Callable[[], bool]
-    tick: Callable[[], None]
-    commits: CommitPace
-    clock: Callable[[], float] = time.monotonic
-
-
-@dataclass(frozen=True, slots=True)
-class Loops:
-    """The two halves of a session, and who looks after them."""
-
-    fetcher: Fetcher
-    sender: Sender
-    leader_monitor: LeaderMonitor
 
 
 class BatchSession:
@@ -63,16 +45,18 @@ class BatchSession:
     def __init__(
         self,
         parts: Collection[BatchPartition],
-        loops: Loops,
+        fetcher: Fetcher,
+        sender: Sender,
         commit_writer: CommitWriter,
-        pace: Pace,
+        commits: CommitPace,
+        should_stop: Callable[[], bool],
     ) -> None:
         self._parts = parts
-        self._fetcher = loops.fetcher
-        self._sender = loops.sender
-        self._leader_monitor = loops.leader_monitor
+        self._fetcher = fetcher
+        self._sender = sender
         self._commit_writer = commit_writer
-        self._pace = pace
+        self._commits = commits
+        self._should_stop = should_stop
         self._dirty_since: float | None = None
         self._due_in_s = 0.0
         self._is_owing = False
@@ -83,7 +67,7 @@ class BatchSession:
     def waited_s(self) -> float:
         """Return for how long the target has let something wait."""
         began = self._commit_began
-        return max(self._sender.waited_s(), 0.0 if began is None else self._pace.clock() - began)
+        return max(self._sender.waited_s(), 0.0 if began is None else time.monotonic() - began)
 
     async def run(self) -> None:
         """Run until told to stop or until no partition can go on; commits before it returns."""
@@ -98,19 +82,15 @@ class BatchSession:
                     task.cancel()
 
     async def _keep_pace(self, group: asyncio.TaskGroup, tasks: set[asyncio.Task[None]]) -> None:
-        clock = self._pace.clock
-        tick_at = move_on_at = 0.0
+        move_on_at = 0.0
         await self.commit()  # what is to be noted although nothing was copied
-        tasks.add(group.create_task(self._leader_monitor.run()))
+        tasks.add(group.create_task(self._watch_leaders()))
         while not self._is_over():
-            if clock() >= tick_at:
-                self._pace.tick()
-                tick_at = clock() + TICK_INTERVAL_S
-            if clock() >= move_on_at:
+            if time.monotonic() >= move_on_at:
                 self._move_on()
                 tasks |= {group.create_task(loop) for loop in self._fetcher.new_loops()}
                 tasks |= {group.create_task(loop) for loop in self._sender.new_loops()}
-                move_on_at = clock() + MOVE_ON_INTERVAL_S
+                move_on_at = time.monotonic() + MOVE_ON_INTERVAL_S
             if self._is_commit_due():
                 await self.commit()
             await self._rest()
@@ -119,33 +99,33 @@ class BatchSession:
     async def _rest(self) -> None:
         """Wait a moment; where there is nothing to be committed, until something is sent."""
         if self._dirty_since is None:
-            await wait_up_to(self._sender.room(), TICK_INTERVAL_S)
+            await wait_up_to(self._sender.room(), IDLE_INTERVAL_S)
         else:
             look_s = min(LOOK_INTERVAL_S + LOOK_S * len(self._parts), LONGEST_LOOK_S)
-            is_calm = self._pace.commits.gap_s > 0
+            is_calm = self._commits.gap_s > 0
             await asyncio.sleep(
-                min(max(self._due_in_s, 0.0), look_s if not is_calm else TICK_INTERVAL_S)
+                min(max(self._due_in_s, 0.0), look_s if not is_calm else IDLE_INTERVAL_S)
             )
 
     def _is_over(self) -> bool:
-        return self._pace.should_stop() or not any(part.is_open for part in self._parts)
+        return self._should_stop() or not any(part.is_open for part in self._parts)
 
     def _move_on(self) -> None:
-        now = self._pace.clock()
+        now = time.monotonic()
         for part in self._parts:
             part.come_back(now)
             part.end_when_done()
         self._is_owing = any(part.is_open and part.syncs.owes(now) for part in self._parts)
 
     def _is_commit_due(self) -> bool:
-        now = self._pace.clock()
+        now = time.monotonic()
         dirty = [part for part in self._parts if part.is_dirty]
         if not dirty:
             self._dirty_since = None
             return self._is_owing
         if self._dirty_since is None:
             self._dirty_since = now
-        self._due_in_s = self._pace.commits.due_in_s(
+        self._due_in_s = self._commits.due_in_s(
             self._dirty_since, len(dirty), keeps_up=all(part.keeps_up for part in dirty)
         )
         return self._due_in_s <= 0
@@ -154,7 +134,7 @@ class BatchSession:
         """Make everything that is sent safe: records first, then positions and syncs, together."""
         if not self._to_commit(is_last=is_last):
             return
-        began = self._commit_began = self._pace.clock()
+        began = self._commit_began = time.monotonic()
         try:
             async with asyncio.timeout(COMMIT_WITHIN_S):
                 records = await self._commit(is_last=is_last)
@@ -164,9 +144,9 @@ class BatchSession:
         finally:
             self._commit_began = None
         self._dirty_since, self._is_owing = None, False
-        took_s = self._pace.clock() - began
+        took_s = time.monotonic() - began
         self.commit_ms = took_s * 1000
-        self._pace.commits.committed(records, took_s)
+        self._commits.committed(records, took_s)
 
     async def _commit(self, *, is_last: bool) -> int:
         """Commit, and return how many records that made safe."""
@@ -181,5 +161,52 @@ class BatchSession:
             return records
 
     def _to_commit(self, *, is_last: bool) -> list[BatchPartition]:
-        now = self._pace.clock()
+        now = time.monotonic()
         return [part for part in self._parts if part.has_to_commit(now, is_last=is_last)]
+
+    async def _watch_leaders(self) -> None:
+        """Read metadata again while something is missing, so that loops and requests follow the leaders.
+
+        Raises `LeaderMoved` when a request waits for a former leader.
+        """
+        while True:
+            await asyncio.sleep(LEADERS_INTERVAL_S)
+            blocked = self._find_blocked()
+            for part in self._parts:
+                part.blocked = blocked.get(part, "")
+            if self._is_source_missing():
+                await self._fetcher.source.request_refresh()
+            if self._is_target_missing():
+                await self._sender.target.request_refresh()
+                self._sender.check_leaders()
+
+    def _find_blocked(self) -> dict[BatchPartition, str]:
+        """Return why partitions do not move; nothing that a request's own answer tells."""
+        found = {}
+        for broker, late_s, wanted in self._fetcher.overdue(SLOW_ANSWER_S):
+            alias = self._fetcher.source.cluster.alias
+            why = f"Broker {broker} of {alias} has not answered a fetch for {late_s:.0f} s."
+            found.update(dict.fromkeys(wanted, why))
+        for part in self._parts:
+            if self._fetcher.source.leader(part.where) is None:
+                found[part] = _leaderless(self._fetcher.source, str(part.where))
+            elif self._sender.target.leader(part.remote) is None:
+                found[part] = _leaderless(self._sender.target, str(part.remote))
+        return found
+
+    def _is_source_missing(self) -> bool:
+        return any(self._fetcher.overdue(SLOW_ANSWER_S)) or any(
+            part.is_open and self._fetcher.source.leader(part.where) is None for part in self._parts
+        )
+
+    def _is_target_missing(self) -> bool:
+        return self._sender.waited_s() > SLOW_ANSWER_S or any(
+            part.is_open and self._sender.target.leader(part.remote) is None for part in self._parts
+        )
+
+
+def _leaderless(leaders: Leaders, name: str) -> str:
+    return (
+        f"{name} on {leaders.cluster.alias} has no leader now: its brokers are down, or an election is "
+        "going on."
+    )

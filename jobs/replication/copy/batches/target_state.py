@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
 import os
-from collections.abc import Collection, Mapping
-from functools import cache
+import threading
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, partial
+from typing import TypeVar
 
 from jobs.cache import cache_folder
 from jobs.cluster.admin.configs import read_topic_configs
@@ -14,10 +18,9 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, Remedy, UnknownTopicOrPartition
 from jobs.memory import give_back_library, give_back_memory
+from jobs.replication.copy.batches.commit import InternalTopics
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
-from jobs.replication.copy.batches.produce.commit_writer import InternalTopics
-from jobs.replication.copy.positions import Positions, read_positions
-from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.positions import Positions, positions_topic, read_positions
 from jobs.replication.copy.sync_tracker import SyncTracker
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import FlowSpec
@@ -111,3 +114,30 @@ def get_ready() -> None:
     gc.freeze()
     give_back_memory()
     give_back_library(COMPILER)  # the loops are loaded
+
+
+_Result = TypeVar("_Result")
+
+
+async def in_thread(work: Callable[[], _Result]) -> _Result:
+    """Return what work that blocks returns, beside the event loop; raises what it raises.
+
+    When the caller is cancelled the work goes on alone: a pool of threads would be waited for at the end.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_Result] = loop.create_future()
+
+    def tell(finish: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if done.done() else finish())
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  raised again by the caller
+            tell(partial(done.set_exception, error))
+        else:
+            tell(partial(done.set_result, result))
+
+    threading.Thread(target=run, name="batch-path-question", daemon=True).start()
+    return await done

@@ -19,13 +19,12 @@ from jobs.cluster.errors import ClusterFault, RecordTooLarge
 from jobs.cluster.librdkafka_errors import sentence_of
 from jobs.cluster.protocol.cluster import CLIENT_ID_PREFIX
 from jobs.cluster.records import KafkaError, is_denied, is_record_refused, is_record_too_large
-from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
-from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.contract import PartitionStart
+from jobs.replication.copy.contract import AssignmentChanges, PartitionStart, Report
 from jobs.replication.copy.positions import Positions, PositionWriter, read_positions
-from jobs.replication.copy.progress_report import ProgressReport, Report
+from jobs.replication.copy.quotas import Throttle
 from jobs.replication.copy.records.delivery import Delivery, GaveUp, NotDelivered
 from jobs.replication.copy.records.partition import CopiedPartition
+from jobs.replication.copy.records.progress_report import ProgressReport
 from jobs.replication.copy.records.session import RETRY_S, CopySession, Pace
 from jobs.replication.flow.spec import FlowSpec
 
@@ -41,7 +40,7 @@ _LIMIT, _TIMESTAMP_TYPE = "max.message.bytes", "message.timestamp.type"
 
 
 class RecordCopier:
-    """Copies partitions record by record; see `contract.Copier` for the invariants it keeps."""
+    """Copies partitions record by record; see `contract` for the invariants it keeps."""
 
     def __init__(
         self, flow: FlowSpec, *, commit_s: float = COMMIT_S, max_bytes_per_s: float | None = None
@@ -122,13 +121,13 @@ class _Copying:
                 released += self._let_go(change)
         self.changes.release(released)
 
-    def _let_go(self, where: TopicPartition) -> list[RevokedPartition]:
+    def _let_go(self, where: TopicPartition) -> list[PartitionStart]:
         left = [part for part in self._parts if part.where == where]
         for part in left:
             self._parts.remove(part)
             self._progress.forget(where)
         self._unprepared = [part for part in self._unprepared if part.where != where]
-        return [RevokedPartition(*where, part.committed, part.safe.remote_end) for part in left]
+        return [part.next_start() for part in left]
 
     def _tick(self) -> None:
         if self.changes is not None:

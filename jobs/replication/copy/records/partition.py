@@ -59,6 +59,13 @@ class CopiedPartition:
         self.position = self.committed = self.start.position
         self.safe.remote_end = self.start.remote_end
 
+    def next_start(self) -> PartitionStart:
+        """Return where the next copier of this partition begins."""
+        where = self.start
+        return PartitionStart(
+            where.topic, where.partition, self.committed, where.remote_topic, self.safe.remote_end
+        )
+
     @property
     def where(self) -> TopicPartition:
         """Topic and partition on the source."""

@@ -22,8 +22,8 @@ from jobs.cluster.records import (
     is_partition_eof,
     is_retriable,
 )
-from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.positions import PositionWriter
+from jobs.replication.copy.quotas import Throttle
 from jobs.replication.copy.records.delivery import Delivery, RecordDoesNotFit
 from jobs.replication.copy.records.partition import CopiedPartition
 

@@ -9,7 +9,7 @@ from console.availability.collection import collect
 from console.availability.status.broker_models import CountSample
 from console.availability.status.models import PartitionStatus, Rollup
 from jobs.cluster.capabilities.verdicts import ClusterVersions
-from jobs.cluster.protocol.transport.versions import BrokerVersions
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import NOW, make_cluster, run_rounds
 

@@ -11,22 +11,16 @@ from console.replication.findings.models import FlowFinding
 from console.replication.findings.store import prune_findings
 from console.replication.flows.models import FlowRound
 from jobs.replication.checkpoints.topic import CheckpointTopic
-from jobs.replication.findings.reading import WireAnswers
+from jobs.replication.findings.reading import SyncTail, WireAnswers
 from jobs.replication.findings.snapshot import (
     CheckpointsSnapshot,
     GroupSnapshot,
     OffsetSyncsSnapshot,
 )
-from jobs.replication.offset_syncs.tail import SyncTail
 from jobs.replication.topics.drift import TopicDrift
 from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
-from tests.console.making import (
-    NOW,
-    make_flow,
-    make_run,
-    make_topic,
-)
+from tests.console.making import NOW, make_flow, make_run, make_topic
 from tests.console.replication.finding import ORDERS, StubFindingDoor, make_group_offset
 from tests.console.replication.finding_looks import MINUTE, codes, look, report, row
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from jobs.cluster.capabilities.verdicts import ClusterVersions, broker_versions
-from jobs.cluster.protocol.transport.versions import BrokerVersions
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 
 FOLDER = Path(__file__).parents[3] / "conformance" / "api_versions"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

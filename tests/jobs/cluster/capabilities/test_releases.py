@@ -2,16 +2,10 @@
 
 import pytest
 
-from jobs.cluster.capabilities.releases import (
-    KRAFT_ONLY,
-    Mode,
-    mode_of,
-    number,
-    tell_release,
-)
+from jobs.cluster.capabilities.releases import KRAFT_ONLY, Mode, mode_of, number, tell_release
 from jobs.cluster.protocol.transport import apis
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from jobs.cluster.protocol.transport.kafka_releases import OLDEST, came_with
-from jobs.cluster.protocol.transport.versions import BrokerVersions
 from tests.jobs.cluster.capabilities.recorded import NAMES, recorded
 
 LEADER_AND_ISR, LIST_OFFSETS, LOG_DIRS, FETCH = 4, 2, 35, 1

@@ -7,7 +7,7 @@ import pytest
 from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.capabilities.releases import Mode
 from jobs.cluster.capabilities.verdicts import ClusterVersions, Verdict
-from jobs.cluster.protocol.transport.versions import BrokerVersions
+from jobs.cluster.protocol.transport.apis import BrokerVersions
 from tests.jobs.cluster.capabilities.recorded import NAMES, recorded, recorded_cluster
 
 WORKS, OTHER, LACKS, UNKNOWN = (

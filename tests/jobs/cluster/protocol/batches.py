@@ -4,7 +4,7 @@ import struct
 
 import crc32c
 
-from jobs.cluster.protocol.data.batch import BatchBytes
+from jobs.cluster.protocol.data.produce import BatchBytes
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 TRANSACTIONAL, CONTROL = 0x10, 0x20

@@ -5,12 +5,7 @@ from collections import Counter
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.fetch_scheduler import (
-    AHEAD_BYTES,
-    STARVING_ROUNDS,
-    STARVING_S,
-    FetchScheduler,
-)
+from jobs.replication.copy.quotas import AHEAD_BYTES, STARVING_ROUNDS, STARVING_S, FetchScheduler
 
 ORDERS, LOGS, MAIL = (TopicPartition(name, 0) for name in ("orders", "logs", "mail"))
 ALL = [LOGS, MAIL, ORDERS]

@@ -13,7 +13,7 @@ from jobs.replication.topics.drift import (
     TopicDrift,
     compare_topics,
 )
-from jobs.replication.topics.state import AclsState, TopicsState
+from jobs.replication.topics.plan import AclsState, TopicsState
 from tests.jobs.replication.topics.making import flow, topic
 
 WATCHED = {"copied_by": CopiedBy.MIRROR_MAKER}

@@ -14,8 +14,7 @@ from jobs.replication.offset_syncs.backfill import (
     append_ranges,
     ranges_of,
 )
-from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
-from jobs.replication.offset_syncs.reader import increment_of
+from jobs.replication.offset_syncs.reader import TakenSyncs, increment_of, take_syncs
 from jobs.wire.batches.record_batch import BatchHeader
 from tests.jobs.replication.offset_syncs.sync_logs import batch, marker
 from tests.jobs.replication.offset_syncs.test_sync_rows import listed

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.replication.offset_sync_store import OffsetSyncStore
-from jobs.replication.offset_syncs.kept_syncs import (
+from jobs.replication.offset_syncs.sync_rows import (
     NOTHING,
     feed,
     nothing_kept,

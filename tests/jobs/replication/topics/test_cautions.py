@@ -4,8 +4,12 @@ import pytest
 
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import CopiedBy, PolicyName
-from jobs.replication.topics.cautions import find_cautions, refuse_unconfirmed
-from jobs.replication.topics.preview import PreviewInput, preview_topics
+from jobs.replication.topics.preview import (
+    PreviewInput,
+    find_cautions,
+    preview_topics,
+    refuse_unconfirmed,
+)
 from tests.jobs.replication.topics.making import flow, topic
 
 IDENTITY = PolicyName.IDENTITY

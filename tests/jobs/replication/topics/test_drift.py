@@ -9,7 +9,7 @@ from jobs.cluster.admin.acls import AclBinding
 from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.spec import PolicyName
 from jobs.replication.topics.drift import compare_topics
-from jobs.replication.topics.state import AclsState, TopicsState
+from jobs.replication.topics.plan import AclsState, TopicsState
 from tests.jobs.replication.topics.making import default, flow, missing, override, topic
 
 SAME = TopicsState(

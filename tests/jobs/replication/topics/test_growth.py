@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.replication.flow.spec import PolicyName
-from jobs.replication.topics.growth import plan_growth
+from jobs.replication.topics.changes import plan_growth
 from tests.jobs.replication.topics.making import flow
 
 

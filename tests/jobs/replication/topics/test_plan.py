@@ -6,8 +6,7 @@ import pytest
 
 from jobs.cluster.admin.acls import AclBinding
 from jobs.cluster.errors import NotAuthorized
-from jobs.replication.topics.plan import plan_topics
-from jobs.replication.topics.state import AclsState, TopicsState
+from jobs.replication.topics.plan import AclsState, TopicsState, plan_topics
 from tests.jobs.replication.topics.making import default, flow, missing, override, topic
 
 READ = AclBinding("TOPIC", "LITERAL", "orders", "User:shop", "*", "READ", "ALLOW")

@@ -8,8 +8,7 @@ import pytest
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.assignment import CopyLimits, RevokedPartition
-from jobs.replication.copy.contract import PartitionStart
+from jobs.replication.copy.contract import CopyLimits, PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import MOST_HELLO_BYTES, MOST_STRANGERS, DriverChannel, TaskChannel
@@ -79,12 +78,12 @@ def test_what_a_task_is_to_let_go_of_arrives_in_the_order_of_asking(driver, task
 
 
 def test_a_task_answers_with_the_position_that_it_committed(driver, task):
-    let_go = RevokedPartition(
-        "orders", 3, 80, leader_epoch=2, last_sync=(79, 73), untold_syncs=UNTOLD
+    let_go = PartitionStart(
+        "orders", 3, 80, "east.orders", leader_epoch=2, last_sync=(79, 73), untold_syncs=UNTOLD
     )
     task.changes.release([let_go])
     eventually(lambda: driver.heard)
-    assert messages.released_in(driver.heard[0][1]) == [let_go]
+    assert messages.starts_in(driver.heard[0][1]["released"]) == [let_go]
 
 
 def test_limit_and_priorities_reach_a_task(driver, task):

@@ -15,7 +15,6 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import Unreachable
-from jobs.replication.copy.assignment import RevokedPartition
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.plan import FlowPlan
 from jobs.replication.flow.preflight import Preflight
@@ -109,7 +108,8 @@ class FakeTask:
                     self.has[change.where] = change.position
                 elif change in self.has:
                     self.let_go.append(change)
-                    self.channel.changes.release([RevokedPartition(*change, self.has.pop(change))])
+                    at = PartitionStart(*change, self.has.pop(change), f"east.{change.topic}")
+                    self.channel.changes.release([at])
             time.sleep(0.005)
         self.channel.close()
 

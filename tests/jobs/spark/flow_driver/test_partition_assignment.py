@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.assignment import RevokedPartition
 from jobs.replication.copy.contract import PartitionStart
 from jobs.spark.flow_driver.partition_assignment import PartitionAssignment, start_at
 
@@ -20,8 +19,8 @@ def where(partition: int = 0) -> TopicPartition:
     return TopicPartition("t", partition)
 
 
-def let_go(partition: int = 0, position: int = 9) -> RevokedPartition:
-    return RevokedPartition("t", partition, position, leader_epoch=4, last_sync=(8, 5))
+def let_go(partition: int = 0, position: int = 9) -> PartitionStart:
+    return PartitionStart("t", partition, position, "east.t", leader_epoch=4, last_sync=(8, 5))
 
 
 @pytest.fixture

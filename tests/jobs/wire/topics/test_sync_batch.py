@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from jobs.wire.batches.record_batch import Codec, iterate_batches, verify_crc
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records
 from jobs.wire.mirror_records import OffsetSync, decode_offset_sync, encode_offset_sync
-from jobs.wire.topics.sync_batch import SyncGroup, encode_sync_batch
+from jobs.wire.topics.sync_links import SyncGroup, encode_sync_batch
 
 NOW_MS = 1_700_000_000_000
 offsets = st.integers(-(2**63), 2**63 - 1)

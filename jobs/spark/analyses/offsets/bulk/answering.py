@@ -33,7 +33,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_client import rename_topic
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.offset_syncs.archive import open_translator
-from jobs.replication.offset_syncs.kept_syncs import NOTHING
+from jobs.replication.offset_syncs.sync_rows import NOTHING
 from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.translator import Translator

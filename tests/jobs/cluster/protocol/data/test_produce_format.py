@@ -10,7 +10,7 @@ from kio.schema.produce.v12 import request as v12
 from kio.serial import entity_writer
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.data.produce_format import encode_produce
+from jobs.cluster.protocol.data.produce import encode_produce
 from jobs.cluster.protocol.transport.apis import PRODUCE
 from jobs.cluster.protocol.transport.primitives import duration
 from tests.jobs.cluster.protocol.batches import batch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.copy.batches.batch_filter import BatchFilter, FilteredBatches
+from jobs.replication.copy.batches.filter import BatchFilter, FilteredBatches
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.contract import PartitionStart
 from tests.jobs.replication.copy.batches.logs import data

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[5]
 # Eight batches of 100 MB each would be 0.8 GB, three times over where all are opened at once.
 BATCHES, RECORD_BYTES, MOST_MB = 8, 100_000_000, 1100
 COPYING = f"""
-from jobs.replication.copy.batches.batch_filter import BatchFilter
+from jobs.replication.copy.batches.filter import BatchFilter
 from jobs.wire.batches.record_batch import Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 codec = Codec[sys.argv[1]]

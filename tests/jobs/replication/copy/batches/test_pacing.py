@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.copy.batches.commit_pace import (
+from jobs.replication.copy.batches.commit import (
     COMMIT_TIMES,
     GATHER_S,
     LATEST_SHARE,

@@ -98,7 +98,7 @@ class _Asks:
 
 
 def by_batches(flow, should_stop):
-    BatchCopier(flow).copy([START], should_stop, lambda _: None, lambda *_: None)
+    BatchCopier(flow, 0, should_stop, lambda _: None, lambda *_: None).copy([START])
 
 
 def by_records(flow, should_stop):

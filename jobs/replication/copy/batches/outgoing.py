@@ -1,0 +1,82 @@
+"""A batch on its way to the target, and the memory of the answer that it came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(slots=True)
+class Memory:
+    """The bytes of everything that was fetched and is not acknowledged yet, counted as they are held."""
+
+    used_bytes: int = 0
+
+    def hold(self, size_bytes: int) -> Held:
+        """Return a piece of memory that nobody looks at yet, so it does not count yet."""
+        return Held(self, size_bytes)
+
+
+@dataclass(slots=True)
+class Held:
+    """One piece of memory: it counts whole from its first user to its last."""
+
+    memory: Memory
+    size_bytes: int
+    users: int = 0
+
+    def use(self) -> None:
+        """Count one more user."""
+        if not self.users:
+            self.memory.used_bytes += self.size_bytes
+        self.users += 1
+
+    def release(self) -> None:
+        """Count one user less."""
+        self.users -= 1
+        if not self.users:
+            self.memory.used_bytes -= self.size_bytes
+
+
+@dataclass(slots=True)
+class OutgoingBatch:
+    """One batch on its way to the target.
+
+    It stands for the upstream offsets from `from_offset` (where the one before it ended) up to
+    `next_offset`; `offsets` are those of its records, None when they are dense from `first_offset`.
+    `is_packed`: crosslog made this batch, it is not the source's own. `held` is the memory it looks into.
+    """
+
+    batch: memoryview
+    from_offset: int
+    first_offset: int
+    next_offset: int
+    record_count: int
+    max_timestamp_ms: int
+    leader_epoch: int
+    offsets: npt.NDArray[np.int64] | None = None
+    is_packed: bool = False
+    held: Held | None = None
+
+    @property
+    def last_offset(self) -> int:
+        """Upstream offset of the newest record."""
+        return self.offset_of(self.record_count - 1)
+
+    def offset_of(self, index: int) -> int:
+        """Return the upstream offset of a record, counted from 0."""
+        return self.first_offset + index if self.offsets is None else int(self.offsets[index])
+
+    def hold(self, held: Held) -> None:
+        """Look into other memory than before."""
+        held.use()
+        self.release()
+        self.held = held
+
+    def release(self) -> None:
+        """Look into no memory any more."""
+        if self.held is not None:
+            self.held.release()
+            self.held = None

@@ -1,0 +1,24 @@
+"""What is asked of a copier while it runs."""
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.copy.contract import AssignmentChanges, PartitionStart
+
+ORDERS = TopicPartition("orders", 3)
+START = PartitionStart("orders", 3, 70, "east.orders")
+
+
+def test_what_is_asked_for_is_taken_once_and_in_order():
+    changes = AssignmentChanges(print)
+    changes.add([START])
+    changes.remove([ORDERS])
+    assert changes.is_waiting
+    assert changes.take() == [START, ORDERS]
+    assert (changes.is_waiting, changes.take()) == (False, [])
+
+
+def test_an_answer_reaches_whoever_asked_and_no_answer_is_no_message():
+    heard = []
+    changes = AssignmentChanges(heard.append)
+    changes.release([])
+    changes.release([START])
+    assert heard == [[START]]
