@@ -1,8 +1,14 @@
-"""Each loss by itself: partitions that are alike are one class, simulated once, counted for all of them."""
+"""Each loss by itself: partitions that are alike are one class, simulated once, counted for all of them.
+
+What a loss does to a partition depends on which of its replicas are lost, not on their ids: classes of which
+the same positions are lost are simulated once, too. Where there are standbys, each class is simulated:
+which standby is promoted depends on all partitions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -24,7 +30,16 @@ from jobs.availability.what_if.simulation import simulate, standby_ids
 from jobs.availability.what_if.steps import Loss, check_steps, nodes_of, step_name
 
 _OWN = {"topic", "partition", "lag_records"}
+_IDS = ("isr", "observers", "elr", "last_known_elr", "lagging", "removing")
 _alike = attrgetter(*(one.name for one in fields(PartitionModel) if one.name not in _OWN))
+_ids = attrgetter(*_IDS)
+_settings = attrgetter(
+    *(
+        one.name
+        for one in fields(PartitionModel)
+        if one.name not in {*_OWN, *_IDS, "replicas", "leader", "adding"}
+    )
+)
 
 
 @dataclass
@@ -65,6 +80,23 @@ def alike_partitions(cluster: ClusterModel) -> PartitionClasses:
             classes.append(one)
         units.setdefault(one.topic, []).append(number)
     return PartitionClasses(replace(cluster, partitions=classes), dict(sorted(units.items())))
+
+
+def _shape(one: PartitionModel, alive: AbstractSet[int]) -> tuple[Any, ...]:
+    """Return a partition with positions in `replicas` in the place of ids; others stay, below 0."""
+    at = {id_: number for number, id_ in enumerate(one.replicas)}
+
+    def places(ids: Iterable[int]) -> tuple[int, ...]:
+        return tuple(at.get(id_, -1 - id_) for id_ in ids)
+
+    return (
+        tuple(id_ in alive for id_ in one.replicas),
+        *(places(ids) for ids in _ids(one)),
+        None if one.leader is None else places([one.leader]),
+        None if one.adding is None else places(one.adding),
+        tuple(sorted(zip(places(one.lag_records), one.lag_records.values(), strict=True))),
+        *_settings(one),
+    )
 
 
 @dataclass(frozen=True)
@@ -147,19 +179,21 @@ class _Baseline:
         self._alive = frozenset(one.broker_id for one in brokers if one.is_alive)
         self._voters = {one.node_id for one in self._model.voters if one.is_alive is not False}
         self.quorum = quorum_outlook(self._model, self._voters)
-        self._flags = self._after(Loss(), self._model.partitions)
+        self._has_standbys = bool(standby_ids(self._model))
+        self._shapes = self._shapes_of(self._model.partitions)
+        self._flags = self._after(Loss(), range(len(self._shapes)))
 
     def column(self, loss: Loss) -> MatrixColumn:
         """Return what a loss does; classes without a lost replica stay as they are without it."""
         nodes, partitions = nodes_of(self._model, loss), self._model.partitions
         quorum = quorum_outlook(self._model, self._voters - nodes)
         flags = self._flags
-        if quorum.has_majority and not standby_ids(self._model):
+        if quorum.has_majority and not self._has_standbys:
             hit = [n for n, one in enumerate(partitions) if not nodes.isdisjoint(one.replicas)]
             flags = flags.copy()
-            flags[hit] = self._after(loss, [partitions[n] for n in hit])
+            flags[hit] = self._after(loss, hit)
         else:
-            flags = self._after(loss, partitions)
+            flags = self._after(loss, range(len(partitions)))
         *sums, stopped, lost = self._classes.sizes @ flags
         counts = counts_of(sums)
         ended = self.quorum.has_majority and not quorum.has_majority
@@ -169,11 +203,29 @@ class _Baseline:
         )  # fmt: skip
         return MatrixColumn(loss, quorum, counts, harm, self._classes, flags[:, :-2])
 
-    def _after(self, loss: Loss, partitions: Sequence[PartitionModel]) -> NDArray[np.int64]:
+    def _after(self, loss: Loss, classes: Sequence[int]) -> NDArray[np.int64]:
         """Return the flags of outcomes, then who stopped, then who has newly lost records."""
-        (step,) = simulate(replace(self._model, partitions=partitions), [loss]).steps
-        harm = [self._harm(*both) for both in zip(partitions, step.partitions, strict=True)]
-        return np.hstack([flags_of(step.partitions), np.asarray(harm, np.int64).reshape(-1, 2)])
+        nodes = nodes_of(self._model, loss)
+        rows: dict[tuple[int, tuple[bool, ...]], int] = {}
+        found, first = [], []
+        for number in classes:
+            one = self._model.partitions[number]
+            key = (self._shapes[number], tuple(id_ in nodes for id_ in one.replicas))
+            row = rows.setdefault(key, len(rows))
+            if row == len(first):
+                first.append(one)
+            found.append(row)
+        (step,) = simulate(replace(self._model, partitions=first), [loss]).steps
+        harm = [self._harm(*both) for both in zip(first, step.partitions, strict=True)]
+        flags = np.hstack([flags_of(step.partitions), np.asarray(harm, np.int64).reshape(-1, 2)])
+        return flags[np.asarray(found, np.intp)]
+
+    def _shapes_of(self, partitions: Sequence[PartitionModel]) -> Sequence[int]:
+        """Return a number per class, the same for those that differ in the ids of their brokers only."""
+        if self._has_standbys:
+            return range(len(partitions))
+        known: dict[Any, int] = {}
+        return [known.setdefault(_shape(one, self._alive), len(known)) for one in partitions]
 
     def _harm(self, partition: PartitionModel, outcome: PartitionOutcome) -> tuple[bool, bool]:
         had_records = not self._alive.isdisjoint(partition.replicas)

@@ -12,16 +12,47 @@ from jobs.availability.what_if.steps import Loss
 from tests.examples import examples
 from tests.jobs.availability.clusters import cluster, clusters, losses, partition
 
+OF_IDS = ("replicas", "isr", "observers", "elr", "last_known_elr", "lagging", "removing")
+TOPICS = st.sampled_from(["orders", "payments", "refunds"])
+
+
+def on_other_brokers(one, renamed):
+    """The same partition with other brokers in the same places."""
+    changed = {name: tuple(renamed[id_] for id_ in getattr(one, name)) for name in OF_IDS}
+    leader = None if one.leader is None else renamed[one.leader]
+    adding = None if one.adding is None else tuple(renamed[id_] for id_ in one.adding)
+    lag = {renamed[id_]: lag for id_, lag in one.lag_records.items()}
+    return replace(one, **changed, leader=leader, adding=adding, lag_records=lag)
+
+
+@st.composite
+def nearly_alike(draw, one):
+    """The same partition, but for one field."""
+    some = st.lists(st.sampled_from(one.replicas), unique=True).map(tuple)
+    name = draw(st.sampled_from([*OF_IDS[1:], "leader", "adding", "min_insync_replicas"]))
+    values = {"leader": st.none() | st.sampled_from(one.replicas), "adding": st.none() | some}
+    values["min_insync_replicas"] = st.none() | st.integers(1, 3)
+    return replace(one, **{name: draw(values.get(name, some))})
+
 
 @st.composite
 def many_alike(draw):
-    """Any cluster, some of whose partitions are there again under other names."""
+    """Any cluster in which one of the partitions is there again: on other brokers, or nearly the same."""
     model = draw(clusters())
-    again = (
-        draw(st.lists(st.sampled_from(model.partitions), max_size=6)) if model.partitions else []
-    )
-    topics = st.sampled_from(["orders", "payments", "refunds"])
-    more = [replace(one, topic=draw(topics), partition=100 + n) for n, one in enumerate(again)]
+    if draw(st.booleans()):
+        plain = {id_: replace(one, is_standby=False) for id_, one in model.brokers.items()}
+        model = replace(model, brokers=plain)
+    if not model.partitions:
+        return model
+    one = draw(st.sampled_from(model.partitions))
+    ids = {*model.brokers, *one.replicas, *(one.adding or ()), *one.lag_records, one.leader}
+    known = sorted(ids.union(*(getattr(one, name) for name in OF_IDS)) - {None})
+    more = []
+    for number in range(100, 100 + draw(st.integers(0, 8))):
+        renamed = dict(zip(known, draw(st.permutations(known)), strict=True))
+        other = on_other_brokers(one, renamed) if draw(st.booleans()) else one
+        other = draw(nearly_alike(other)) if other.replicas else other
+        more.append(replace(other, topic=draw(TOPICS), partition=number))
     return replace(model, partitions=(*model.partitions, *more))
 
 
