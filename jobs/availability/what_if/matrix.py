@@ -207,7 +207,8 @@ class _Baseline:
         """Return the flags of outcomes, then who stopped, then who has newly lost records."""
         nodes = nodes_of(self._model, loss)
         rows: dict[tuple[int, tuple[bool, ...]], int] = {}
-        found, first = [], []
+        first: list[PartitionModel] = []
+        found: list[int] = []
         for number in classes:
             one = self._model.partitions[number]
             key = (self._shapes[number], tuple(id_ in nodes for id_ in one.replicas))
