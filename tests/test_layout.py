@@ -20,12 +20,10 @@ SECOND_FURNITURE = {
     "console/availability/status/broker_models.py",
     "console/availability/what_if/cluster_models.py",
     "console/frame/pages/error_pages.py",
-    "console/frame/pages/own_pages.py",
     "console/quorum/history/state_pages.py",
     "console/quorum/log/import_actions.py",
     "console/quorum/log/import_api.py",
     "console/quorum/log/import_pages.py",
-    "console/replication/checkpoints/news_serializers.py",
 }
 FURNITURE = {
     "models",

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
-from console.replication.checkpoints.news_serializers import CheckpointWritingSerializer
+from console.replication.checkpoints.serializers import CheckpointWritingSerializer
 from console.replication.control.serializers import TopicSyncSerializer
 from console.replication.control.stages import STAGES, Stage, stages_of
 from console.replication.control.steering import LIMIT, PAUSED, Steering, steering_of

@@ -18,7 +18,7 @@ from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
-from console.frame.tables.paging import cut
+from console.frame.tables.page import cut
 from console.streams import actions, equivalents, labels, queries
 from console.streams.application.differences import compare
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
