@@ -12,7 +12,7 @@ from tests.test_architecture import ROOT, sources
 MOST_MODULES = 16
 MOST_OF_ONE_PREFIX = 3
 # These lists only get shorter: what is in one of them is to be merged or split, nothing is added.
-TOO_FULL = {"console/accounts": 17, "jobs/lab": 17}
+TOO_FULL = {"console/accounts": 17}
 SHARED_PREFIXES: dict[str, set[str]] = {}
 SECOND_FURNITURE = {
     "console/accounts/sign_in/oidc_pages.py",

@@ -22,7 +22,7 @@ from console.replication.failover.models import (
 )
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.failover import freshness
+from jobs.replication.failover import session
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest, Untranslated
 from jobs.replication.failover.planner import check_request
 from jobs.replication.failover.reports.report import RunKind
@@ -200,7 +200,7 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
 def _left_out(plan: FailoverPlan) -> dict[str, str]:
     """Return the groups that pre-checks block, with why."""
     rows = plan.plan_groups.filter(verdict=CheckState.BLOCK).exclude(state=GroupState.APPLIED)
-    return freshness.left_out(plan.plan(list(rows.values_list("group", flat=True))))
+    return session.left_out(plan.plan(list(rows.values_list("group", flat=True))))
 
 
 def _refuse_live(plan: FailoverPlan) -> None:

@@ -43,12 +43,11 @@ from jobs.replication.failover.applying import (
     apply_group,
     undo_group,
 )
-from jobs.replication.failover.freshness import PlanRefused, refuse_old
 from jobs.replication.failover.model import Direction, FailoverRequest, GroupPlan, Untranslated
 from jobs.replication.failover.model import FailoverPlan as Plan
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
-from jobs.replication.failover.session import ask_plan, confirm_plan
+from jobs.replication.failover.session import PlanRefused, ask_plan, confirm_plan, refuse_old
 
 logger = logging.getLogger(__name__)
 
