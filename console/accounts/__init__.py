@@ -3,5 +3,5 @@
 Sub-rooms: `sign_in`.
 
 In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `audit`, `tokens`, `asked_rights`,
-`shown_once`, `backends`, `api`, `serializers`, `pages`, `own_pages`, `forms`, `tables`, `tasks`.
+`backends`, `api`, `serializers`, `pages`, `own_pages`, `forms`, `tables`, `tasks`.
 """

@@ -30,7 +30,11 @@ _scratch = _Scratch()
 
 
 def room(use: str, size_bytes: int) -> memoryview:
-    """Return memory of at least that size, with whatever was left in it."""
+    """Return memory of at least that size, with whatever was left in it.
+
+    It holds until the same thread asks for the same use again: touching fresh pages can cost more than the
+    work on them.
+    """
     if size_bytes > _KEPT_BYTES:
         return memoryview(bytearray(size_bytes))
     kept = _scratch.rooms.get(use)
@@ -41,7 +45,7 @@ def room(use: str, size_bytes: int) -> memoryview:
 
 
 def joined(parts: Iterable[bytes | memoryview]) -> memoryview:
-    """Return the parts one behind the other."""
+    """Return the parts one behind the other; it holds until the same thread asks again."""
     stream = _scratch.stream
     try:
         stream.seek(0)

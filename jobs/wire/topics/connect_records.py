@@ -4,6 +4,9 @@ A dedicated MirrorMaker 2 has no REST interface; these two topics on the target 
 Source: KafkaStatusBackingStore and KafkaConfigBackingStore of org.apache.kafka.connect.storage, with
 JsonConverter without schemas. The order of JSON keys is not fixed, and newer versions add keys: unknown ones
 are ignored. Values of settings that may be secrets are hidden while they are read.
+
+A worker that writes MirrorMaker 2's records through JsonConverter turns each key and value into base64
+inside JSON: `{"schema":{"type":"bytes",...},"payload":"AAdn..."}`, or a bare `"AAdn..."` without schemas.
 """
 
 from __future__ import annotations
