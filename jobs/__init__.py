@@ -5,6 +5,6 @@
 Rooms: `patterns`, `wire`, `cluster`, `reports`, `replication`, `quorum`, `availability`, `streams`, `spark`,
 `lab`, `commands`.
 
-In reading order: `cli`, `__main__`, `archives`, `files`, `limits`, `cache`, `logs`, `numbers`, `csv_text`,
+In reading order: `cli`, `__main__`, `archives`, `files`, `limits`, `logs`, `numbers`, `csv_text`,
 `visible`, `memory`, `json_text`, `near_names`, `waiting`, `two_rounds`, `version`.
 """

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever stops the machine."""
+"""Files that are there whole or not at all, whatever stops the machine, and the folder of what is cached."""
 
 from __future__ import annotations
 
@@ -35,3 +35,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of crosslog (`CROSSLOG_CACHE`, else the XDG cache folder)."""
+    chosen = os.environ.get("CROSSLOG_CACHE")
+    if chosen:
+        return Path(chosen)
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "crosslog"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
 

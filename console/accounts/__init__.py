@@ -2,7 +2,6 @@
 
 Sub-rooms: `sign_in`.
 
-In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `audit`, `tokens`,
-`asked_rights`, `shown_once`, `backends`, `api`, `serializers`, `pages`, `own_pages`,
-`forms`, `tables`, `tasks`.
+In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `audit`, `tokens`, `asked_rights`,
+`backends`, `api`, `serializers`, `pages`, `own_pages`, `forms`, `tables`, `tasks`.
 """

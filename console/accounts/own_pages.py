@@ -18,8 +18,8 @@ from console.accounts import actions, queries, tokens
 from console.accounts.audit import audit
 from console.accounts.forms import TokenForm
 from console.accounts.models import User
-from console.accounts.shown_once import after_showing, redirect_with, take_secret
 from console.accounts.tables import TOKENS
+from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import page

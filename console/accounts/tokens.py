@@ -1,4 +1,9 @@
-"""Service tokens: how a secret is made and a live token found by it; making and revoking tokens."""
+"""Service tokens: how a secret is made and a live token found by it; making and revoking tokens.
+
+A new secret is shown once. After a form the browser is sent on with a redirect, so that a reload makes no
+second secret. The server keeps nothing: the secret travels in a signed cookie of this person and this page,
+for a minute at most.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 
 from console.accounts.audit import audit, change
@@ -128,3 +135,47 @@ def _clusters(aliases: Collection[str], owner: User) -> list[Cluster]:
         text = f"No cluster is registered under the alias {', '.join(unknown)}."
         raise InvalidFields({"clusters": text})
     return found
+
+
+COOKIE = "crosslog_shown_once"
+LASTS_S = 60
+
+
+def redirect_with(request: HttpRequest, secret: str, page: str) -> HttpResponse:
+    """Send the browser to `page`, which shows the secret."""
+    response = redirect(page)
+    response.set_signed_cookie(
+        COOKIE,
+        secret,
+        salt=_salt(request, page),
+        max_age=LASTS_S,
+        path=page,
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Strict",
+    )
+    return _not_kept(response)
+
+
+def take_secret(request: HttpRequest) -> str:
+    """Return the secret that this page is to show; empty when there is none."""
+    salt = _salt(request, request.path)
+    return str(request.get_signed_cookie(COOKIE, "", salt=salt, max_age=LASTS_S))
+
+
+def after_showing(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let the browser forget the secret, so that the next read of the page does not show it."""
+    if COOKIE not in request.COOKIES:
+        return response
+    response.delete_cookie(COOKIE, path=request.path, samesite="Strict")
+    return _not_kept(response)
+
+
+def _salt(request: HttpRequest, page: str) -> str:
+    user: Any = request.user
+    return f"{COOKIE} {user.pk} {page}"
+
+
+def _not_kept(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    return response

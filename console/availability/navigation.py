@@ -14,8 +14,7 @@ from console.availability.status import queries
 from console.availability.status.broker_models import Source
 from console.availability.status.models import AvailabilityRound, Rollup
 from console.clusters.trouble.stuck import Trouble
-from console.frame.pages.badges import Badge, count_badge
-from console.frame.pages.navigation import SearchHit
+from console.frame.pages.navigation import Badge, SearchHit, count_badge
 from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries as quorum

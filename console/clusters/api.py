@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet
@@ -14,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
-from console.clusters.capabilities.api import CapabilityRoutes
+from console.clusters.capabilities.serializers import CapabilitiesSerializer
 from console.clusters.counted import in_count, on_step
 from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
@@ -39,6 +40,18 @@ from console.clusters.serializers import (
 from console.frame.rest.serializers import FreshnessSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
+
+
+class CapabilityRoutes:
+    """The route below a cluster; for its view set."""
+
+    _cluster: Callable[[], Cluster]
+
+    @extend_schema(responses=CapabilitiesSerializer)
+    @action(detail=True, pagination_class=None)
+    def capabilities(self, request: Request, alias: str) -> Response:
+        """Return the Kafka version of each broker, what works on the cluster, and what does not and why."""
+        return Response(CapabilitiesSerializer(self._cluster().offers).data)
 
 
 class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):

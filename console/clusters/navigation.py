@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from console.clusters import queries
 from console.frame.pages.addresses import address_of
-from console.frame.pages.badges import Badge, count_badge
-from console.frame.pages.navigation import SearchHit
+from console.frame.pages.navigation import Badge, SearchHit, count_badge
 from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from console.frame.pages import own_pages as pages
+from console.frame.pages import navigation as pages
 
 app_name = "frame"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -19,22 +19,22 @@ from console.clusters import queries as clusters
 from console.clusters.counted import UNKNOWN, on_step
 from console.clusters.models import CollectionRound
 from console.frame.pages.freshness import Freshness
-from console.metrics import counters
+from console.metrics import definition as counters
 from console.metrics import definitions as known
-from console.metrics.availability import availability_samples
 from console.metrics.definition import Definition
-from console.metrics.promotion import promotion_samples
-from console.metrics.quorum import quorum_samples
+from console.metrics.samples import (
+    Sample,
+    Scope,
+    availability_samples,
+    promotion_samples,
+    quorum_samples,
+)
 from console.replication.flows import queries as replication
 from console.replication.flows.queries import Flow
 from console.runs import queries as runs
 from jobs.availability.status.severity import Severity
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.version import VERSION
-
-Sample = tuple[Definition, tuple[str, ...], float | int | None]
-# From all rows to those that whoever scrapes may see.
-Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 # A flow that is not measured any more copies all the same.
 _UP = {"running", "degraded", "stale"}

@@ -1,4 +1,4 @@
-"""What a metric is: its name, its labels and its meaning."""
+"""What a metric is, and every counter; all other metrics are gauges, see definitions."""
 
 from __future__ import annotations
 
@@ -20,3 +20,45 @@ class Definition:
     def is_counter(self) -> bool:
         """Whether it only grows."""
         return self.name.endswith("_total")
+
+
+_FLOW = ("flow", "source", "target")
+
+FLOW_RECORDS_TOTAL = Definition(
+    "crosslog_flow_copied_records_total", _FLOW, "Records that the flow copied, over all its runs."
+)
+FLOW_BYTES_TOTAL = Definition(
+    "crosslog_flow_copied_bytes_total",
+    _FLOW,
+    "Bytes that the flow copied: of batches, compressed as they are; on the record path of keys and values.",
+)
+FLOW_COMMITS_TOTAL = Definition(
+    "crosslog_flow_commits_total",
+    _FLOW,
+    "Commits of positions; one that moved five partitions counts five.",
+)
+FLOW_RETRIES_TOTAL = Definition(
+    "crosslog_flow_copy_retries_total", _FLOW, "What was tried again, over all runs of the flow."
+)
+QUORUM_ELECTIONS_TOTAL = Definition(
+    "crosslog_quorum_leader_elections_total",
+    ("cluster",),
+    "Elections of a leader of the quorum that the followed metadata log tells.",
+)
+QUORUM_WITHOUT_TOTAL = Definition(
+    "crosslog_quorum_without_controller_seconds_total",
+    ("cluster",),
+    "Time without an active controller that the followed metadata log tells: before elections, and silences "
+    "that ended without one.",
+)
+UNCLEAN_TOTAL = Definition(
+    "crosslog_availability_unclean_leader_elections_total",
+    ("cluster",),
+    "Unclean leader elections that the metadata log told, also those that are no longer kept; absent for a "
+    "cluster whose log is not followed.",
+)
+
+COUNTERS = (
+    FLOW_RECORDS_TOTAL, FLOW_BYTES_TOTAL, FLOW_COMMITS_TOTAL, FLOW_RETRIES_TOTAL,
+    QUORUM_ELECTIONS_TOTAL, QUORUM_WITHOUT_TOTAL, UNCLEAN_TOTAL,
+)  # fmt: skip

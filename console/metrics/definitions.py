@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from console.metrics.counters import COUNTERS
-from console.metrics.definition import Definition
+from console.metrics.definition import COUNTERS, Definition
 
 _FLOW = ("flow", "source", "target")
 _TOPIC = (*_FLOW, "topic")

@@ -33,7 +33,7 @@ from console.quorum.api_filters import (
 from console.quorum.forms import read_time
 from console.quorum.history import queries as history
 from console.quorum.history.queries import Moment, OutsideHistory
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.log.records import read_records
 from console.quorum.models import Election, MetadataChange, MetadataLog, VoterSetEntry
 from console.quorum.serializers import (

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 
 LARGEST_ID, LARGEST_OFFSET = 2**31 - 1, 2**63 - 1
 _NAME = "The cluster's alias; `_` and a word for an imported log."

@@ -15,6 +15,6 @@ class QuorumConfig(AppConfig):
 
     def ready(self) -> None:
         """Let analyses ask about metadata logs, and take what they make of imported ones."""
-        sources.register(ArgumentType.LOG, import_module("console.quorum.log.sources"))
+        sources.register(ArgumentType.LOG, import_module("console.quorum.log.archives"))
         ended = import_module("console.runs.actions").run_ended
         ended.connect(import_module("console.quorum.tasks").take_when_ended)

@@ -8,7 +8,7 @@ from django import forms
 
 from console.frame.pages.forms import ActionForm
 from console.quorum.history import queries as history
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.models import MetadataLog
 from jobs.numbers import read_whole
 

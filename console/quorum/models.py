@@ -15,8 +15,7 @@ from django.utils import timezone
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from console.frame.pages.freshness import Freshness, stale_after_s
-from console.quorum.labels import field, told, told_changes
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind, field, told, told_changes
 from console.quorum.voters.models import ControllerSilence, Election, VoterSetEntry
 from console.quorum.voters.verdict import Verdict, verdict_of
 

@@ -9,8 +9,7 @@ from typing import Any
 from django.urls import reverse
 
 from console.clusters.trouble.stuck import Trouble
-from console.frame.pages.badges import Badge, count_badge
-from console.frame.pages.navigation import SearchHit
+from console.frame.pages.navigation import Badge, SearchHit, count_badge
 from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries

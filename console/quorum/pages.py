@@ -10,12 +10,11 @@ from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
 from console.frame.tables.csv_export import csv_response
 from console.quorum import equivalents, queries
-from console.quorum.facts import quorum_facts
+from console.quorum.facts import quorum_facts, shown_replicas
 from console.quorum.log.import_pages import NOUN
 from console.quorum.log.records import read_records
 from console.quorum.page_context import around_log, clock_of, find_log
 from console.quorum.tables import ELECTIONS, ENDED, LOGS, VOTER_SETS
-from console.quorum.voters.replicas import shown_replicas
 from console.quorum.voters.timelines import draw_voters
 
 MOST_OPEN = 100

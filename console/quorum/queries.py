@@ -13,8 +13,8 @@ from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
 from console.quorum.history import queries as history
+from console.quorum.labels import Kind
 from console.quorum.log import gaps
-from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     IMPORT_PREFIX,
     ControllerSilence,

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from console.frame.rest.serializers import FreshnessSerializer
 from console.quorum import queries
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.models import (
     SEVERITIES,
     Election,

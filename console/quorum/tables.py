@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from console.frame.tables.columns import Choice, Column
 from console.frame.tables.table import Table
 from console.quorum import labels
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.models import MetadataChange
 from jobs.numbers import format_count, format_span_ms, read_whole
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
-from console.quorum.log import imports, retention
+from console.quorum.log import imports, store
 from console.quorum.voters import collect, findings
 
 
@@ -67,4 +67,4 @@ def prune_findings() -> None:
 )
 def prune_history() -> None:
     """Forget changes that are older than anybody asks for."""
-    retention.prune_history(timezone.now())
+    store.prune_history(timezone.now())

@@ -16,5 +16,5 @@ class ReplicationConfig(AppConfig):
     def ready(self) -> None:
         """Let analyses ask about flows."""
         sources.register(
-            ArgumentType.FLOW, import_module("console.replication.translation.sources")
+            ArgumentType.FLOW, import_module("console.replication.translation.translator")
         )

@@ -7,8 +7,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from console.frame.pages.badges import Badge, count_badge
-from console.frame.pages.navigation import SearchHit
+from console.frame.pages.navigation import Badge, SearchHit, count_badge
 from console.frame.security.access import can_anywhere, visible
 from console.replication.flows import queries
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.badges import Badge
-from console.frame.pages.navigation import SearchHit
+from console.frame.pages.navigation import Badge, SearchHit
 from console.frame.security.access import can_anywhere, visible
 from console.runs import queries
 from console.runs.models import LIVE_STATES

@@ -3,5 +3,5 @@
 Sub-rooms: `collection`, `application`, `lookup`.
 
 In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`,
-`serializers`, `pages`, `page_context`, `labels`, `equivalents`, `navigation`, `tasks`.
+`serializers`, `pages`, `page_context`, `equivalents`, `navigation`, `tasks`.
 """

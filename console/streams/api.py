@@ -13,7 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.rest.sequences import SequencePagination
+from console.frame.rest.api import SequencePagination
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries

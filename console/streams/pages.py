@@ -14,7 +14,7 @@ from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.columns import Choice, Column
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
-from console.streams import equivalents, labels, queries
+from console.streams import equivalents, page_context, queries
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.limits import short
 from jobs.numbers import format_count, format_span_ms
@@ -72,13 +72,15 @@ APPLICATIONS = Table(
     (
         Column("application_id", "Application", "application_id", link=_page, format=short),
         Column("cluster.alias", "Cluster", "cluster__alias"),
-        Column("state", "State", "state", definition=labels.STATE, template=f"{CELL}state.html"),
+        Column(
+            "state", "State", "state", definition=page_context.STATE, template=f"{CELL}state.html"
+        ),
         Column(
             "misrouted_share",
             "Misrouted keys",
             "misrouted_share",
             numeric=True,
-            definition=labels.MISROUTED,
+            definition=page_context.MISROUTED,
             template=f"{CELL}misrouted.html",
         ),
         Column("protocol", "Protocol", "protocol"),
@@ -87,7 +89,7 @@ APPLICATIONS = Table(
             "Instances",
             "instances",
             numeric=True,
-            definition=labels.INSTANCES,
+            definition=page_context.INSTANCES,
             format=format_count,
         ),
         Column("threads", "Threads", "threads", numeric=True, format=format_count),
@@ -96,7 +98,7 @@ APPLICATIONS = Table(
             "Tasks",
             "tasks",
             numeric=True,
-            definition=labels.TASKS,
+            definition=page_context.TASKS,
             template=f"{CELL}tasks.html",
         ),
         Column("stores", "Stores", "stores", numeric=True, format=format_count, is_hidden=True),
@@ -105,7 +107,7 @@ APPLICATIONS = Table(
             "Lag (records)",
             "lag_records",
             numeric=True,
-            definition=labels.LAG_RECORDS,
+            definition=page_context.LAG_RECORDS,
             format=format_count,
             unknown="lag_unknown_count",
         ),
@@ -114,7 +116,7 @@ APPLICATIONS = Table(
             "Lag (age)",
             "lag_at_most_ms",
             numeric=True,
-            definition=labels.LAG_AT_MOST,
+            definition=page_context.LAG_AT_MOST,
             format=format_span_ms,
         ),
         Column(
@@ -122,7 +124,7 @@ APPLICATIONS = Table(
             "Event-time lag",
             "event_time_lag_ms",
             numeric=True,
-            definition=labels.EVENT_TIME_LAG,
+            definition=page_context.EVENT_TIME_LAG,
             format=format_span_ms,
         ),
         Column(

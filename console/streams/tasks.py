@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
-from console.streams.collection import collect, retention
+from console.streams.collection import collect, rows
 
 
 @shared_task(name="console.streams.tasks.collect_due", ignore_result=True)
@@ -24,4 +24,4 @@ def collect_oldest() -> None:
 @shared_task(name="console.streams.tasks.prune", ignore_result=True)
 def prune() -> None:
     """Remove old snapshots, and applications that are gone for long."""
-    retention.prune(timezone.now())
+    rows.prune(timezone.now())

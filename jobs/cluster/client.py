@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, Refused, Remedy, SecretReplaced, TimedOut, TlsFailed
+from jobs.cluster.errors import (
+    ClusterFault,
+    Refused,
+    Remedy,
+    SecretReplaced,
+    SeveralClusters,
+    TimedOut,
+    TlsFailed,
+)
 from jobs.cluster.librdkafka_errors import error_in, fault_of
-from jobs.cluster.protocol.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import AnswerFault
 from jobs.cluster.protocol.kept_connections import kept_connections
+from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.untrusted_text import redact_secrets
 
@@ -207,3 +217,41 @@ class _Log:
     def log(self, _level: int, _form: str, facility: str, name: str, line: str) -> None:
         said = redact_secrets(line)
         logger.debug("librdkafka cluster=%s %s %s %s", self._alias, name, facility, said)
+
+
+async def read_bootstrap_ids(
+    connection: Connection, *, client_id: str, within_s: float
+) -> dict[str, str | None]:
+    """Return the cluster id that each bootstrap server tells; None where it did not answer in time.
+
+    Every server is asked with the same security settings. Raises `SecretMissing` and `TlsFailed` when these
+    are not usable.
+    """
+    servers = connection.bootstrap_servers.split(",")
+    timing = Timing(connect_timeout_s=within_s, metadata_timeout_s=within_s)
+    asked = [
+        _id_at(replace(connection, bootstrap_servers=server, cluster_id=None), client_id, timing)
+        for server in servers
+    ]
+    return dict(zip(servers, await asyncio.gather(*asked), strict=True))
+
+
+async def _id_at(connection: Connection, client_id: str, timing: Timing) -> str | None:
+    async with RawCluster(connection, client_id=client_id, timing=timing) as cluster:
+        try:
+            return (await cluster.metadata()).cluster_id
+        except ClusterFault:
+            # A broker may be down: only the answers of the others are compared.
+            return None
+
+
+def refuse_several_clusters(alias: str, ids: Mapping[str, str | None]) -> None:
+    """Raise `SeveralClusters` when bootstrap servers tell different cluster ids."""
+    told = {server: found for server, found in ids.items() if found}
+    number = len(set(told.values()))
+    if number > 1:
+        named = ", ".join(f"{server} is cluster {found}" for server, found in told.items())
+        raise SeveralClusters(
+            f"The bootstrap servers belong to {number} clusters: {named}. Nothing was read from them.",
+            cluster=alias,
+        )

@@ -25,14 +25,13 @@ from jobs.streams.assembly import application_of, fitting
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.collection.changelog_search import ChangelogSearch, key_in_changelog, search_for
-from jobs.streams.collection.resolving import resolved
 from jobs.streams.documents import (
     application_mapping,
     key_answer_mapping,
     process_answer_mapping,
     task_mappings,
 )
-from jobs.streams.endpoints import names_in
+from jobs.streams.endpoints import names_in, resolved
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.observation import Observation
 from jobs.streams.topology.described import DescribedTopology

@@ -3,5 +3,5 @@
 Sub-rooms: `install`, `traffic`, `streams`.
 
 In reading order: `lab`, `plan`, `cluster`, `node`, `properties`, `security`, `storage`, `ports`,
-`probe`, `zookeeper`, `mirror_maker`, `daemon`, `control`, `child`, `cli`, `__main__`, `errors`.
+`probe`, `mirror_maker`, `daemon`, `control`, `child`, `cli`, `__main__`, `errors`.
 """

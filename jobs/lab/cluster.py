@@ -11,13 +11,12 @@ from pathlib import Path
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError, NotServing, UnknownNode
 from jobs.lab.install.jvm import KafkaJvm
-from jobs.lab.node import Node
+from jobs.lab.node import Node, ZooKeeper
 from jobs.lab.plan import MAX_NODES, ClusterPlan
 from jobs.lab.ports import check_free
 from jobs.lab.properties import NodePlan
 from jobs.lab.security import make_certificates
 from jobs.lab.storage import Identity, format_node, run_side_by_side
-from jobs.lab.zookeeper import ZooKeeper
 
 # Measured: 2 to 5 s; the rest is for a machine that has a lot else to do.
 SERVING_S = 120.0

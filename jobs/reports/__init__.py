@@ -2,5 +2,5 @@
 
 Sub-rooms: `kinds` (what each kind of report tells, from recorded data), `rendering` (HTML, PDF, CSV, JSON).
 
-In reading order: `values`, `document`, `periods`, `links`.
+In reading order: `values`, `document`, `periods`.
 """

@@ -1,12 +1,13 @@
-"""Values of figures and tables as people read them."""
+"""Values of figures and tables as people read them, and links to the pages that show them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlencode
 
 from jobs import numbers
 
@@ -92,3 +93,21 @@ _TEXTS: Mapping[ValueType, Callable[[Any], str]] = {
     ValueType.AVAILABILITY: _availability,
     ValueType.BOOLEAN: lambda value: "Yes" if value else "No",
 }
+
+
+AROUND = timedelta(minutes=15)
+
+
+def within(href: str, start: datetime, end: datetime) -> str:
+    """Return a page with its time range set; an empty address stays empty."""
+    if not href:
+        return ""
+    path, mark, fragment = href.partition("#")
+    joined = "&" if "?" in path else "?"
+    times = urlencode({"from": stamp(start), "to": stamp(end)})
+    return f"{path}{joined}{times}{mark}{fragment}"
+
+
+def around(href: str, at: datetime | None) -> str:
+    """Return a page with a time range around a moment; without a moment the page as it is."""
+    return href if at is None else within(href, at - AROUND, at + AROUND)

@@ -3,5 +3,5 @@
 Sub-rooms: `flow_driver`, `channel`, `analyses`, `engine`.
 
 In reading order: `contract`, `submit`, `run_supervisor`, `processes`, `application`, `settings`,
-`secret`, `control`, `stages`, `class_archive`, `packed_cache`, `task_daemon`.
+`secret`, `control`, `class_archive`, `packed_cache`, `task_daemon`.
 """

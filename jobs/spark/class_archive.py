@@ -11,7 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 
 _ENTRY = Path(__file__).parent.parent / "entry"
 # What is run to know the classes.

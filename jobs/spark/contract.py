@@ -143,3 +143,10 @@ def read_result(run_dir: Path) -> JobResult | None:
     if value is None:
         return None
     return JobResult(Outcome(value["outcome"]), value.get("error"), value.get("summary") or {})
+
+
+# Spark is up; both clusters were read; a task reported a partition; a record was replicated.
+DRIVER_STARTED = "driver_started"
+SURVEYED = "surveyed"
+TASKS_STARTED = "tasks_started"
+FIRST_RECORD = "first_record"

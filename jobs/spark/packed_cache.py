@@ -10,7 +10,7 @@ from pathlib import Path
 
 from numba.core.caching import ZipCacheLocator
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 
 
 class PackedCodeLocator(ZipCacheLocator):

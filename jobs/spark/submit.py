@@ -19,9 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jobs.cache import cache_folder
 from jobs.cluster.secrets import ENV_PREFIX
-from jobs.files import for_this_user_only
+from jobs.files import cache_folder, for_this_user_only
 from jobs.spark import class_archive, contract, processes, settings
 from jobs.spark.contract import JobSpec
 

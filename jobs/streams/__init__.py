@@ -2,6 +2,6 @@
 
 Sub-rooms: `collection`, `topology`, `lookup`.
 
-In reading order: `observation`, `application`, `bounds`, `from_classic`, `from_streams`, `internal_topics`,
+In reading order: `observation`, `application`, `bounds`, `from_classic`, `from_streams`,
 `stores`, `endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
 """

@@ -6,8 +6,11 @@ Kafka Streams checks the form of the value only and gives it to every instance a
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from jobs.cluster.network_addresses import host_address, is_any_address, is_loopback_host
 from jobs.streams.application import Application, Process, Protocol
@@ -98,3 +101,46 @@ def _parts(endpoint: str) -> tuple[str, int | None]:
     if not colon or not (port.isascii() and port.isdigit()):
         return rest.strip("[]").lower(), None
     return host.removeprefix("[").removesuffix("]").lower(), int(port)
+
+
+MOST_NAMES = 100
+_NO_SUCH_NAME = {socket.EAI_NONAME, socket.EAI_NODATA}
+
+
+def resolved(
+    names: Iterable[str], budget_s: float, ask: Callable[[str], object] | None = None
+) -> dict[str, bool]:
+    """Return which names have an address; those are left out that are not answered in time.
+
+    All are asked at once, of many the first ones; `ask` raises socket.gaierror for a name without an address.
+    """
+    found: dict[str, bool] = {}
+    threads = [
+        threading.Thread(target=_resolve, args=(name, ask or _ask, found), daemon=True)
+        for name in sorted(set(names))[:MOST_NAMES]
+    ]
+    for one in threads:
+        one.start()
+    deadline = time.monotonic() + budget_s
+    for one in threads:
+        one.join(max(0.0, deadline - time.monotonic()))
+    return dict(found)
+
+
+def _resolve(name: str, ask: Callable[[str], object], found: dict[str, bool]) -> None:
+    try:
+        ask(name)
+    except UnicodeError:
+        found[name] = False
+    except socket.gaierror as problem:
+        # Where no server of names answers, nothing is known of the name.
+        if problem.errno in _NO_SUCH_NAME:
+            found[name] = False
+    except OSError:
+        return
+    else:
+        found[name] = True
+
+
+def _ask(name: str) -> object:
+    return socket.getaddrinfo(name, None)

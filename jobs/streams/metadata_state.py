@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.application import Application, Protocol
-from jobs.wire.batches.murmur2 import partition_for_key
+from jobs.wire.batches.hashes import partition_for_key
 
 UNAVAILABLE = "unavailable:-1"
 Partitioner = Callable[[bytes, int], Collection[int]]

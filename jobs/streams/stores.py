@@ -13,11 +13,11 @@ from dataclasses import replace
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.patterns.matching import list_problem, matcher_of
 from jobs.streams.application import Confidence, Store, Subtopology, TaskId
-from jobs.streams.internal_topics import changelog_store, store_kind
 from jobs.streams.observation import TopicFacts
 from jobs.streams.topology.described import DescribedTopology, StorePlace, stores_of
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import decode_commit_metadata
+from jobs.wire.topics.streams_topics import changelog_store, store_kind
 
 
 def stores_by_commits(

@@ -2,6 +2,6 @@
 
 Sub-rooms: `batches`, `rebatch`, `messages`, `metadata`, `topics`.
 
-In reading order: `fields`, `uuids`, `mirror_records`, `consumer_protocol`, `streams_userdata`, `timestamps`,
-`errors`, `machine_code`, `scratch`.
+In reading order: `fields`, `mirror_records`, `consumer_protocol`, `streams_userdata`, `values`,
+`errors`, `machine_code`.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.wire.uuids import uuid_text
+from jobs.wire.values import uuid_text
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.log_records import Log, topic
 

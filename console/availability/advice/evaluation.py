@@ -21,10 +21,11 @@ from jobs.availability.promotion.observer_findings import (
     ObserverEvent,
     ObserverFinding,
     ObserverLimits,
+    PromotionHistory,
     events,
     findings,
+    update_history,
 )
-from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from console.availability.placements.placements import CONFIG, PlacementRules, Resolved, rules_of
 from console.clusters.models import Broker, Cluster, Topic
-from jobs.availability.placements.roles import observers_of
+from jobs.availability.placements.placement import observers_of
 from jobs.availability.status.severity import NO_MOVES, Moves
 
 

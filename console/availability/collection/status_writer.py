@@ -27,8 +27,8 @@ from console.availability.status.models import (
 )
 from console.clusters.collection.rows import BATCH, insert, remove, update_changed
 from console.clusters.models import Cluster, Partition
-from jobs.availability.status.churn import Churn, churn_of, hour_of
 from jobs.availability.status.interval_tracker import PartitionTrack, TrackStep, follow
+from jobs.availability.status.partition_seen import Churn, churn_of, hour_of
 from jobs.availability.status.severity import Severity
 
 

@@ -16,8 +16,12 @@ from console.availability.placements.models import (
 from console.availability.placements.placements import check_pattern, list_placements
 from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters.models import Cluster
-from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.placement import InvalidPlacement, Placement, parse_placement
+from jobs.availability.placements.placement import (
+    InvalidPlacement,
+    Placement,
+    check_placement,
+    parse_placement,
+)
 from jobs.cluster.errors import InvalidFields
 
 _LONGEST_NOTE = 300

@@ -23,7 +23,7 @@ from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.paging import cut
+from console.frame.tables.page import cut
 from jobs.numbers import format_count
 
 STATE_WORDS = (

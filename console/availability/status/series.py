@@ -16,7 +16,7 @@ from console.availability.status.broker_models import CountSample
 from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S
 from console.availability.status.queries import list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
-from console.frame.pages.events import Event, in_order
+from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.states import Severity as Look
 from console.frame.pages.timerange import TimeRange
 from jobs.availability.status.peaks import SAMPLED

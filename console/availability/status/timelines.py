@@ -11,8 +11,8 @@ from django.urls import reverse
 from console.availability.status.definitions import cause_words
 from console.availability.status.history import PartitionHistory
 from console.availability.status.models import PartitionStatus
-from console.frame.pages.events import Event
 from console.frame.pages.state_timeline import (
+    Event,
     StateInterval,
     StateTimeline,
     TimelineRow,

@@ -29,8 +29,7 @@ from console.availability.what_if.cluster_snapshots import (
 )
 from console.availability.what_if.snapshot_reader import read_now, read_then
 from console.clusters.models import Cluster
-from jobs.availability.placements.placement import Placement
-from jobs.availability.placements.roles import observers_of
+from jobs.availability.placements.placement import Placement, observers_of
 from jobs.availability.what_if.matrix import PartitionClasses
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 

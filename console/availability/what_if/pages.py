@@ -29,7 +29,7 @@ from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.paging import cut
+from console.frame.tables.page import cut
 from jobs.availability.what_if.outcome import QuorumOutcome
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_count

@@ -24,8 +24,11 @@ from console.availability.what_if.cluster_snapshots import ClusterSnapshot, Rece
 from console.availability.what_if.simulation import WhatIfResult, simulate_snapshot
 from console.availability.what_if.snapshot_reader import UnknownMoment
 from console.clusters.models import Cluster
-from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.placement import InvalidPlacement, parse_placement
+from jobs.availability.placements.placement import (
+    InvalidPlacement,
+    check_placement,
+    parse_placement,
+)
 from jobs.availability.what_if.steps import (
     Loss,
     PreferredElection,

@@ -1,4 +1,4 @@
 """What works on a cluster, as its brokers last said what they offer.
 
-In reading order: `api`, `serializers`.
+In reading order: `serializers`.
 """

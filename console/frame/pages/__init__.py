@@ -1,5 +1,5 @@
 """What all pages share.
 
-In reading order: `own_pages`, `render`, `context`, `navigation`, `badges`, `timerange`, `freshness`,
-`states`, `events`, `state_timeline`, `sparkline`, `forms`, `uploads`, `addresses`, `error_pages`.
+In reading order: `render`, `navigation`, `timerange`, `freshness`,
+`states`, `state_timeline`, `forms`, `uploads`, `addresses`, `error_pages`.
 """

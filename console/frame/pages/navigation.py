@@ -1,18 +1,67 @@
-"""The rail: which rooms there are, which one the reader is in, and what can be jumped to."""
+"""The rail: which rooms there are, what is wrong in each, where the reader is, and what can be jumped to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from django.apps import apps
-from django.http import HttpRequest
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.urls import Resolver404, resolve
+from django.views.decorators.http import require_safe
 
-from console.frame.pages.badges import Badge, badge_of
+from console.frame.security.access import anywhere, page
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A short count and the words that a screen reader adds; `is_bad` when somebody should look."""
+
+    text: str
+    words: str
+    is_bad: bool = False
+
+
+def count_badge(wrong: int, total: int, noun: str) -> Badge | None:
+    """Return how many need attention, else how many there are; nothing where there is nothing.
+
+    `noun` is singular and takes an s.
+    """
+    if wrong:
+        return Badge(str(wrong), "needs attention" if wrong == 1 else "need attention", is_bad=True)
+    if total:
+        return Badge(str(total), noun if total == 1 else f"{noun}s")
+    return None
+
+
+def badge_of(user: Any, room: str) -> Badge | None:
+    """Return the badge of a room for this person; a few seconds old at most.
+
+    A room answers in `console.<room>.navigation.badge(user)`, in a constant number of queries.
+    """
+    ask = _asked(room)
+    if ask is None or not getattr(user, "is_authenticated", False):
+        return None
+    key = f"rail:{room}:{user.pk}"
+    known: tuple[Badge | None] | None = cache.get(key)
+    if known is None:
+        known = (ask(user),)
+        cache.set(key, known, settings.RAIL_FRESH_S)
+    return known[0]
+
+
+def _asked(room: str) -> Callable[[Any], Badge | None] | None:
+    name = f"console.{room}.navigation"
+    if not room or find_spec(f"console.{room}") is None or find_spec(name) is None:
+        return None
+    badge: Callable[[Any], Badge | None] | None = getattr(import_module(name), "badge", None)
+    return badge
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +162,23 @@ def _has_page(path: str) -> bool:
 
 def _is_inside(current: str, path: str) -> bool:
     return current == path if path == "/" else current.startswith(path)
+
+
+LONGEST_WORDS = 200
+
+
+@require_safe
+@page("view", anywhere)
+def jumps(request: HttpRequest) -> JsonResponse:
+    """Answer the palette: places that fit the words."""
+    words = request.GET.get("q", "").strip()[:LONGEST_WORDS]
+    found = find_jumps(request, words) if words else []
+    return JsonResponse({"jumps": [asdict(jump) for jump in found]})
+
+
+@require_safe
+@page("own")
+def rail(request: HttpRequest) -> HttpResponse:
+    """Answer the rooms with their counts, for the page at the address `at`."""
+    places = list_places(request.user, request.GET.get("at", ""))
+    return render(request, "frame/_places.html", {"places": places})

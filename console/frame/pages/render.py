@@ -1,13 +1,22 @@
-"""One URL, two answers: the whole page, or only what changes by itself when htmx asks."""
+"""What every template knows, and how a page is answered: whole, or only what changes when htmx asks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.encoding import iri_to_uri
+
+from console.frame.pages.addresses import own_path
+from console.frame.pages.navigation import list_places, list_switches
+from console.frame.security.access import can, can_here
+from console.frame.security.read_only import is_read_only
+from jobs.version import VERSION
 
 
 def is_partial(request: HttpRequest) -> bool:
@@ -33,3 +42,38 @@ def render_page(
     if is_partial(request):
         response["Cache-Control"] = "no-store"
     return response
+
+
+THEMES = ("auto", "light", "dark")
+CLOCKS = ("utc", "local")
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Return the frame's part of the context; queries only where the template asks for the rail."""
+    user = getattr(request, "user", None)
+    return {
+        # Asked only by pages that have the rail.
+        "own_address": partial(_own_address, request),
+        "places": partial(list_places, user, request.path),
+        "switches": partial(list_switches, request),
+        "theme": _chosen(request, "theme", THEMES),
+        "clock": _chosen(request, "clock", CLOCKS),
+        "version": VERSION,
+        "now": timezone.now(),
+        # On what the page is about; `is_admin` is everywhere. Without a page around, nobody asks.
+        "can_operate": partial(can_here, request, "operate"),
+        "can_administer": partial(can_here, request, "administer"),
+        "is_admin": can(user, "administer"),
+        "read_only": is_read_only(),
+    }
+
+
+def _own_address(request: HttpRequest) -> str:
+    asked = request.META.get("QUERY_STRING", "")
+    return f"{own_path(request)}?{iri_to_uri(asked)}" if asked else own_path(request)
+
+
+def _chosen(request: HttpRequest, cookie: str, known: tuple[str, ...]) -> str:
+    """Return what the browser remembers, so that the first byte already has the right theme and clock."""
+    value = request.COOKIES.get(cookie, "")
+    return value if value in known else known[0]

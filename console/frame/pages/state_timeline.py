@@ -5,14 +5,46 @@ Places are percentages of the width, so that one picture fits every screen; heig
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from console.frame.pages.events import Event
 from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from jobs.numbers import format_span_s
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at `at`.
+
+    `kind` is what its mark in the legend says ("Run started", later "Election"), `label` what
+    happened this time; `url` leads to more, empty when there is no more.
+    """
+
+    at: datetime
+    kind: str
+    label: str
+    severity: Severity = Severity.NOTICE
+    url: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the event as a series address answers it; `at` in Unix seconds."""
+        return {
+            "at": int(self.at.timestamp()),
+            "kind": self.kind,
+            "label": self.label,
+            "severity": self.severity.value,
+            "url": self.url,
+        }
+
+
+def in_order(events: Iterable[Event], most: int) -> list[Event]:
+    """Return the newest `most` events, oldest first."""
+    ordered = sorted(events, key=lambda event: (event.at, event.kind))
+    return ordered[-most:]
+
 
 ROW_PX = 30
 BAR_PX = 20

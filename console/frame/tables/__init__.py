@@ -1,4 +1,4 @@
 """Tables: sorted, filtered, cut into pages and exported.
 
-In reading order: `table`, `columns`, `page`, `csv_export`, `paging`.
+In reading order: `table`, `columns`, `page`, `csv_export`.
 """

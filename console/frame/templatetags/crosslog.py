@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -17,9 +17,9 @@ from console.frame.pages import states, timerange
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.navigation import NavItem
-from console.frame.pages.sparkline import draw_sparkline
 from console.frame.security.access import can as may
 from jobs import numbers
+from jobs.numbers import format_count
 
 register = template.Library()
 
@@ -228,3 +228,43 @@ def _utc(at: datetime) -> datetime:
 def _stamps(at: datetime) -> tuple[str, str]:
     utc = _utc(at)
     return utc.isoformat(timespec="milliseconds"), f"{utc:%Y-%m-%d %H:%M:%S} UTC"
+
+
+_MARGIN = 2.0
+
+
+def draw_sparkline(
+    values: Sequence[float | None], label: str, width: int, height: int
+) -> SafeString:
+    """Draw values at equal distances, from 0 or below to the highest; None leaves a gap."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return format_html(
+            '<span class="sparkline sparkline--empty" title="{}">\N{EM DASH}</span>',
+            "no samples yet",
+        )
+    text = f"{label}: " if label else ""
+    now, low, high = (format_count(value) for value in (known[-1], min(known), max(known)))
+    text += f"now {now}, lowest {low}, highest {high}"
+    return format_html(
+        '<svg class="sparkline" role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">'
+        '<title>{}</title><path d="{}"/></svg>',
+        text, width, height, width, height, text, _path(values, width, height),
+    )  # fmt: skip
+
+
+def _path(values: Sequence[float | None], width: int, height: int) -> str:
+    known = [value for value in values if value is not None]
+    low, high = min(0.0, *known), max(known)
+    scale = (height - 2 * _MARGIN) / ((high - low) or 1)
+    step = (width - 2 * _MARGIN) / max(1, len(values) - 1)
+    parts, pen = [], "M"
+    for index, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        x, y = _MARGIN + index * step, height - _MARGIN - (value - low) * scale
+        parts.append(f"{pen}{x:.1f} {y:.1f}")
+        pen = "L"
+    # A lone point would be invisible: a line of no length with round ends is a dot.
+    return " ".join(parts) + ("h.01" if len(known) == 1 else "")

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from console.quorum import queries
+from console.quorum.facts import read_at
 from console.quorum.models import MetadataLog, QuorumStatus, VoterSetEntry
-from console.quorum.voters.replicas import read_at
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
 from jobs.quorum.advisor.plan import ChangePlan, DiskReplacement, WantedChange

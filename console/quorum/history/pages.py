@@ -18,7 +18,7 @@ from console.quorum import equivalents, queries
 from console.quorum.forms import MOST_SUBJECTS, PartitionForm, SearchForm
 from console.quorum.history import queries as history
 from console.quorum.history.timelines import draw_brokers, draw_partition, draw_partitions
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.models import MetadataChange, MetadataLog
 from console.quorum.page_context import around_log, clock_of, find_log
 from console.quorum.tables import BROKER_CHANGES, CHANGES, PARTITION_CHANGES, SETTING_CHANGES

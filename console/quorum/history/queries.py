@@ -11,8 +11,7 @@ from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from console.frame.pages.timerange import TimeRange
-from console.quorum.labels import told_changes
-from console.quorum.log.kinds import RETURNING, Kind
+from console.quorum.labels import RETURNING, Kind, told_changes
 from console.quorum.models import MetadataChange, MetadataLog, MetadataSubject
 
 # More than a picture can show; the table has all of them.

@@ -14,7 +14,7 @@ from console.quorum import equivalents, queries
 from console.quorum.forms import StateForm
 from console.quorum.history import queries as history
 from console.quorum.history.queries import Moment
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from console.quorum.models import MetadataLog
 from console.quorum.page_context import around_log, find_log
 from console.quorum.tables import STATES

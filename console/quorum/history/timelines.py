@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from console.frame.pages.events import Event, in_order
 from console.frame.pages.state_timeline import (
+    Event,
     StateInterval,
     StateTimeline,
     TimelineRow,
     draw_timeline,
+    in_order,
     with_gaps,
 )
 from console.frame.pages.states import Severity, spoken

@@ -1,5 +1,5 @@
 """Metadata logs: followed, folded into rows, imported, and kept for a while.
 
 In reading order: `follower`, `archives`, `log_fold`, `change_rows`, `change_texts`, `gaps`, `store`,
-`kinds`, `records`, `sources`, `retention`, `imports`, `import_actions`, `import_api`, `import_pages`.
+`records`, `imports`, `import_actions`, `import_api`, `import_pages`.
 """

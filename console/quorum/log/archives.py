@@ -1,14 +1,17 @@
-"""Where the archives of metadata logs are, and reading what was appended to one: only this file knows."""
+"""Where the archives of metadata logs are: for reading what was appended, and for analyses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
+from console.frame.security.access import visible
 from console.quorum.models import MetadataLog
+from console.runs.analyses.sources import Source
 from jobs.quorum.history.histories import LogItem
 from jobs.quorum.log.archive_manifest import Manifest, segment_name
 from jobs.quorum.log.possible_times import with_possible_times
@@ -54,3 +57,19 @@ class Tail:
                     else:
                         yield item
             self._base, self._position = segment.base_offset, segment.size_bytes
+
+
+def list_sources(user: Any) -> list[Source]:
+    """Return the logs that a person may see, by name."""
+    return [_source(log) for log in visible(user, MetadataLog.objects.order_by("name"))]
+
+
+def get_source(name: str) -> Source | None:
+    """Return a log by its name; None when none is kept."""
+    log = MetadataLog.objects.filter(name=name).first()
+    return None if log is None else _source(log)
+
+
+def _source(log: MetadataLog) -> Source:
+    clusters = () if log.cluster_id is None else (log.cluster_id,)
+    return Source(log.name, log.label, f"log:{log.pk}", clusters, archive_of(log))

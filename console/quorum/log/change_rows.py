@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from console.quorum.log.kinds import Kind
+from console.quorum.labels import Kind
 from jobs.cluster.network_addresses import host_text
 from jobs.quorum.history.changes import (
     AclChange,

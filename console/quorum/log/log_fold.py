@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import LogItem, read_changes
 from jobs.quorum.image.image import MetadataImage

@@ -16,12 +16,12 @@ from django.conf import settings
 from console.clusters.models import Broker, CollectionRound, Noun
 from console.frame.pages.freshness import stale_after_s
 from console.quorum import queries
+from console.quorum.facts import WHY
 from console.quorum.history import queries as history
+from console.quorum.labels import Kind
 from console.quorum.log import gaps
-from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataLog, QuorumStatus, Source
 from console.quorum.voters.findings import Found, open_keys, save_round
-from console.quorum.voters.replicas import WHY
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.advisor.state import is_alive
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding

@@ -9,12 +9,13 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.events import Event, in_order
 from console.frame.pages.state_timeline import (
+    Event,
     StateInterval,
     StateTimeline,
     TimelineRow,
     draw_timeline,
+    in_order,
     with_gaps,
 )
 from console.frame.pages.states import Severity

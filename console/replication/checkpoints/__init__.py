@@ -3,5 +3,5 @@
 Sub-rooms: `rounds`.
 
 In reading order: `models`, `queries`, `api`, `serializers`, `pages`, `tables`, `facts`,
-`history`, `text`, `series`, `news`, `news_serializers`.
+`history`, `text`, `series`, `news`.
 """

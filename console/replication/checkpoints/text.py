@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from console.frame.pages.states import Severity
 from jobs.numbers import DASH, format_count
-from jobs.replication.checkpoints.obstacles import Readiness
-from jobs.replication.checkpoints.readiness_hold import HOLD, UNKNOWN_HOLD
+from jobs.replication.checkpoints.obstacles import HOLD, UNKNOWN_HOLD, Readiness
 
 SEVERITIES = {
     Readiness.READY: Severity.OK,

@@ -13,8 +13,7 @@ from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.spark import contract
-from jobs.spark.control import BULK_LAG, Control, is_named
-from jobs.spark.flow_driver.live_settings import LIVE_SETTINGS, changed_live
+from jobs.spark.control import BULK_LAG, LIVE_SETTINGS, Control, changed_live, is_named
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from console.runs import queries as run_queries
 from console.runs.launcher import SPARK, Launcher
 from console.runs.models import LIVE_STATES, Run, RunState
 from jobs.cluster.errors import InvalidFields
-from jobs.spark.flow_driver.live_settings import needs_restart
+from jobs.spark.control import needs_restart
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from console.replication.flows.models import ReplicationFlow
 from console.runs.models import Run
 from jobs.numbers import format_span_s
-from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
+from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 
 # Each with what ends it: a moment of the run's row, then those that the driver tells.
 STAGES = (

@@ -1,5 +1,5 @@
 """Failovers: plans, the runs that carry them out, and their reports.
 
 In reading order: `models`, `queries`, `actions`, `work`, `door`, `api`, `serializers`, `pages`,
-`forms`, `tables`, `page_context`, `offsets`, `keys`.
+`forms`, `tables`, `page_context`.
 """

@@ -22,10 +22,11 @@ from console.replication.failover.models import (
 )
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.failover import freshness
+from jobs.replication.failover import session
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest, Untranslated
 from jobs.replication.failover.planner import check_request
 from jobs.replication.failover.reports.report import RunKind
+from jobs.replication.failover.reports.signing import SigningKey, kept_key
 
 LONGEST_NAME = 100
 
@@ -199,7 +200,7 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
 def _left_out(plan: FailoverPlan) -> dict[str, str]:
     """Return the groups that pre-checks block, with why."""
     rows = plan.plan_groups.filter(verdict=CheckState.BLOCK).exclude(state=GroupState.APPLIED)
-    return freshness.left_out(plan.plan(list(rows.values_list("group", flat=True))))
+    return session.left_out(plan.plan(list(rows.values_list("group", flat=True))))
 
 
 def _refuse_live(plan: FailoverPlan) -> None:
@@ -239,3 +240,13 @@ def _start(
 def _audit(action: str, plan: FailoverPlan, after: Mapping[str, Any] | None = None) -> None:
     clusters = f"{plan.origin.alias}, {plan.destination.alias}"
     audit(action, f"flow:{plan.flow.name}", cluster=clusters, after=after or {"plan": plan.name})
+
+
+FILE = "report-key.pem"
+
+
+def report_key() -> SigningKey:
+    """Return the key of this installation; on several machines all need the same REPORT_KEY."""
+    if settings.REPORT_KEY:
+        return SigningKey.from_pem(settings.REPORT_KEY)
+    return kept_key(settings.CROSSLOG_HOME / FILE)

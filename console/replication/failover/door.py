@@ -25,10 +25,13 @@ from jobs.cluster.errors import ClusterFault
 from jobs.limits import LEFT_OUT
 from jobs.replication.failover.applying import OffsetsDoor
 from jobs.replication.failover.evidence import Evidence
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
+from jobs.replication.failover.kafka_door import (
+    KafkaOffsetsDoor,
+    read_last_checkpoints,
+    read_translator,
+)
 from jobs.replication.failover.planner import names_match
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route, read_evidence
-from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.follower import place_of
 from jobs.replication.offset_syncs.reader import PARTITION

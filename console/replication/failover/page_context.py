@@ -19,7 +19,7 @@ from console.replication.failover.models import (
     GroupState,
     PlanState,
 )
-from console.replication.failover.offsets import offsets_of
+from console.replication.failover.queries import offsets_of
 from console.replication.failover.tables import AT_RISK, EXACT, REREAD
 from jobs.numbers import format_count, format_span_s
 from jobs.replication.failover.commands import (

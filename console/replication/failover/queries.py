@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,8 @@ from console.replication.failover.models import (
 )
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.replication.failover.applying import ItemOutcome
 from jobs.replication.failover.model import Direction
 from jobs.replication.flow.selection import group_filter_of
 from jobs.replication.flow.spec import FlowSpec
@@ -103,3 +105,32 @@ def groups_to_choose(flow: ReplicationFlow, spec: FlowSpec, direction: str) -> l
     wanted = group_filter_of(spec)
     rows = Group.objects.filter(commit_offsets(), cluster=cluster).order_by("group_id")
     return [row for row in rows[: 10 * MOST_CHOICES] if wanted.accepts(row.group_id)][:MOST_CHOICES]
+
+
+def listed(
+    offsets: Mapping[TopicPartition, CommittedOffset],
+) -> list[list[Any]]:
+    """Return offsets as JSON values."""
+    return [[w.topic, w.partition, one.offset, one.metadata] for w, one in sorted(offsets.items())]
+
+
+def offsets_of(rows: Iterable[Any] | None) -> dict[TopicPartition, CommittedOffset]:
+    """Return the inverse of `listed`; nothing for null."""
+    return {
+        TopicPartition(topic, partition): CommittedOffset(offset, metadata)
+        for topic, partition, offset, metadata in rows or ()
+    }
+
+
+def items_of(document: Mapping[str, Any]) -> tuple[ItemOutcome, ...]:
+    """Return the partitions of an outcome that was stored."""
+    return tuple(
+        ItemOutcome(
+            TopicPartition(one["topic"], one["partition"]),
+            one["before"],
+            one["wanted"],
+            one["after"],
+            one["error"],
+        )
+        for one in document.get("items", ())
+    )

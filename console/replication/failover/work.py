@@ -20,8 +20,8 @@ from console.accounts.asked_rights import for_trail, refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.frame.errors import ActionRefused
+from console.replication.failover.actions import report_key
 from console.replication.failover.door import KAFKA, FailoverDoor, last_seen
-from console.replication.failover.keys import report_key
 from console.replication.failover.models import (
     LIVE,
     FailoverPlan,
@@ -32,7 +32,7 @@ from console.replication.failover.models import (
     GroupState,
     PlanState,
 )
-from console.replication.failover.offsets import items_of, listed, offsets_of
+from console.replication.failover.queries import items_of, listed, offsets_of
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.logs import own_fault
@@ -43,12 +43,11 @@ from jobs.replication.failover.applying import (
     apply_group,
     undo_group,
 )
-from jobs.replication.failover.freshness import PlanRefused, refuse_old
 from jobs.replication.failover.model import Direction, FailoverRequest, GroupPlan, Untranslated
 from jobs.replication.failover.model import FailoverPlan as Plan
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
-from jobs.replication.failover.session import ask_plan, confirm_plan
+from jobs.replication.failover.session import PlanRefused, ask_plan, confirm_plan, refuse_old
 
 logger = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from jobs.replication.flow.spec import (
     PolicyName,
     SyncsLocation,
 )
-from jobs.spark.flow_driver.live_settings import LIVE_SETTINGS
+from jobs.spark.control import LIVE_SETTINGS
 
 RESTARTS = "A change restarts the flow."
 MORE_FIELDS = (

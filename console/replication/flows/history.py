@@ -8,12 +8,13 @@ from itertools import pairwise
 
 from django.urls import reverse
 
-from console.frame.pages.events import Event, in_order
 from console.frame.pages.state_timeline import (
+    Event,
     StateInterval,
     StateTimeline,
     TimelineRow,
     draw_timeline,
+    in_order,
 )
 from console.frame.pages.states import Severity, spoken
 from console.frame.pages.timerange import TimeRange

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters.trouble.told import troubles_of
@@ -12,6 +15,8 @@ from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
 from console.replication.flows.facts import flow_tabs
 from console.replication.flows.models import ReplicationFlow
+from jobs.spark.analyses.analysis import Analysis
+from jobs.spark.analyses.kinds import ANALYSES
 
 
 def find_flow(flow_id: int) -> ReplicationFlow:
@@ -32,3 +37,23 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
         "freshness": queries.freshness_of(flow),
         "time_range": TimeRange.from_query(request.GET.dict(), now),
     }
+
+
+_LABELS = {
+    "translate": "Translate many offsets with Spark",
+    "refine": "Compare records (refine)",
+    "backtest": "Backtest: how far may I trust this?",
+    "backfill": "Fill the archive from the topic",
+}
+
+
+def analyses_of(
+    flow: ReplicationFlow, analyses: Mapping[str, Analysis] = ANALYSES
+) -> list[tuple[str, str]]:
+    """Return label and address of the form of each kind that this release has, with the flow filled in."""
+    query = urlencode({"flow": flow.name})
+    return [
+        (label, f"{reverse('runs:new-analysis', args=[kind])}?{query}")
+        for kind, label in _LABELS.items()
+        if kind in analyses
+    ]

@@ -31,10 +31,9 @@ from console.replication.flows.facts import flow_facts, why_no_topics
 from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.flows.history import draw_states
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_context import around_flow, find_flow
+from console.replication.flows.page_context import analyses_of, around_flow, find_flow
 from console.replication.flows.preview import lacking_of, policies_on, preview_flow
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
-from console.replication.translation.analyses import analyses_of
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import read_whole

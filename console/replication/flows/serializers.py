@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
-from console.replication.checkpoints.news_serializers import CheckpointWritingSerializer
+from console.replication.checkpoints.serializers import CheckpointWritingSerializer
 from console.replication.control.serializers import TopicSyncSerializer
 from console.replication.control.stages import STAGES, Stage, stages_of
 from console.replication.control.steering import LIMIT, PAUSED, Steering, steering_of
@@ -20,6 +20,7 @@ from console.replication.flows.preview import TopicPreview
 from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import FlowState, FlowStatus
 from console.replication.measurement.series import MOST_POINTS
+from console.replication.measurement.store import MEASURED
 from jobs.replication.flow.spec import (
     HIGHEST_BYTES_PER_S,
     LONGEST_CHECKPOINTS_S,
@@ -296,34 +297,7 @@ class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
 
     class Meta:
         model = FlowPartition
-        fields = (
-            "topic",
-            "partition",
-            "remote_topic",
-            "state",
-            "reason",
-            "position",
-            "log_start_offset",
-            "end_offset",
-            "lag",
-            "lag_ms",
-            "rate_per_s",
-            "last_timestamp_ms",
-            "head_timestamp_ms",
-            "path",
-            "path_reason",
-            "bytes_per_s",
-            "batch_bytes",
-            "packed",
-            "retries",
-            "commit_ms",
-            "throttled_ms",
-            "quota_ms",
-            "duplicates",
-            "findings",
-            "since",
-            "updated_at",
-        )
+        fields = ("topic", "partition", *MEASURED, "since", "updated_at")
         read_only_fields = fields
 
 

@@ -15,7 +15,7 @@ from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.runs.models import Run, RunState
 from jobs.numbers import format_age, format_span_s
 from jobs.replication.copy.contract import CopyState
-from jobs.spark.stages import DRIVER_STARTED
+from jobs.spark.contract import DRIVER_STARTED
 
 # How long a flow without a run rests between two measurements; one with a run is measured more often.
 RESTS_S = 30

@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Avg, F, Max
+from django.db.models import Avg, F, Max, Q
 from django.db.models.functions import Mod
+from django.urls import reverse
 
-from console.frame.pages.events import in_order
+from console.frame.pages.state_timeline import Event, in_order
+from console.frame.pages.states import Severity, spoken
 from console.frame.pages.timerange import TimeRange
-from console.replication.findings.events import finding_events
+from console.replication.findings.models import FlowFinding
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement import hours
@@ -72,3 +74,25 @@ def _append(columns: dict[str, list[Any]], at_s: int, row: dict[str, Any]) -> No
     columns["lag_ms"].append(row.get("most_lag_ms"))
     columns["rate_per_s"].append(row.get("mean_rate"))
     columns["unknown_count"].append(row.get("unknown"))
+
+
+# The worst of them; charts have no room for more.
+MOST = 100
+
+
+def finding_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
+    """Return beginnings and ends of findings within the time range, without mere notices; one query."""
+    inside = (time_range.start, time_range.end)
+    rows = FlowFinding.objects.filter(flow=flow, rank__gt=1).order_by("-rank", "-pk")
+    rows = rows.filter(Q(opened_at__range=inside) | Q(closed_at__range=inside))
+    href = reverse("replication:findings", args=[flow.pk])
+    found = [event for row in rows[:MOST] for event in _of(row, href)]
+    return [event for event in found if time_range.start <= event.at <= time_range.end]
+
+
+def _of(row: FlowFinding, href: str) -> list[Event]:
+    what = f"{spoken(row.code)} {row.subject}".rstrip()
+    events = [Event(row.opened_at, "Finding", row.sentence, Severity(row.severity), href)]
+    if row.closed_at is not None:
+        events.append(Event(row.closed_at, "Finding ended", what, Severity.NONE, href))
+    return events

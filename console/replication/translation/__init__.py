@@ -1,4 +1,4 @@
 """Translation of offsets: the followed archive, and the workbench.
 
-In reading order: `translator`, `sources`, `follower`, `limits`, `workbench`, `analyses`, `pages`.
+In reading order: `translator`, `follower`, `limits`, `workbench`, `pages`.
 """

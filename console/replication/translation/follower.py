@@ -17,8 +17,7 @@ from typing import Protocol
 from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.store import save_round
-from console.replication.translation.sources import subject_of
-from console.replication.translation.translator import archive_of
+from console.replication.translation.translator import archive_of, subject_of
 from console.runs import queries as run_queries
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields, UnknownTopicOrPartition

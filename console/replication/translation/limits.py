@@ -17,7 +17,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.translation.limits import NO_LIMITS, Limits
+from jobs.replication.translation.questions import NO_LIMITS, Limits
 
 TIMEOUT_S = 5.0
 # A cluster that was not collected from for so long is not asked: nobody waits for its timeout.

@@ -14,8 +14,7 @@ from console.frame.pages.uploads import LARGEST_UPLOAD_BYTES, is_too_large
 from console.frame.security.access import page
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_context import around_flow, find_flow
-from console.replication.translation.analyses import analyses_of
+from console.replication.flows.page_context import analyses_of, around_flow, find_flow
 from console.replication.translation.limits import limits_of
 from console.replication.translation.translator import open_flow_translator
 from console.replication.translation.workbench import (

@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from console.frame.errors import ActionRefused
+from console.frame.security.access import visible
 from console.replication.flows.models import ReplicationFlow
+from console.runs.analyses.sources import Source
 from jobs.archives import BadArchive
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import Manifest, read_manifest
@@ -56,3 +60,35 @@ def archive_read_at_ms(flow: ReplicationFlow) -> int | None:
     except BadArchive:
         return None
     return None if manifest is None else manifest.read_at_ms
+
+
+def list_sources(user: Any) -> list[Source]:
+    """Return the flows that a person may see, by name."""
+    return [_source(flow) for flow in visible(user, _flows().order_by("name"))]
+
+
+def get_source(name: str) -> Source | None:
+    """Return a flow by its name; None when there is none."""
+    flow = _flows().filter(name=name).first()
+    return None if flow is None else _source(flow)
+
+
+def subject_of(flow: ReplicationFlow) -> str:
+    """Return what analyses of a flow's offset syncs are about."""
+    return f"syncs:{flow.pk}"
+
+
+def _flows() -> QuerySet[ReplicationFlow]:
+    found = ReplicationFlow.objects.filter(deletion_asked_at=None)
+    return found.select_related("source", "target")
+
+
+def _source(flow: ReplicationFlow) -> Source:
+    folder = archive_of(flow)
+
+    def resource() -> dict[str, Any]:
+        return {"flow": flow.spec().to_mapping(), "archive": str(folder)}
+
+    clusters = (flow.source_id, flow.target_id)
+    label = f"{flow.name} ({flow.source.alias} \N{RIGHTWARDS ARROW} {flow.target.alias})"
+    return Source(flow.name, label, subject_of(flow), clusters, folder, resource)

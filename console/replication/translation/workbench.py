@@ -12,9 +12,8 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.csv_text import csv_lines
 from jobs.replication.offset_sync_store import TOO_OLD
-from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.partition_syncs import DOWNSTREAM
-from jobs.replication.translation.questions import Question
+from jobs.replication.translation.questions import NO_LIMITS, Limits, Question
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 from jobs.replication.translation.translator import Translator
 

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 from django.conf import settings
 from django.urls import reverse
 
 from console.availability import queries as failures
 from console.availability.status import queries as status
+from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
-from console.reports.kinds.answers import (
+from console.replication.flows import queries as flows
+from console.reports.kinds.asked import (
+    Answer,
+    Asked,
+    Question,
     count_rows,
     key_of,
     moment_in,
@@ -21,7 +27,6 @@ from console.reports.kinds.answers import (
     rows_of,
     window_of,
 )
-from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.isr_records import read_churn, read_peaks, read_unclean
 from console.reports.kinds.partition_records import (
     OPEN_MS,
@@ -31,7 +36,7 @@ from console.reports.kinds.partition_records import (
     read_spans,
     read_watch,
 )
-from console.reports.kinds.topic_classes import TopicClasses
+from jobs.replication.policy import DefaultReplicationPolicy
 from jobs.reports.document import Gap
 from jobs.reports.kinds.clusters.availability_recorded import (
     AnalysisTold,
@@ -48,10 +53,40 @@ from jobs.reports.kinds.clusters.partition_time import (
     totals_of,
     worst_spans,
 )
-from jobs.reports.kinds.clusters.watched_time import WatchedTime, moment_of, ms_of
-from jobs.reports.links import AROUND, within
+from jobs.reports.kinds.clusters.watched_time import Ints, WatchedTime, moment_of, ms_of
 from jobs.reports.periods import Period
-from jobs.reports.values import stamp
+from jobs.reports.values import AROUND, stamp, within
+
+INTERNAL = "Internal topics"
+REMOTE = "Remote topics"
+USER = "User topics"
+
+
+class TopicClasses:
+    """The classes of a cluster's topics.
+
+    Internal are those of Kafka, Connect and MirrorMaker 2, remote those that a flow replicates to here.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._policy = DefaultReplicationPolicy()
+        internal = clusters.list_topics(cluster).filter(is_internal=True)
+        self._internal = set(internal.values_list("name", flat=True))
+        remote = flows.list_topics().filter(flow__target=cluster)
+        self._remote = set(remote.values_list("remote_topic", flat=True))
+
+    def of(self, topic: str) -> str:
+        if topic in self._internal or self._policy.is_internal_topic(topic):
+            return INTERNAL
+        return REMOTE if topic in self._remote else USER
+
+    @staticmethod
+    def numbered(classes: Sequence[str], labels: Sequence[str]) -> tuple[Ints, Ints]:
+        """Return the number of the class of each topic, and the number of each topic itself."""
+        known = {label: number for number, label in enumerate(labels)}
+        numbers = [known[one] for one in classes]
+        return np.array(numbers, dtype=np.int64), np.arange(len(classes), dtype=np.int64)
+
 
 KIND = "partition-availability"
 # A period that ends so shortly before it is asked about is one up to now.

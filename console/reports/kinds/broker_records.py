@@ -14,7 +14,7 @@ from console.quorum import queries as quorum
 from console.quorum.history import queries as history
 from jobs.reports.kinds.clusters.quorum_recorded import BrokerEvent, BrokerFenced
 from jobs.reports.kinds.clusters.watched_time import ms_of
-from jobs.reports.links import within
+from jobs.reports.values import within
 
 REGISTERED, UNREGISTERED = "Registered", "Unregistered"
 FENCED, RETURNED, UNFENCED = "Fenced", "Returned", "Unfenced"

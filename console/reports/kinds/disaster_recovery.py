@@ -17,7 +17,7 @@ from console.replication.failover import queries as failovers
 from console.replication.flows import queries as flow_queries
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
-from console.reports.kinds.levels import LEVELS
+from console.reports.kinds.replication_events import LEVELS
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.findings.finding import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State

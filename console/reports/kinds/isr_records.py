@@ -17,8 +17,8 @@ from console.quorum import queries as quorum
 from console.reports.kinds.partition_records import OPEN_MS, PORTION
 from jobs.reports.kinds.clusters.availability_recorded import IsrChurn, PeakSample, UncleanElection
 from jobs.reports.kinds.clusters.watched_time import WatchedTime, ms_of
-from jobs.reports.links import around, within
 from jobs.reports.periods import Period
+from jobs.reports.values import around, within
 
 MOST_UNCLEAN = 200
 MOST_PEAKS = 400

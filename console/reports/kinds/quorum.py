@@ -12,8 +12,15 @@ from django.urls import reverse
 from console.clusters.models import Cluster
 from console.quorum import queries
 from console.quorum.history import queries as history
-from console.reports.kinds.answers import key_of, moment_in, needs_analysis, window_of
-from console.reports.kinds.asked import Answer, Asked, Question
+from console.reports.kinds.asked import (
+    Answer,
+    Asked,
+    Question,
+    key_of,
+    moment_in,
+    needs_analysis,
+    window_of,
+)
 from console.reports.kinds.broker_records import read_brokers
 from jobs.quorum.timeline.clock import SHORTEST_SILENCE_MS
 from jobs.reports.document import Gap
@@ -27,9 +34,8 @@ from jobs.reports.kinds.clusters.quorum_recorded import (
     Silence,
     VoterChange,
 )
-from jobs.reports.links import within
 from jobs.reports.periods import Period
-from jobs.reports.values import stamp
+from jobs.reports.values import stamp, within
 
 KIND = "time-without-controller"
 MOST_CONFIGS = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +13,9 @@ from console.accounts import queries as accounts
 from console.accounts.models import Outcome
 from console.frame.pages.states import Severity
 from console.replication.flows import queries
-from console.reports.kinds.levels import LEVELS, SEVERITY_WORDS
 from console.runs import queries as runs
 from jobs.replication.findings.finding import DRIFT, Code
+from jobs.reports.document import Level
 from jobs.reports.kinds.flows.replication_data import Drift, FlowRun, Steering, TopicEvent
 from jobs.reports.periods import Period
 
@@ -118,3 +118,21 @@ def _left_out(
         yield TopicEvent(row.opened_at, flow, topic, row.word, row.sentence, href)
     if closed_at is not None:
         yield TopicEvent(closed_at, flow, topic, f"Resolved: {row.word}", row.sentence, href)
+
+
+LEVELS: Mapping[Severity, Level] = {
+    Severity.OK: Level.OK,
+    Severity.NOTICE: Level.OK,
+    Severity.WARN: Level.WARNING,
+    Severity.RISK: Level.WARNING,
+    Severity.CRIT: Level.CRITICAL,
+    Severity.NONE: Level.NONE,
+}
+SEVERITY_WORDS: Mapping[Severity, str] = {
+    Severity.OK: "Healthy",
+    Severity.NOTICE: "Notice",
+    Severity.WARN: "Warning",
+    Severity.RISK: "Risk",
+    Severity.CRIT: "Critical",
+    Severity.NONE: "Unknown",
+}

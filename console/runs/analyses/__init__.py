@@ -3,6 +3,5 @@
 Other rooms say which logs there are (`sources`), in the `ready` of their `AppConfig`.
 
 In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
-`charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`,
-`starter`.
+`charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
 """

@@ -18,8 +18,8 @@ from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
-from console.frame.tables.paging import cut
-from console.streams import actions, equivalents, labels, queries
+from console.frame.tables.page import cut
+from console.streams import actions, equivalents, page_context, queries
 from console.streams.application.differences import compare
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
 from console.streams.application.matrix import compact_rows, is_compact, matrix_of
@@ -137,25 +137,25 @@ def application_facts(row: StreamsApplication, application: Application) -> list
             "value": spoken(row.state),
             "severity": severity_of(row.state).value,
             "note": _protocol(row, application),
-            "definition": labels.STATE,
+            "definition": page_context.STATE,
         },
         {
             "label": "Instances",
             "value": f"{least}{format_count(row.instances)}",
             "note": f"{least}{format_count(row.threads)} threads",
-            "definition": labels.INSTANCES,
+            "definition": page_context.INSTANCES,
         },
         _tasks(row, least),
         {
             "label": "Input lag",
             "value": format_least(row.lag_records, row.lag_unknown_count or bool(least)),
             "note": _lag_note(row),
-            "definition": labels.LAG_AT_MOST,
+            "definition": page_context.LAG_AT_MOST,
         },
         {
             "label": "Event-time lag",
             "value": format_span_ms(row.event_time_lag_ms),
-            "definition": labels.EVENT_TIME_LAG,
+            "definition": page_context.EVENT_TIME_LAG,
         },
         _misrouted(row),
     ]
@@ -178,7 +178,7 @@ def _lag_note(row: StreamsApplication) -> str:
 
 def _tasks(row: StreamsApplication, least: str) -> dict[str, Any]:
     tasks = f"{least}{format_count(row.tasks)}"
-    fact = {"label": "Tasks", "value": tasks, "definition": labels.TASKS}
+    fact = {"label": "Tasks", "value": tasks, "definition": page_context.TASKS}
     if row.tasks_without_thread:
         lost = format_count(row.tasks_without_thread)
         return fact | {"severity": "crit", "note": f"{lost} without an active thread"}
@@ -190,7 +190,7 @@ def _misrouted(row: StreamsApplication) -> dict[str, Any]:
     fact: dict[str, Any] = {
         "label": "Misrouted keys",
         "value": format_percent(row.misrouted_share),
-        "definition": labels.MISROUTED,
+        "definition": page_context.MISROUTED,
     }
     if row.answers_wrong is None:
         return fact | {"note": "what the application answers is not known"}

@@ -16,9 +16,9 @@ from django.utils import timezone
 from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import longest_waiting
-from console.streams.collection.retention import forget_longest_gone
 from console.streams.collection.rows import (
     GONE,
+    forget_longest_gone,
     save_application,
     save_gone,
     save_problem,

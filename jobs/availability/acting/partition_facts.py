@@ -15,8 +15,7 @@ from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
-from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
+from jobs.cluster.protocol.data.offsets import LATEST, list_offsets, replica_end_offsets
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 
 _ANSWER_S = 3.0

@@ -1,4 +1,4 @@
 """Placement constraints: how many replicas and observers belong into which rack, and who differs.
 
-In reading order: `placement`, `check`, `compare`, `roles`.
+In reading order: `placement`, `compare`.
 """

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jobs.availability.placements.placement import Placement
-from jobs.availability.placements.roles import observers_of
+from jobs.availability.placements.placement import Placement, observers_of
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 

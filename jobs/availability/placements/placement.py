@@ -7,7 +7,8 @@ means a replica that stays outside the ISR until it is promoted, never KRaft's o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -245,3 +246,85 @@ def _shown(value: Any) -> str:
     """Return a value as a person wrote it, never much of it."""
     text = _kind(value) if isinstance(value, list | dict | None) else json.dumps(value)
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004  a line of an error
+
+
+def check_placement(placement: Placement, racks: Mapping[int, str | None]) -> dict[str, str]:
+    """Return what keeps a cluster from holding a placement: path -> sentence; empty when it can.
+
+    `racks`: the rack of each broker, None for one without. Each rack must exist and have at least as many
+    brokers as the placement wants replicas and observers there, else creating a topic fails.
+    """
+    here = Counter(rack for rack in racks.values() if rack is not None)
+    problems: dict[str, str] = {}
+    for name, entries in (("replicas", placement.replicas), ("observers", placement.observers)):
+        for index, one in enumerate(entries):
+            path = f"{name}[{index}]"
+            if one.rack not in here:
+                problems[f"{path}.constraints.rack"] = _no_rack(one.rack, here, len(racks))
+            elif sum(placement.wanted(one.rack)) > here[one.rack]:
+                problems[f"{path}.count"] = _too_many(placement, one.rack, here[one.rack])
+    return problems
+
+
+def _no_rack(rack: str, here: Counter[str], brokers: int) -> str:
+    if not brokers:
+        return f"No broker is known: nobody can say whether there is a rack {rack}."
+    if not here:
+        return f"No broker has a rack: set broker.rack, then place topics in rack {rack}."
+    return f"No broker is in rack {rack}; racks are {', '.join(sorted(here))}."
+
+
+def _too_many(placement: Placement, rack: str, brokers: int) -> str:
+    replicas, observers = placement.wanted(rack)
+    both = f"{replicas} replicas and {observers} observers" if observers else f"{replicas} replicas"
+    if not replicas:
+        both = f"{observers} observers"
+    return f"{both} are wanted in rack {rack}, which has {brokers} broker{'s' * (brokers != 1)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The replicas of a partition by role, each in the order of `replicas`.
+
+    `unplaced` are replicas that the placement knows no room for: a rack it does not name, or one too many.
+    Kafka counts them as sync replicas.
+    """
+
+    sync: tuple[int, ...]
+    observers: tuple[int, ...] = ()
+    unplaced: tuple[int, ...] = ()
+
+
+def assign_roles(
+    placement: Placement | None, replicas: Sequence[int], racks: Mapping[int, str | None]
+) -> Roles:
+    """Return the role of each replica; without a placement all are sync replicas.
+
+    In a rack that is to hold both, the first replicas of the list are sync replicas, as brokers assign them.
+    """
+    if placement is None:
+        return Roles(tuple(replicas))
+    room = {rack: list(placement.wanted(rack)) for rack in placement.racks}
+    found: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for one in replicas:
+        left = room.get(racks.get(one) or "", [0, 0])
+        role = next((role for role in (0, 1) if left[role]), 2)
+        if role != 2:  # noqa: PLR2004  the third list is that of replicas without room
+            left[role] -= 1
+        found[role].append(one)
+    return Roles(*map(tuple, found))
+
+
+def observers_of(
+    placement: Placement | None,
+    replicas: Sequence[int],
+    racks: Mapping[int, str | None],
+    adding: Collection[int] = (),
+    removing: Collection[int] = (),
+) -> tuple[int, ...]:
+    """Return the observers of a partition: of a reassignment those after it, and the ones that it removes."""
+    after = assign_roles(placement, [b for b in replicas if b not in removing], racks).observers
+    if not removing:
+        return after
+    before = assign_roles(placement, [b for b in replicas if b not in adding], racks).observers
+    return tuple(b for b in replicas if b in after or (b in before and b in removing))

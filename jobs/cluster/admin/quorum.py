@@ -30,7 +30,7 @@ from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import int32, topic_name
 from jobs.cluster.protocol.transport.timing import RetryBudget
-from jobs.wire.uuids import id_text
+from jobs.wire.values import id_text
 
 METADATA_TOPIC = "__cluster_metadata"
 CLIENT_ID = "quorum"

@@ -15,7 +15,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
+from jobs.cluster.protocol.data.offsets import replica_end_offsets
 
 CLIENT_ID = "crosslog-replica-lag"
 # For each of two requests to a broker, and for the metadata before them.

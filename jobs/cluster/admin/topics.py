@@ -38,7 +38,7 @@ from jobs.cluster.protocol.transport.primitives import (
     topic_name,
 )
 from jobs.cluster.read_only import refuse_when_read_only
-from jobs.wire.uuids import id_text
+from jobs.wire.values import id_text
 
 TOPICS_PER_REQUEST = 500
 CHANGES_PER_REQUEST = 200

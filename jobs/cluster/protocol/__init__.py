@@ -7,6 +7,5 @@ Python.
 
 Sub-rooms: `transport`, `data`, `groups`.
 
-In reading order: `cluster`, `kept_connections`, `metadata`, `leaders`, `pieces`, `coordinator`,
-`bootstrap_ids`, `errors`.
+In reading order: `cluster`, `kept_connections`, `metadata`, `leaders`, `pieces`, `coordinator`, `errors`.
 """

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.commands.quorum.tails import telling_tails
-from jobs.quorum.history.cause_labels import cause_words, word_of
+from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
 from jobs.quorum.history.histories import read_changes
+from jobs.quorum.history.partition_causes import cause_words, word_of
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import BadFolder, read_folder
 from jobs.visible import print_lines

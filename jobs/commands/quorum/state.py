@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.quorum.moment_arguments import parse_moment, parse_offset, parse_time
-from jobs.commands.quorum.tails import write_tail
+from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
 from jobs.quorum.image.diff import Difference, diff_images

@@ -21,13 +21,11 @@ from jobs.commands.bad_input import refuse
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
-from jobs.replication.failover.freshness import (
-    PlanRefused,
-    groups_that_count,
-    left_out,
-    refuse_blocked,
+from jobs.replication.failover.kafka_door import (
+    KafkaOffsetsDoor,
+    read_last_checkpoints,
+    read_translator,
 )
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
 from jobs.replication.failover.model import (
     CheckState,
     Direction,
@@ -36,10 +34,15 @@ from jobs.replication.failover.model import (
     Untranslated,
 )
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route
-from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
 from jobs.replication.failover.reports.signing import kept_key
-from jobs.replication.failover.session import ask_plan
+from jobs.replication.failover.session import (
+    PlanRefused,
+    ask_plan,
+    groups_that_count,
+    left_out,
+    refuse_blocked,
+)
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
 from jobs.visible import print_lines

@@ -15,7 +15,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.bad_input import refuse
-from jobs.commands.quorum.moment_arguments import parse_time
+from jobs.commands.quorum.log_arguments import parse_time
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 from jobs.lab.errors import LabError
 
 KAFKA_VERSION = "4.3.1"

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jobs.quorum.fold.fold import Data, FoldRecord, MetadataDelta
-from jobs.quorum.history.change_builders import anomaly, broker_change, controller_change
-from jobs.quorum.history.change_position import ChangePosition
+from jobs.quorum.history.change_builders import (
+    ChangePosition,
+    anomaly,
+    broker_change,
+    controller_change,
+)
 from jobs.quorum.history.changes import AnomalyKind, AnyChange, Cause
 from jobs.quorum.image.registrations import (
     BrokerRegistration,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.quorum.history.change_position import ChangePosition
+from jobs.quorum.history.change_builders import ChangePosition
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.image.tables import ImageTables
 

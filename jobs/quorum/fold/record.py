@@ -6,8 +6,7 @@ from jobs.quorum.fold import brokers as fold_brokers
 from jobs.quorum.fold import settings as fold_settings
 from jobs.quorum.fold import topics as fold_topics
 from jobs.quorum.fold.fold import Data, MetadataDelta
-from jobs.quorum.history.change_builders import anomaly
-from jobs.quorum.history.change_position import ChangePosition
+from jobs.quorum.history.change_builders import ChangePosition, anomaly
 from jobs.quorum.history.changes import AnomalyKind, AnyChange
 from jobs.wire.metadata.log import LogRecord
 

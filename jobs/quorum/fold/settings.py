@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from jobs.quorum.fold.fold import Data, FoldRecord, MetadataDelta
 from jobs.quorum.history.change_builders import (
+    ChangePosition,
     acl_change,
     anomaly,
     config_change,
     feature_change,
     token_change,
 )
-from jobs.quorum.history.change_position import ChangePosition
 from jobs.quorum.history.changes import (
     AnomalyKind,
     AnyChange,

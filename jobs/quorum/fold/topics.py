@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobs.quorum.fold.fold import Data, FoldRecord, MetadataDelta
-from jobs.quorum.history.change_builders import anomaly, config_change, partition_change
-from jobs.quorum.history.change_position import ChangePosition
+from jobs.quorum.history.change_builders import (
+    ChangePosition,
+    anomaly,
+    config_change,
+    partition_change,
+)
 from jobs.quorum.history.changes import AnomalyKind, AnyChange, Cause, TopicChange
 from jobs.quorum.history.partition_causes import cause_of_change
 from jobs.quorum.image.partition_registration import clear_elr, merge, partition_from_record

@@ -18,7 +18,7 @@ from jobs.quorum.image.registrations import (
     Topic,
 )
 from jobs.quorum.image.tables import Entity, ImageTables
-from jobs.wire.timestamps import utc_time
+from jobs.wire.values import utc_time
 
 # Where Kafka's name is another one than ours in camelCase.
 _NAMES = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jobs.quorum.history.change_builders import (
+    ChangePosition,
     acl_change,
     broker_change,
     config_change,
@@ -15,7 +16,6 @@ from jobs.quorum.history.change_builders import (
     partition_change,
     token_change,
 )
-from jobs.quorum.history.change_position import ChangePosition
 from jobs.quorum.history.changes import (
     AnyChange,
     Cause,

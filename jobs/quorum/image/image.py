@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from jobs.quorum.fold.fold import MetadataDelta
 from jobs.quorum.fold.record import fold_record
-from jobs.quorum.history.change_builders import anomaly
-from jobs.quorum.history.change_position import ChangePosition, position_of, undated
+from jobs.quorum.history.change_builders import ChangePosition, anomaly, position_of, undated
 from jobs.quorum.history.changes import Anomaly, AnomalyKind, AnyChange, Cause
 from jobs.quorum.image.diff import as_change, diff_images
 from jobs.quorum.image.tables import ImageTables

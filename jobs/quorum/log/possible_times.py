@@ -10,7 +10,7 @@ import numpy as np
 from jobs.wire.batches.log_batches import DamageKind, LogDamage
 from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 from jobs.wire.metadata.table import Int64s
-from jobs.wire.timestamps import LATEST_MS, is_time
+from jobs.wire.values import LATEST_MS, is_time
 
 # So many batches with impossible times are told one by one.
 MOST_TOLD = 100

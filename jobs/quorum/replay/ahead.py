@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
-from jobs.wire.uuids import uuid_text
+from jobs.wire.values import uuid_text
 
 PARTITIONS = 40
 

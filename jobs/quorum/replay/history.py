@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jobs.quorum.history.changes import PartitionChange
 from jobs.quorum.replay import table as r
 from jobs.quorum.replay.table import CAUSE_OF, ELECTION_OF, Int32s, Int64s
-from jobs.wire import uuids
+from jobs.wire import values
 from jobs.wire.metadata import table as t
 
 # A row that only a snapshot tells has no time.
@@ -85,4 +85,4 @@ class PartitionHistory:
 
 def uuid_text(high: int, low: int) -> str:
     """Return an id from its signed halves."""
-    return uuids.uuid_text(b"".join(half.to_bytes(8, "big", signed=True) for half in (high, low)))
+    return values.uuid_text(b"".join(half.to_bytes(8, "big", signed=True) for half in (high, low)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from jobs.quorum.fold.brokers import FOLDS
 from jobs.quorum.fold.fold import MetadataDelta
-from jobs.quorum.history.change_position import undated
+from jobs.quorum.history.change_builders import undated
 from jobs.quorum.history.changes import AnomalyKind, BrokerChange, Cause
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.replay import kernels

@@ -17,7 +17,7 @@ from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_records import FolderRecords, unreadable
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
-from jobs.quorum.replay.file_columns import file_columns
+from jobs.quorum.replay.folder import file_columns
 from jobs.quorum.timeline.clock import NO_OP, SHORTEST_SILENCE_MS
 from jobs.quorum.voters.control_scan import DATA, ControlItem
 from jobs.wire.batches.log_batches import LogDamage

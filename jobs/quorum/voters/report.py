@@ -9,7 +9,7 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.timeline.parts import Anomaly, Election, VoterSetEntry
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.endpoints import ENDPOINT_TODO, EndpointFault, endpoint_faults
-from jobs.wire.timestamps import utc_time
+from jobs.wire.values import utc_time
 
 _MOST_LINES = 50
 

@@ -26,7 +26,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import Checkpoint, decode_offset_sync, encode_checkpoint
-from jobs.wire.topics.connect_json import is_json_wrapped
+from jobs.wire.topics.connect_records import is_json_wrapped
 from jobs.wire.topics.sync_links import SyncLinks
 
 _SHARE = "share"

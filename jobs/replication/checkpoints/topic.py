@@ -19,7 +19,7 @@ from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import FieldReader
 from jobs.wire.mirror_records import Checkpoint, decode_checkpoint
-from jobs.wire.topics.connect_json import is_json_wrapped
+from jobs.wire.topics.connect_records import is_json_wrapped
 
 PARTITION = 0
 # The id of the remote topic that a checkpoint of crosslog is about; MirrorMaker 2 does not look at headers.

@@ -2,6 +2,6 @@
 
 Sub-rooms: `reports`.
 
-In reading order: `model`, `session`, `planner`, `read_evidence`, `evidence`, `read_syncs`, `targets`,
-`group_checks`, `topic_checks`, `acl_checks`, `freshness`, `applying`, `kafka_door`, `commands`.
+In reading order: `model`, `session`, `planner`, `read_evidence`, `evidence`, `targets`,
+`group_checks`, `topic_checks`, `acl_checks`, `applying`, `kafka_door`, `commands`.
 """

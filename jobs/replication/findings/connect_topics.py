@@ -9,7 +9,6 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.replication.findings.snapshot import ConnectorStatus
 from jobs.wire.errors import RecordFormatError
-from jobs.wire.timestamps import utc_time
 from jobs.wire.topics.connect_records import (
     ConfigKey,
     ConnectConfig,
@@ -19,6 +18,7 @@ from jobs.wire.topics.connect_records import (
     decode_status,
     decode_status_key,
 )
+from jobs.wire.values import utc_time
 
 SOURCE_CONNECTOR = "MirrorSourceConnector"
 CHECKPOINT_CONNECTOR = "MirrorCheckpointConnector"

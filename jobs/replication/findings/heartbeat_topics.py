@@ -15,8 +15,8 @@ from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import Heartbeat, decode_heartbeat
-from jobs.wire.timestamps import utc_time
-from jobs.wire.topics.connect_json import is_json_wrapped, unwrap_json
+from jobs.wire.topics.connect_records import is_json_wrapped, unwrap_json
+from jobs.wire.values import utc_time
 
 # Enough for one of each of many flows: every one sends a record a second.
 _LAST = 200

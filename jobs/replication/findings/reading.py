@@ -44,8 +44,8 @@ from jobs.replication.flow.selection import group_filter_of, policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
-from jobs.wire.timestamps import utc_time
 from jobs.wire.topics.connect_records import StatusKey
+from jobs.wire.values import utc_time
 
 T = TypeVar("T")
 NO_TIME = "no time was left for it"

@@ -23,7 +23,7 @@ from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, keep
 from jobs.replication.offset_syncs.reader import SyncsReader, TakenSyncs, increment_of, take_syncs
 from jobs.replication.offset_syncs.sync_files import SyncFile, write_syncs
 from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sync_table
-from jobs.wire.uuids import id_text
+from jobs.wire.values import id_text
 
 LONGEST_RANGE = 2_000_000
 SHORTEST_RANGE = 100_000

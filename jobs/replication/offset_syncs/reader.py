@@ -37,7 +37,7 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.errors import BatchError, Damaged, RecordFormatError
 from jobs.wire.topics.offset_syncs import Batch, DecodedSyncs, decode_compiled, decode_plain
-from jobs.wire.uuids import id_text
+from jobs.wire.values import id_text
 
 UNREADABLE = "in bytes that are no batch"
 # From so many records or bytes on the compiled loop is worth its start.

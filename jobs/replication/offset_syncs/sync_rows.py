@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jobs.cache import cache_folder
 from jobs.cluster.descriptions import TopicPartition
+from jobs.files import cache_folder
 from jobs.replication.offset_sync_store import SIZE, TOO_OLD, KeptSync, OffsetSyncStore
 
 Int64s = npt.NDArray[np.int64]

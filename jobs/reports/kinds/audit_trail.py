@@ -17,8 +17,7 @@ from jobs.reports.document import (
     Table,
     Verdict,
 )
-from jobs.reports.kinds.kind import Content
-from jobs.reports.kinds.wording import counted
+from jobs.reports.kinds.kind import Content, counted
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
 

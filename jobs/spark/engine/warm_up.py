@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

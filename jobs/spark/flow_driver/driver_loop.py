@@ -24,9 +24,8 @@ from jobs.spark import processes
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.control import is_named
-from jobs.spark.flow_driver.background_call import BackgroundCall, CallResult
 from jobs.spark.flow_driver.balancing import Balance, Rates
-from jobs.spark.flow_driver.clusters import Clusters
+from jobs.spark.flow_driver.clusters import BackgroundCall, CallResult, Clusters
 from jobs.spark.flow_driver.partition_assignment import AssignmentCommands, PartitionAssignment
 from jobs.spark.flow_driver.pause_rules import PauseRules
 from jobs.spark.flow_driver.progress_table import DENIED

@@ -14,9 +14,9 @@ from jobs.replication.copy.batches.markers import fence_slot
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.flow.spec import FlowSpec
+from jobs.spark.contract import FIRST_RECORD
 from jobs.spark.flow_driver.partition_assignment import start_at
 from jobs.spark.flow_driver.state import FlowState
-from jobs.spark.stages import FIRST_RECORD
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from jobs.replication.copy.heartbeats import Heartbeats
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
 from jobs.spark.channel.line import DriverChannel, Event
-from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.contract import FIRST_RECORD, JobResult, JobSpec, Outcome
 from jobs.spark.control import ControlFile
 from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import Clusters
@@ -37,7 +37,6 @@ from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
 from jobs.spark.secret import close_context, is_one_process, open_context, shrink_heap, why_over
 from jobs.spark.settings import master_of
-from jobs.spark.stages import FIRST_RECORD
 
 logger = logging.getLogger(__name__)
 

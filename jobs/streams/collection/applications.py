@@ -21,10 +21,10 @@ from jobs.cluster.protocol.groups.streams import NoStreamsGroups, describe_strea
 from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.limits import beyond
 from jobs.streams.collection.topic_facts import TopicAnswers, read_topic_facts, within
-from jobs.streams.internal_topics import internal_topics, own_topics
 from jobs.streams.observation import Observation
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from jobs.wire.errors import RecordFormatError
+from jobs.wire.topics.streams_topics import internal_topics, own_topics
 
 CONSUMER, STREAMS = "consumer", "streams"
 # The assignor's name is fixed: StreamsPartitionAssignor.name().

@@ -24,8 +24,8 @@ from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.connection_pool import METADATA
 from jobs.cluster.protocol.transport.timing import RetryBudget
-from jobs.streams.internal_topics import CLEANUP_POLICY, COMPACTION_LAG
 from jobs.streams.observation import TopicFacts
+from jobs.wire.topics.streams_topics import CLEANUP_POLICY, COMPACTION_LAG
 
 SETTINGS = (CLEANUP_POLICY, COMPACTION_LAG, "retention.ms", "segment.ms")
 _Key = TypeVar("_Key", bound=Hashable)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobs.streams.application import Application, Store
-from jobs.wire.batches.murmur2 import partition_for_key
+from jobs.wire.batches.hashes import partition_for_key
 
 _MOST_NAMES = 3
 

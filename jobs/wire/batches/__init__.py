@@ -1,5 +1,5 @@
 """Record batches of the current format: their frame, their records, checksums and compressions.
 
-In reading order: `record_batch`, `records`, `varints`, `compression`, `crc32c`, `murmur2`,
+In reading order: `record_batch`, `records`, `varints`, `compression`, `hashes`,
 `log_batches`, `batch_search`.
 """

@@ -7,13 +7,58 @@ compressed, and `ExpandsTooFar`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 
 import cramjam
 
-from jobs.wire import scratch
 from jobs.wire.batches.record_batch import Codec
 from jobs.wire.errors import ExpandsTooFar, RecordFormatError
+
+# What is larger than this is rare, and given back.
+_KEPT_BYTES = 16 * 1024 * 1024
+
+
+class _Scratch(threading.local):
+    def __init__(self) -> None:
+        self.rooms: dict[str, bytearray] = {}
+        self.stream = BytesIO()
+
+
+_scratch = _Scratch()
+
+
+def room(use: str, size_bytes: int) -> memoryview:
+    """Return memory of at least that size, with whatever was left in it.
+
+    It holds until the same thread asks for the same use again: touching fresh pages can cost more than the
+    work on them.
+    """
+    if size_bytes > _KEPT_BYTES:
+        return memoryview(bytearray(size_bytes))
+    kept = _scratch.rooms.get(use)
+    if kept is None or len(kept) < size_bytes:
+        # A new one instead of a longer one: somebody may still look at the old one.
+        kept = _scratch.rooms[use] = bytearray(size_bytes)
+    return memoryview(kept)
+
+
+def joined(parts: Iterable[bytes | memoryview]) -> memoryview:
+    """Return the parts one behind the other; it holds until the same thread asks again."""
+    stream = _scratch.stream
+    try:
+        stream.seek(0)
+        stream.writelines(parts)
+    except BufferError:
+        # An exception that is still held keeps the views of its frames alive.
+        _scratch.stream = BytesIO()
+        return joined(parts)
+    size_bytes = stream.tell()
+    if size_bytes > _KEPT_BYTES:
+        _scratch.stream = BytesIO()
+    return stream.getbuffer()[:size_bytes]
+
 
 # What a reader expands at most when it says nothing else: far above any sane batch, below a worker's memory.
 EXPANSION_LIMIT_BYTES = 128 * 1024 * 1024
@@ -95,9 +140,9 @@ def _expand(codec: Codec, content: bytes | memoryview, limit_bytes: int) -> byte
     """Try with a room that is nearly always enough, then with larger ones up to the limit."""
     size = min(limit_bytes, max(_FIRST_ROOM_BYTES, _USUAL_RATIO * len(content)))
     while True:
-        room = scratch.room("expanding", size)[:size]
+        place = room("expanding", size)[:size]
         try:
-            return bytes(room[: _EXPAND_INTO[codec](content, room)])
+            return bytes(place[: _EXPAND_INTO[codec](content, place)])
         except (cramjam.DecompressionError, OSError) as error:
             if "whole buffer" not in str(error):
                 raise RecordFormatError(codec.name.lower(), str(error)) from None

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from jobs.wire.batches.batch_search import BatchSearch, is_plausible
-from jobs.wire.batches.crc32c import checksum
+from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import (
     CRC_FROM,
     HEADER_BYTES,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from jobs.wire.batches.crc32c import advance, checksum
+from jobs.wire.batches.hashes import advance, checksum
 from jobs.wire.batches.varints import read_varint, read_varlong
 from jobs.wire.errors import (
     ControlBatch,

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from jobs.wire.batches import record_batch as frame
 from jobs.wire.batches.compression import EXPANSION_LIMIT_BYTES, compress, decompress
-from jobs.wire.batches.crc32c import checksum
+from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import BatchHeader, Codec, whole_header
 from jobs.wire.batches.varints import (
     encode_varint,

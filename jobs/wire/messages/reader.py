@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
-from jobs.wire.uuids import UUID_BYTES, uuid_text
+from jobs.wire.values import UUID_BYTES, uuid_text
 
 Read = Callable[["MessageReader"], Any]
 

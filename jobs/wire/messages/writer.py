@@ -12,7 +12,7 @@ from typing import Any
 
 from jobs.wire.messages.reader import is_default
 from jobs.wire.messages.schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
-from jobs.wire.uuids import uuid_bytes
+from jobs.wire.values import uuid_bytes
 
 _LONGEST_STRING = 32767
 _MORE = 0x80

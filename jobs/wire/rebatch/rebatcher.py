@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jobs.wire import scratch
+from jobs.wire.batches import compression
 from jobs.wire.batches.compression import EXPANSION_LIMIT_BYTES, compress, decompress
 from jobs.wire.batches.record_batch import (
     CODECS,
@@ -102,7 +102,7 @@ def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels
         codec=first_codec if codec is None else codec,
         limit_bytes=limit_bytes,
         cursor=np.array(CURSOR_START, np.int64),
-        out=np.frombuffer(scratch.room("records", _capacity(table, room_bytes)), np.uint8),
+        out=np.frombuffer(compression.room("records", _capacity(table, room_bytes)), np.uint8),
         offsets=_int64s("offsets", int(table[:, COUNT].sum())),
     )
     return packer.all_batches(room_bytes)
@@ -263,7 +263,7 @@ def _opened(
     kernels: Kernels,
 ) -> tuple[Content, Int64s, Codec]:
     """Check all batches, expand those that are wanted; return their bytes and table, and the first codec."""
-    buffer = batches[0] if len(batches) == 1 else scratch.joined(batches)
+    buffer = batches[0] if len(batches) == 1 else compression.joined(batches)
     sizes = np.array(list(map(len, batches)) if lengths is None else lengths, np.int64)
     rows = int(np.count_nonzero(sizes >= 0))
     table = _int64s("table", COLUMNS * rows).reshape(-1, COLUMNS)
@@ -296,7 +296,7 @@ def _expanded(buffer: Content, table: Int64s) -> bytes:
 
 
 def _int64s(use: str, size: int) -> Int64s:
-    return np.frombuffer(scratch.room(use, 8 * size), np.int64, size)
+    return np.frombuffer(compression.room(use, 8 * size), np.int64, size)
 
 
 def _records_of(buffer: memoryview, batch: Sequence[int]) -> bytes | memoryview:

@@ -1,4 +1,4 @@
-"""Which topics belong to a Kafka Streams application, by their names.
+"""Which topics belong to a Kafka Streams application, by their names, and kinds of its stores.
 
 Kafka Streams puts the application's id, which is its group id, before every name of its own. Two ids may
 begin alike, so the longest id that fits owns a topic. Names that an application takes itself (`topicGroup`
@@ -7,7 +7,8 @@ prefixes) are not seen here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, TypeAlias
 
 _CHANGELOG, _REPARTITION = "-changelog", "-repartition"
 # The two topics of a foreign-key join: with a name of the user's, or with a number.
@@ -62,3 +63,25 @@ def _own_name(application_id: str, topic: str) -> str:
     """Return what follows the prefix, empty when the topic has another."""
     prefix = f"{application_id}-"
     return topic.removeprefix(prefix) if topic.startswith(prefix) else ""
+
+
+StoreKind: TypeAlias = Literal["key-value", "window or session", "versioned"]
+
+CLEANUP_POLICY, COMPACTION_LAG = "cleanup.policy", "min.compaction.lag.ms"
+# A versioned store keeps its history this much longer than it has to.
+_VERSIONED_LAG_MS = 24 * 60 * 60 * 1000
+
+
+def store_kind(settings: Mapping[str, str]) -> StoreKind | None:
+    """Return what kind of store a changelog with these settings backs; None: none that Streams makes.
+
+    A guess: settings can be given per store. Source: InternalTopicConfig and its subclasses.
+    """
+    policy = {one.strip() for one in settings.get(CLEANUP_POLICY, "").split(",")}
+    if policy == {"compact", "delete"}:
+        return "window or session"
+    if policy != {"compact"}:
+        return None
+    lag = settings.get(COMPACTION_LAG, "")
+    is_versioned = lag.isascii() and lag.isdigit() and int(lag) > _VERSIONED_LAG_MS
+    return "versioned" if is_versioned else "key-value"

@@ -5,8 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry, ServiceToken
-from console.accounts.shown_once import COOKIE, LASTS_S
-from console.accounts.tokens import digest_of, find_token
+from console.accounts.tokens import COOKIE, LASTS_S, digest_of, find_token
 from tests.console.making import make_cluster
 from tests.console.safety.world import bearer, make_person, make_token
 

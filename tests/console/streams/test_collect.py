@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from console.streams.collection import collect, retention
+from console.streams.collection import collect, rows
 from console.streams.collection.collect import SeenApplications, first_applications
 from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
@@ -161,13 +161,13 @@ def test_old_snapshots_go_and_the_newest_stays(cluster, settings):
     make_streams(cluster, group(member(1, (0, 1, 2, 3)), group_epoch=6), later)
     end = NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=2)
     StreamsApplication.objects.update(last_seen_at=end)
-    retention.prune(end)
+    rows.prune(end)
     assert row.snapshots.get().generation == 6
 
 
 def test_applications_that_are_gone_for_long_are_removed(cluster, settings):
     make_streams(cluster)
-    retention.prune(NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=1))
+    rows.prune(NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=1))
     assert not StreamsApplication.objects.exists()
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.availability.placements.check import check_placement
 from jobs.availability.placements.placement import (
     InvalidPlacement,
     Placement,
     PromotionPolicy,
     RackCount,
+    check_placement,
     parse_placement,
 )
 from jobs.availability.what_if.model.cluster import BrokerModel, ClusterModel, ControllerModel

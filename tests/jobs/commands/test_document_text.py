@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.commands.document_text import lines_of, text_of
+from jobs.commands.analysis import lines_of, text_of
 from jobs.spark.analyses.analysis import ColumnType
 
 DOCUMENT = {

@@ -2,8 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from jobs.reports.links import around, within
-from jobs.reports.values import ValueType, stamp, text_of
+from jobs.reports.values import ValueType, around, stamp, text_of, within
 
 AT = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 

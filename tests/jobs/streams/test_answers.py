@@ -19,7 +19,7 @@ from jobs.streams.answers import (
 from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
 from jobs.streams.topology.reading import read_description
-from jobs.wire.batches.murmur2 import partition_for_key
+from jobs.wire.batches.hashes import partition_for_key
 from tests.jobs.streams.written import TOPICS, facts, observation, two_processes
 from tests.support import conformance_cases
 

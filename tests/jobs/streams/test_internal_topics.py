@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.streams.internal_topics import (
+from jobs.wire.topics.streams_topics import (
     changelog_store,
     internal_topics,
     is_repartition,

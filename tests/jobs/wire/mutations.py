@@ -2,7 +2,7 @@
 
 import random
 
-from jobs.wire.batches.crc32c import checksum
+from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import CRC_FROM
 
 # Varints that end late or never, and the largest and smallest of fixed-width integers.

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs.wire.timestamps import utc_time
+from jobs.wire.values import utc_time
 
 
 def test_a_timestamp_is_a_time():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.wire.uuids import id_text, uuid_bytes, uuid_text
+from jobs.wire.values import id_text, uuid_bytes, uuid_text
 
 # Kafka's own: bin/kafka-topics.sh --describe, and partition.metadata of the same topic.
 KAFKAS = "_oQyWsMsQS-po8kSreACEQ"

@@ -23,7 +23,7 @@ from jobs.wire.metadata.records import encode_metadata_record, redact
 from jobs.wire.metadata.schema import METADATA_SCHEMAS
 from jobs.wire.topics.consumer_offsets import GROUP_RECORD_TYPES, KEY_SCHEMAS, VALUE_SCHEMAS
 from jobs.wire.topics.internal_logs import LogKind, records_of_batch
-from jobs.wire.uuids import uuid_text
+from jobs.wire.values import uuid_text
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, every_version

@@ -9,12 +9,14 @@ import pytest
 from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.replication.failover.applying import OutcomeState, apply_group, undo_group
-from jobs.replication.failover.freshness import PlanRefused
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_last_checkpoints
+from jobs.replication.failover.kafka_door import (
+    KafkaOffsetsDoor,
+    read_last_checkpoints,
+    read_translator,
+)
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
-from jobs.replication.failover.read_syncs import read_translator
-from jobs.replication.failover.session import ask_plan, confirm_plan
+from jobs.replication.failover.session import PlanRefused, ask_plan, confirm_plan
 from tests.live.copiers import BatchCopying, copy_all, flow_between
 from tests.live.groups import committed, consume, consuming, new_group
 from tests.live.records import produce

@@ -1,7 +1,7 @@
 """A flow whose settings change while it runs, through Spark and between two real clusters."""
 
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
-from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
+from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from tests.live.records import produce
 from tests.live.spark.runs import RunningFlow, assert_copied
 from tests.live.topics import new_topic

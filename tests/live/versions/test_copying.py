@@ -9,10 +9,9 @@ import pytest
 
 from jobs.cluster.client import ClusterClient
 from jobs.replication.failover.applying import OutcomeState, apply_group
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
+from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_translator
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
-from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan, confirm_plan
 from jobs.replication.flow.internal_topics import syncs_place
 from tests.live import whole_batches

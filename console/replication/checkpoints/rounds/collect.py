@@ -34,8 +34,8 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.logs import own_fault
 from jobs.replication.checkpoints.follow import CheckpointsRead, follow_checkpoints
 from jobs.replication.checkpoints.lag import TopicState
+from jobs.replication.checkpoints.obstacles import HOLD
 from jobs.replication.checkpoints.readiness import Thresholds
-from jobs.replication.checkpoints.readiness_hold import HOLD
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.translation.translator import SourceEnd, Translator

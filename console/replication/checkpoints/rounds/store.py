@@ -26,9 +26,8 @@ from console.replication.flows.models import (
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.follow import CheckpointsRead
 from jobs.replication.checkpoints.lag import Bounds, SeenCheckpoint
-from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.replication.checkpoints.obstacles import Held, Readiness, follow
 from jobs.replication.checkpoints.readiness import Verdict
-from jobs.replication.checkpoints.readiness_hold import Held, follow
 from jobs.replication.checkpoints.topic import GroupPartition
 
 BATCH = 500

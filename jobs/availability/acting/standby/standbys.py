@@ -20,7 +20,7 @@ from jobs.cluster.admin.registrations import BrokerRegistration, RegistrationLog
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
+from jobs.cluster.protocol.data.offsets import replica_end_offsets
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.transport_faults import Server
 

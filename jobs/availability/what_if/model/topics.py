@@ -8,9 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.placement import Placement
-from jobs.availability.placements.roles import assign_roles
+from jobs.availability.placements.placement import Placement, assign_roles, check_placement
 from jobs.availability.what_if.model.cluster import NO_LAG, BrokerModel, PartitionModel
 from jobs.availability.what_if.model.fields import (
     LARGEST_OFFSET,

@@ -20,7 +20,7 @@ from jobs.replication.copy.batches.transactions import Delivery
 from jobs.replication.copy.positions import Position, Positions, encode_position, positions_topic
 from jobs.replication.copy.sync_tracker import NO_PAIRS, Pair, Pairs, chain_of
 from jobs.waiting import wait_up_to
-from jobs.wire.batches.murmur2 import partition_for_key
+from jobs.wire.batches.hashes import partition_for_key
 from jobs.wire.batches.record_batch import HEADER_BYTES
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.topics.sync_links import (

@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import TypeVar
 
-from jobs.cache import cache_folder
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, Remedy, UnknownTopicOrPartition
+from jobs.files import cache_folder
 from jobs.memory import give_back_library, give_back_memory
 from jobs.replication.copy.batches.commit import InternalTopics
 from jobs.replication.copy.batches.partition import BatchPartition, Reached

@@ -28,8 +28,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
     RackOutlook,
 )
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
-from jobs.reports.kinds.kind import Content
-from jobs.reports.kinds.wording import counted, failed_analysis, worst_first
+from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 
 MOST_TOPICS = 500

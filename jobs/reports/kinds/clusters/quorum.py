@@ -19,8 +19,7 @@ from jobs.reports.document import (
 )
 from jobs.reports.kinds.clusters.leader_lanes import leader_chart, time_without_controller
 from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded, SettingChange
-from jobs.reports.kinds.kind import Content
-from jobs.reports.kinds.wording import counted, failed_analysis, worst_first
+from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 
 MOST_ROWS = 500

@@ -27,8 +27,7 @@ from jobs.reports.kinds.flows.recovery import (
 )
 from jobs.reports.kinds.flows.sampling import in_all, told_gaps
 from jobs.reports.kinds.kind import Content
-from jobs.reports.links import around, within
-from jobs.reports.values import ValueType, stamp, text_of
+from jobs.reports.values import ValueType, around, stamp, text_of, within
 
 MOST_LANES, MOST_VERDICTS = 20, 10
 _NOT_COLLECTED = (

@@ -23,8 +23,8 @@ from jobs.reports.kinds.flows.readiness import (
     stretches,
 )
 from jobs.reports.kinds.flows.sampling import Interval
-from jobs.reports.links import within
 from jobs.reports.periods import Period
+from jobs.reports.values import within
 
 MOST_ROWS = 2000
 NOT_RECORDED = "Not recorded."

@@ -21,9 +21,8 @@ from jobs.reports.kinds.flows.recovery import (
     Judged,
 )
 from jobs.reports.kinds.flows.sampling import Interval, with_events, with_samples
-from jobs.reports.links import around, within
 from jobs.reports.periods import Period
-from jobs.reports.values import ValueType, stamp
+from jobs.reports.values import ValueType, around, stamp, within
 
 
 def readiness_table(

@@ -29,8 +29,7 @@ from jobs.reports.kinds.flows.replication_data import (
 )
 from jobs.reports.kinds.flows.sampling import Spread, in_all, told_gaps, with_events, with_samples
 from jobs.reports.kinds.kind import Content
-from jobs.reports.links import around, within
-from jobs.reports.values import ValueType, stamp, text_of
+from jobs.reports.values import ValueType, around, stamp, text_of, within
 
 MOST_LINES = 8
 _NO_SAMPLES = "No lag samples."

@@ -15,9 +15,8 @@ from jobs.reports.kinds.flows.replication_data import (
     what_was_done,
 )
 from jobs.reports.kinds.flows.sampling import Interval, whole_of
-from jobs.reports.links import around, within
 from jobs.reports.periods import Period
-from jobs.reports.values import ValueType, stamp
+from jobs.reports.values import ValueType, around, stamp, within
 
 MOST_ROWS = 2000
 _REPLICATED = (

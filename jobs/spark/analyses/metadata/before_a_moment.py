@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.quorum.history.cause_labels import word_of
 from jobs.quorum.history.change_json import iso
 from jobs.quorum.history.changes import Cause
+from jobs.quorum.history.partition_causes import word_of
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.spark import contract

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.cache import cache_folder
+from jobs.files import cache_folder
 from jobs.quorum.log.folder import TOPIC_FOLDER, read_folder
 from jobs.quorum.log.folder_snapshots import SegmentFile
 from jobs.spark.analyses.analysis import (
@@ -88,7 +88,7 @@ def _count(file: tuple[str, int]) -> dict[str, Any]:
     import numpy as np
 
     from jobs.quorum.log.possible_times import clamp_times
-    from jobs.quorum.replay.file_columns import file_columns
+    from jobs.quorum.replay.folder import file_columns
     from jobs.wire.metadata import table as t
 
     path, base_offset = Path(file[0]), file[1]

@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters.models import CollectionRound, Noun
-from console.frame.pages.badges import Badge, badge_of, count_badge
+from console.frame.pages.navigation import Badge, badge_of, count_badge
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_run, make_user
 
 pytestmark = pytest.mark.django_db

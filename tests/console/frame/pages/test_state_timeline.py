@@ -4,8 +4,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.template.loader import render_to_string
 
-from console.frame.pages.events import Event, in_order
-from console.frame.pages.state_timeline import StateInterval, TimelineRow, draw_timeline
+from console.frame.pages.state_timeline import (
+    Event,
+    StateInterval,
+    TimelineRow,
+    draw_timeline,
+    in_order,
+)
 from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 

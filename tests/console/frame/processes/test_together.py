@@ -11,7 +11,7 @@ import pytest
 from console.frame.processes import liveness
 from console.frame.processes.forked import fork
 from console.frame.processes.liveness import LivenessSigns
-from console.frame.processes.together import command, run_together
+from console.frame.processes.programs import command, run_together
 from tests.waiting import eventually
 
 

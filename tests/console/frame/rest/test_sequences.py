@@ -7,7 +7,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
-from console.frame.rest.sequences import SequencePagination
+from console.frame.rest.api import SequencePagination
 
 
 def page(address, rows=range(120)):

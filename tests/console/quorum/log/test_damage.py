@@ -18,7 +18,7 @@ from console.quorum.models import MetadataChange, MetadataLog
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log_tables.reading import partition_changes
 from jobs.quorum.log_tables.writing import write_partitions
-from jobs.wire.batches.crc32c import checksum
+from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.log_batches import BatchAt, BytesSource, DamageKind, LogDamage, scan_batches
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import make_log

@@ -8,7 +8,7 @@ from console.frame.processes.threads import REST_S, ThreadDependencies
 from console.replication.flows import queries
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.translation.follower import WRITE_S, syncs_follower, wanted_flows
-from console.replication.translation.sources import subject_of
+from console.replication.translation.translator import subject_of
 from console.runs.models import RunState
 from jobs.archives import MANIFEST
 from jobs.cluster.errors import UnknownTopicOrPartition, Unreachable

@@ -21,8 +21,7 @@ from console.replication.translation.workbench import (
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.replication.failover.evidence import Leg, Way
-from jobs.replication.translation.limits import Limits
-from jobs.replication.translation.questions import Question
+from jobs.replication.translation.questions import Limits, Question
 from jobs.replication.translation.sync_history import Facts
 from jobs.replication.translation.translator import Translator
 from tests.console.making import make_flow, make_partition

@@ -22,8 +22,7 @@ from jobs.availability.designer.requirements import (
 )
 from jobs.availability.designer.split import Split, faults
 from jobs.availability.designer.survival import survivals, worst_start
-from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.placement import parse_placement
+from jobs.availability.placements.placement import check_placement, parse_placement
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.simulation import simulate

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.availability.placements.check import check_placement
 from jobs.availability.placements.compare import compare_placement
 from jobs.availability.placements.placement import (
     LARGEST_COUNT,
@@ -15,9 +14,12 @@ from jobs.availability.placements.placement import (
     Placement,
     PromotionPolicy,
     RackCount,
+    Roles,
+    assign_roles,
+    check_placement,
+    observers_of,
     parse_placement,
 )
-from jobs.availability.placements.roles import Roles, assign_roles, observers_of
 from tests.jobs.availability.clusters import partition
 
 WEST_AND_EAST = {1: "west", 2: "west", 3: "east", 4: "east"}

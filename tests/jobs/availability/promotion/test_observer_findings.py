@@ -6,8 +6,13 @@ import pytest
 
 from jobs.availability.placements.placement import PromotionPolicy
 from jobs.availability.promotion.advice import ReplicaStanding
-from jobs.availability.promotion.observer_findings import ObserverLimits, events, findings
-from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
+from jobs.availability.promotion.observer_findings import (
+    ObserverLimits,
+    PromotionHistory,
+    events,
+    findings,
+    update_history,
+)
 from tests.jobs.availability.partitions import LEVEL, NOW_MS, RACKS, partition
 
 UNDER_MIN_ISR = PromotionPolicy.UNDER_MIN_ISR

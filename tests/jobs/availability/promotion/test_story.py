@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from jobs.availability.promotion.advice import AdviceAction, Mode, PromotionFacts
 from jobs.availability.promotion.advisor import advise
+from jobs.availability.promotion.observer_findings import PromotionHistory, update_history
 from jobs.availability.promotion.preconditions import (
     PreconditionRules,
     PreconditionState,
     check_preconditions,
     keys_after,
 )
-from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
 from tests.examples import examples
 from tests.jobs.availability.partitions import LEVEL, NOW_MS, RACKS, partition, policy, seen_again
 

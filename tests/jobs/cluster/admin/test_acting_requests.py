@@ -30,7 +30,7 @@ from jobs.cluster.admin.reassignments import (
 )
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition
-from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
+from jobs.cluster.protocol.data.offsets import replica_end_offsets
 from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly

@@ -8,7 +8,7 @@ from jobs.cluster.descriptions import CommittedOffset
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import apply_group
-from jobs.replication.failover.freshness import left_out
+from jobs.replication.failover.session import left_out
 from tests.jobs.replication.failover.making import (
     GROUP,
     REMOTE,

@@ -3,15 +3,15 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.replication.failover.freshness import (
+from jobs.replication.failover.model import FailoverRequest
+from jobs.replication.failover.planner import make_plan
+from jobs.replication.failover.session import (
     PlanRefused,
     groups_that_count,
     refuse_blocked,
     refuse_changed,
     refuse_old,
 )
-from jobs.replication.failover.model import FailoverRequest
-from jobs.replication.failover.planner import make_plan
 from tests.jobs.replication.failover.making import (
     GROUP,
     NOW_MS,

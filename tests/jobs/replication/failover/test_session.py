@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.replication.failover.freshness import PlanRefused
 from jobs.replication.failover.read_evidence import EvidenceRequest
-from jobs.replication.failover.session import confirm_plan
+from jobs.replication.failover.session import PlanRefused, confirm_plan
 from tests.jobs.replication.failover.making import GROUP, NOW_MS, failover_evidence, plan_of
 
 

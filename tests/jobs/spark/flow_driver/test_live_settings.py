@@ -5,13 +5,7 @@ import pytest
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
-from jobs.spark.control import Control
-from jobs.spark.flow_driver.live_settings import (
-    LIVE_SETTINGS,
-    changed_live,
-    needs_restart,
-    with_settings,
-)
+from jobs.spark.control import LIVE_SETTINGS, Control, changed_live, needs_restart, with_settings
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"))
 NAMES = sorted(one.name for one in fields(FlowSpec))

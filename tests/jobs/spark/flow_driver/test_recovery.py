@@ -9,10 +9,10 @@ from jobs.cluster.protocol.transport.timing import LASTING_S
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.copy.positions import Position, Positions
 from jobs.replication.flow.spec import FlowSpec
+from jobs.spark.contract import FIRST_RECORD
 from jobs.spark.control import ControlFile
 from jobs.spark.flow_driver.recovery import RECOVERY, PositionsBehind, RunPatience, find_starts
 from jobs.spark.flow_driver.state import FlowState
-from jobs.spark.stages import FIRST_RECORD
 from tests.support import Clock
 
 WHERE = TopicPartition("t", 0)

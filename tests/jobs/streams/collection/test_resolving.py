@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from jobs.streams.collection.resolving import resolved
+from jobs.streams.endpoints import resolved
 
 NEVER = threading.Event()
 

@@ -12,7 +12,7 @@ from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import read_capture
 from jobs.streams.lookup.candidates import SeenPlaces
 from jobs.streams.topology.reading import DescriptionError, read_description
-from jobs.wire.batches.murmur2 import partition_for_key
+from jobs.wire.batches.hashes import partition_for_key
 from tests.support import REPORTED
 
 FOLDER = REPORTED / "streams_topics_of_different_sizes"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.wire.batches.crc32c import advance, checksum
+from jobs.wire.batches.hashes import advance, checksum
 
 uint32 = st.integers(0, 2**32 - 1)
 LENGTHS = [0, 1, 4095, 4096, 4097, 255 * 4096, 256 * 4096, 257 * 4096 + 5, 3_000_000]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.wire.batches.murmur2 import murmur2, partition_for_key
+from jobs.wire.batches.hashes import murmur2, partition_for_key
 from tests.support import conformance_cases
 
 

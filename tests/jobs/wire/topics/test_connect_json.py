@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.wire.topics.connect_json import is_json_wrapped, unwrap_json
+from jobs.wire.topics.connect_records import is_json_wrapped, unwrap_json
 
 SCHEMA = {"type": "bytes", "optional": False}
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jobs.cache import cache_folder
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.files import cache_folder
 from jobs.replication.flow.spec import FlowSpec, IsolationLevel
 from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.spark.analyses.offsets.backtesting.checkpoint_log import Checkpoints

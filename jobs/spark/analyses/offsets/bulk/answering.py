@@ -35,7 +35,7 @@ from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.sync_rows import NOTHING
 from jobs.replication.translation.bounds import Why
-from jobs.replication.translation.limits import NO_LIMITS, Limits
+from jobs.replication.translation.questions import NO_LIMITS, Limits
 from jobs.replication.translation.translator import Translator
 from jobs.spark.analyses.offsets.bulk.question_files import (
     FIELD,

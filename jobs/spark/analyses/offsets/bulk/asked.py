@@ -22,7 +22,7 @@ from jobs.quorum.history.change_json import iso
 from jobs.replication.flow.selection import group_filter_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
-from jobs.replication.translation.limits import NO_LIMITS, Limits
+from jobs.replication.translation.questions import NO_LIMITS, Limits
 from jobs.spark.analyses.offsets.bulk.answering import (
     KEPT_REFUSED,
     MOST_UNKNOWN,

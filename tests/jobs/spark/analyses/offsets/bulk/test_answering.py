@@ -8,7 +8,7 @@ import pytest
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive import open_translator
-from jobs.replication.translation.limits import Limits
+from jobs.replication.translation.questions import Limits
 from jobs.spark.analyses.offsets.bulk.answering import NOT_OF_THE_FLOW, Asking, answer
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
 from tests.jobs.spark.analyses.offsets.archives import flow, make_archive

@@ -2,7 +2,7 @@
 
 import threading
 
-from jobs.spark.flow_driver.background_call import BackgroundCall
+from jobs.spark.flow_driver.clusters import BackgroundCall
 from tests.waiting import eventually
 
 

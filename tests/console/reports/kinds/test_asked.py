@@ -8,8 +8,7 @@ from console.availability.status.models import AvailabilityRound
 from console.quorum.log.archives import archive_of
 from console.quorum.models import MetadataLog
 from console.reports.kinds import availability
-from console.reports.kinds.answers import needs_analysis
-from console.reports.kinds.asked import Answer, Asked
+from console.reports.kinds.asked import Answer, Asked, needs_analysis
 from jobs.reports.document import Verdict
 from jobs.reports.kinds.clusters.availability import build
 from jobs.reports.periods import Period

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.replication.checkpoints.obstacles import Readiness
-from jobs.replication.checkpoints.readiness_hold import HOLD, UNKNOWN_HOLD, Held, follow
+from jobs.replication.checkpoints.obstacles import HOLD, UNKNOWN_HOLD, Held, Readiness, follow
 from tests.jobs.replication.pictures import NOW
 
 R, C, U, B, N = (

@@ -6,7 +6,7 @@ import pytest
 
 from console.quorum.history import queries as history
 from console.quorum.history.queries import BeforeHistory
-from console.quorum.log import retention
+from console.quorum.log import store
 from console.quorum.models import Kind, MetadataChange, MetadataLog, MetadataSubject
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import make_change, make_log, make_partition, placed
@@ -41,13 +41,13 @@ def offsets(subject):
 
 
 def test_a_subject_keeps_what_it_was_when_the_kept_history_begins(log, orders):
-    assert retention.prune_history(NOW) == 2
+    assert store.prune_history(NOW) == 2
     assert offsets(orders) == [30, 40]
 
 
 def test_the_state_is_the_same_as_before_from_there_on(log, orders):
     before = states(log, 30), states(log, 45)
-    retention.prune_history(NOW)
+    store.prune_history(NOW)
     log.refresh_from_db()
     assert (states(log, 30), states(log, 45)) == before
 
@@ -59,7 +59,7 @@ def states(log, offset):
 
 
 def test_a_moment_before_it_is_refused_and_says_from_where_on(log, orders):
-    retention.prune_history(NOW)
+    store.prune_history(NOW)
     log.refresh_from_db()
     with pytest.raises(BeforeHistory, match="from offset 30 on"):
         history.moment_of(log, 25)
@@ -69,18 +69,18 @@ def test_what_was_gone_by_then_goes_wholly(log, orders):
     orders.gone_offset = 30
     orders.save()
     MetadataChange.objects.filter(offset=40).delete()
-    retention.prune_history(NOW)
+    store.prune_history(NOW)
     assert not MetadataSubject.objects.exists()
 
 
 def test_a_clock_that_jumped_back_takes_nothing_new_with_it(log, orders):
     make_change(orders, 50, 300 * DAY_S, placed(1, 1))
-    retention.prune_history(NOW)
+    store.prune_history(NOW)
     assert offsets(orders) == [30, 40, 50]
 
 
 def test_a_second_time_removes_nothing_and_imported_logs_keep_everything(log, orders):
-    retention.prune_history(NOW)
-    assert retention.prune_history(NOW) == 0
+    store.prune_history(NOW)
+    assert store.prune_history(NOW) == 0
     MetadataLog.objects.filter(pk=log.pk).update(cluster=None)
-    assert retention.prune_history(NOW + timedelta(days=1000)) == 0
+    assert store.prune_history(NOW + timedelta(days=1000)) == 0

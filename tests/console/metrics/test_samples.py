@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from console.metrics.quorum import quorum_samples
+from console.metrics.samples import quorum_samples
 from console.quorum.models import ControllerSilence, QuorumStatus
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import make_history, make_log, make_status

@@ -1,11 +1,17 @@
-"""Moments of a metadata log as they stand on a command line: an offset, or a time in ISO 8601."""
+"""What commands that read a metadata log share: moments on a command line, and its unfinished end."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
+from jobs.quorum.history.histories import LogItem
 from jobs.quorum.image.point_in_time import LogPosition
+from jobs.quorum.timeline.anomalies import UNFINISHED
+from jobs.wire.batches.log_batches import LogDamage
 
 
 def parse_offset(text: str) -> LogPosition:
@@ -29,3 +35,16 @@ def parse_time(text: str) -> LogPosition:
 def parse_moment(text: str) -> LogPosition:
     """Return the moment of an offset or a time; raises argparse.ArgumentTypeError."""
     return parse_offset(text) if text.isdecimal() else parse_time(text)
+
+
+def telling_tails(path: Path, items: Iterator[LogItem]) -> Iterator[LogItem]:
+    """Yield the items of a log, and tell of an unfinished end among them."""
+    for item in items:
+        if isinstance(item, LogDamage) and item.is_tail:
+            write_tail(path, item)
+        yield item
+
+
+def write_tail(path: Path, tail: LogDamage) -> None:
+    """Tell of an unfinished end of the log in a folder."""
+    sys.stderr.write(f"{path}: {UNFINISHED} before offset {tail.expected}: {tail.sentence}\n")

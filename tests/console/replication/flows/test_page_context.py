@@ -3,7 +3,7 @@
 import pytest
 
 from console.accounts.models import Role
-from console.replication.translation.analyses import analyses_of
+from console.replication.flows.page_context import analyses_of
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import make_flow, make_user
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.availability.status.churn import Churn, churn_of
+from jobs.availability.status.partition_seen import Churn, churn_of
 from tests.jobs.availability.status.moments import seen
 
 

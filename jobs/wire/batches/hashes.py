@@ -1,7 +1,8 @@
-"""CRC-32C (Castagnoli) of record batches, and how a known difference travels through it.
+"""Hashes of Kafka: CRC-32C of record batches, and murmur2, by which clients put a key into a partition.
 
-Source: RFC 3720 appendix B.4 for the polynomial, org.apache.kafka.common.utils.Crc32C for its use.
-The sum itself is the `crc32c` library's, which uses the processor's instruction where there is one.
+Source: RFC 3720 appendix B.4 for the polynomial, org.apache.kafka.common.utils.Crc32C for its use; for
+murmur2 Utils.murmur2 and BuiltInPartitioner.partitionForKey, with `conformance/streams_partitioning.json`.
+The CRC itself is the `crc32c` library's, which uses the processor's instruction where there is one.
 """
 
 from __future__ import annotations
@@ -69,3 +70,29 @@ def _bit_images(blocks: int) -> list[int]:
     half = _tables(blocks // 2)
     images = [_apply(half, _apply(half, 1 << bit)) for bit in range(32)]
     return [_apply(_tables(1), image) for image in images] if blocks % 2 else images
+
+
+_SEED = 0x9747B28C
+_FACTOR = 0x5BD1E995
+_WORD = 0xFFFFFFFF
+
+
+def murmur2(key: bytes) -> int:
+    """Return the hash as Kafka has it: a signed 32-bit number."""
+    hashed = (_SEED ^ len(key)) & _WORD
+    whole = len(key) & ~3
+    for at in range(0, whole, 4):
+        part = int.from_bytes(key[at : at + 4], "little") * _FACTOR & _WORD
+        part ^= part >> 24
+        hashed = hashed * _FACTOR & _WORD ^ part * _FACTOR & _WORD
+    if whole < len(key):
+        hashed = (hashed ^ int.from_bytes(key[whole:], "little")) * _FACTOR & _WORD
+    hashed ^= hashed >> 13
+    hashed = hashed * _FACTOR & _WORD
+    hashed ^= hashed >> 15
+    return hashed - (1 << 32) if hashed >> 31 else hashed
+
+
+def partition_for_key(key: bytes, partitions: int) -> int:
+    """Return the partition of a key among that many partitions."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
