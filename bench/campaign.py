@@ -102,11 +102,6 @@ CAMPAIGNS = {
         duration_s=1200,
         takes_time=True,
     ),
-    "standby": Campaign(
-        "a standby broker is promoted and demoted while loops and controllers die",
-        benchmark="standby",
-        duration_s=1800,
-    ),
 }
 
 

@@ -1,5 +1,6 @@
 """What `make campaign` knows, and what the tests are marked with."""
 
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,14 @@ def test_every_test_that_is_left_to_a_campaign_has_one():
     }
     assert marked
     assert marked <= known
+
+
+def test_every_benchmark_of_a_campaign_exists():
+    asked = re.findall(r'benchmark="([^"]+)"', PROGRAM.read_text("utf-8"))
+    command = [sys.executable, PROGRAM.with_name("run.py"), *asked, "no-benchmark"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    told = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert told.stderr.strip().endswith("there is no benchmark no-benchmark")
 
 
 def test_a_campaign_that_does_not_exist_is_refused_by_its_name():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from jobs.availability.acting.plans import Verdict
+from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.cluster.admin.controllers import TIMING, Controllers
 from jobs.cluster.admin.quorum import read_quorum
 from jobs.cluster.connection import Connection
@@ -40,6 +41,11 @@ class ClusterConnections:
     @property
     def alias(self) -> str:
         return self.connection.alias
+
+    @property
+    def tools(self) -> KafkaTools:
+        """Kafka's own tools with the address of this cluster, for what a person would type instead."""
+        return KafkaTools(self.connection.bootstrap_servers)
 
     @asynccontextmanager
     async def cluster(self) -> AsyncIterator[RawCluster]:

@@ -104,7 +104,7 @@ class FencedStandby:
             expected_ms=EXPECTED_MS,
             warnings=tuple(_warnings(broker)),
             refusals=tuple(self._refusals(broker, state)),
-            revert=f"Revert the promotion: a standby loop fences broker {self.broker_id}.",
+            revert=f"# revert this action: a standby loop then fences broker {self.broker_id}",
             evidence=evidence,
         )
 
@@ -117,8 +117,8 @@ class FencedStandby:
                 sentence=f"Speak for broker {self.broker_id} every {_TIMING.beat_ms / 1000:g} s, "
                 "from every standby loop, until it is demoted.",
                 fields={"BrokerId": self.broker_id, "BrokerEpoch": epoch, "WantFence": False},
-                command="Without crosslog: restart the broker without broker.heartbeat.interval.ms "
-                f"(about {_RESTART_MS // 1000} s).",
+                command=f"# without crosslog: take broker.heartbeat.interval.ms out of the properties of "
+                f"broker {self.broker_id} and restart it (about {_RESTART_MS // 1000} s)",
             ),
         )
 

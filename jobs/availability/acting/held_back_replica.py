@@ -127,6 +127,13 @@ class HeldBackReplica:
         }
         return {name: value for name, value in wanted.items() if value != _own(settings, name)}
 
+    def _command(self, wanted: Mapping[str, str | None]) -> str:
+        deleted = ",".join(name for name, value in wanted.items() if value is None)
+        added = ",".join(f"{name}=[{value}]" for name, value in wanted.items() if value is not None)
+        words = ["--delete-config", deleted] if deleted else []
+        words += ["--add-config", added] if added else []
+        return self.connections.tools.alter_topic(self.topic, *words) if words else ""
+
     async def _plan(self, cluster: RawCluster) -> Plan:
         settings, facts = await self._look(cluster)
         held = self._held(settings, facts)
@@ -142,7 +149,7 @@ class HeldBackReplica:
                     to="any broker",
                     sentence=f"Take {len(held)} replicas out of the throttled ones of {self.topic}.",
                     fields=dict(wanted),
-                    command=_command(self.topic, wanted),
+                    command=self._command(wanted) or None,
                 ),
             ),
             expected=f"Broker {self.broker_id} catches up and joins the ISR of {len(held)} partitions.",
@@ -153,7 +160,7 @@ class HeldBackReplica:
                 "Between the throttle's end and the ISR the replica copies as fast as it can.",
             ),
             refusals=tuple(self._refusals(facts, held)),
-            revert=_command(self.topic, {name: _own(settings, name) for name in wanted}),
+            revert=self._command({name: _own(settings, name) for name in wanted}),
             evidence={
                 "lag_records": [one for one in lag if one is not None],
                 "partitions": [one.to_mapping() for one in facts.values()],
@@ -241,12 +248,3 @@ def _own(settings: Mapping[str, ConfigValue], name: str) -> str | None:
     """Return a topic's own list; an empty one is none."""
     found = settings.get(name)
     return found.value or None if found is not None and found.is_override else None
-
-
-def _command(topic: str, wanted: Mapping[str, str | None]) -> str:
-    deleted = ",".join(name for name, value in wanted.items() if value is None)
-    added = ",".join(f"{name}=[{value}]" for name, value in wanted.items() if value is not None)
-    words = [f"--delete-config {deleted}"] if deleted else []
-    words += [f"--add-config '{added}'"] if added else []
-    start = f"kafka-configs.sh --bootstrap-server BROKERS --alter --entity-type topics --entity-name {topic}"
-    return " ".join([start, *words])

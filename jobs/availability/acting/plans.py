@@ -13,7 +13,7 @@ class PlannedRequest:
     """One request that a plan would send.
 
     `request` is Kafka's name of it, `to` whom it goes ("the active controller", "any broker"), `fields`
-    what is in it. `command` is the same for a shell; None where Kafka has no tool for it.
+    what is in it. `command` is the same for a shell, a comment where Kafka has no tool for it; None: nothing.
     """
 
     request: str
@@ -30,6 +30,7 @@ class Plan:
     `refusals` are reasons for which `act` refuses; empty: it may be done. `warnings` are costs and dangers.
     `evidence` are the facts that the plan was made from; `act` looks at them again before it sends anything.
     `expected_ms` is a measured time, None where it depends on more than is known.
+    `revert` is for a shell, too.
     """
 
     actor: ActorKind

@@ -6,7 +6,6 @@ the data. Source: KIP-455.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,7 +92,6 @@ class ReassignToSpare:
         facts, moving, brokers = await self._look(cluster)
         wanted = self._wanted(facts)
         size = sum(one.leader_size or 0 for one in facts.values())
-        document = _document(wanted)
         return Plan(
             actor=ActorKind.REASSIGN_TO_SPARE,
             cluster=self.connections.alias,
@@ -104,8 +102,7 @@ class ReassignToSpare:
                     to="any broker",
                     sentence=f"Make replicas of {len(wanted)} partitions on broker {self.spare}.",
                     fields={str(where): list(replicas) for where, replicas in wanted.items()},
-                    command="kafka-reassign-partitions.sh --bootstrap-server BROKERS --execute "
-                    f"--reassignment-json-file FILE, FILE with {document}",
+                    command=self._command(wanted, "add-spare.json"),
                 ),
             ),
             expected=f"{size} bytes are copied; then broker {self.spare} is in {len(wanted)} ISRs.",
@@ -115,9 +112,15 @@ class ReassignToSpare:
                 "Other tools that move replicas (Cruise Control) may undo it.",
             ),
             refusals=tuple(self._refusals(facts, moving, brokers)),
-            revert="The same with the replicas of before, once their broker is back.",
+            revert=self._command(
+                {where: one.known.replicas for where, one in facts.items()}, "remove-spare.json"
+            ),
             evidence={"bytes": size, "partitions": [one.to_mapping() for one in facts.values()]},
         )
+
+    def _command(self, wanted: Mapping[TopicPartition, tuple[int, ...]], file: str) -> str:
+        places = {(where.topic, where.partition): replicas for where, replicas in wanted.items()}
+        return " && ".join(self.connections.tools.reassign(places, file))
 
     def _wanted(
         self, facts: Mapping[TopicPartition, PartitionFacts]
@@ -261,11 +264,3 @@ class ReassignToSpare:
 
     def _outcome(self, sentence: str, *, is_done: bool = False, **more: Any) -> Outcome:
         return Outcome(ActorKind.REASSIGN_TO_SPARE, self._subject, is_done, sentence, **more)
-
-
-def _document(wanted: Mapping[TopicPartition, tuple[int, ...]]) -> str:
-    partitions = [
-        {"topic": where.topic, "partition": where.partition, "replicas": list(replicas)}
-        for where, replicas in wanted.items()
-    ]
-    return json.dumps({"version": 1, "partitions": partitions})

@@ -100,7 +100,7 @@ class RelaxMinIsr:
             expected_ms=EXPECTED_MS if self.ends_stall else 30_000,
             warnings=_WARNINGS,
             refusals=tuple(self._refusals(now, facts, stuck)),
-            revert=_command(self.topic, now if setting.is_override else None),
+            revert=self._command(now if setting.is_override else None),
             evidence={
                 "min_insync_replicas": now,
                 "is_own": setting.is_override,
@@ -108,13 +108,17 @@ class RelaxMinIsr:
             },
         )
 
+    def _command(self, value: int | None) -> str:
+        gone, given = ("--delete-config", MIN_ISR), ("--add-config", f"{MIN_ISR}={value}")
+        return self.connections.tools.alter_topic(self.topic, *(gone if value is None else given))
+
     def _requests(self, stuck: list[TopicPartition]) -> tuple[PlannedRequest, ...]:
         change = PlannedRequest(
             request="IncrementalAlterConfigs",
             to="any broker",
             sentence=f"Set {MIN_ISR} of {self.topic} to {self.to}.",
             fields={"topic": self.topic, MIN_ISR: str(self.to)},
-            command=_command(self.topic, self.to),
+            command=self._command(self.to),
         )
         if not self.ends_stall or not stuck:
             return (change,)
@@ -261,12 +265,6 @@ async def _asked(cluster: RawCluster, least: int) -> Asked:
 
 def _number(setting: ConfigValue) -> int:
     return int(setting.value or 1)
-
-
-def _command(topic: str, value: int | None) -> str:
-    change = f"--delete-config {MIN_ISR}" if value is None else f"--add-config {MIN_ISR}={value}"
-    tool = "kafka-configs.sh --bootstrap-server BROKERS --alter --entity-type topics"
-    return f"{tool} --entity-name {topic} {change}"
 
 
 async def end_stall(cluster: RawCluster, partitions: Collection[TopicPartition]) -> None:

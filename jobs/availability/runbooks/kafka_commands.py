@@ -53,8 +53,12 @@ class KafkaTools:
     def set_topic(self, topic: str, **settings: str) -> str:
         """Return the command that sets settings of a topic; `_` in a name stands for a dot."""
         given = ",".join(f"{name.replace('_', '.')}={value}" for name, value in settings.items())
+        return self.alter_topic(topic, "--add-config", given)
+
+    def alter_topic(self, topic: str, *words: str) -> str:
+        """Return the command that changes settings of a topic as these words say."""
         of_topic = ["--entity-type", "topics", "--entity-name", topic]
-        return self.tool("kafka-configs", *of_topic, "--alter", "--add-config", given)
+        return self.tool("kafka-configs", *of_topic, "--alter", *words)
 
     def reassign(
         self,

@@ -5,10 +5,14 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.reassign_to_spare import ReassignToSpare
+from jobs.availability.acting.relaxed_min_isr import RelaxMinIsr
 from jobs.availability.designer.design import design
 from jobs.availability.designer.requirements import DesignRequirements, Site, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
@@ -19,6 +23,7 @@ from jobs.availability.runbooks.runbook import (
     TroubleCause,
     runbook,
 )
+from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.cluster import Cluster
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
@@ -134,10 +139,33 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
         sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True
     )
     for group in design(wish, tools).commands:
-        if not group.is_file and not group.text.startswith("#"):
+        if not group.is_file and not group.text.startswith(("#", "crosslog ")):
             for line in group.lines:
                 shell.run(line)
-    eventually(lambda: "Replicas: 1,2,3" in shell._run(describe("moved", tools)), 30, every=1)
+    eventually(partial(shows, shell, "moved", "Replicas: 1,2,3"), 30, every=1)
+
+
+def test_a_dry_run_names_the_commands_that_do_the_same_and_take_it_back(shell: Shell) -> None:
+    tools, name = tools_of(shell), "by-hand"
+    words = ["--replica-assignment", "1:2", "--config", "min.insync.replicas=2"]
+    shell.run(tools.tool("kafka-topics", "--create", "--topic", name, *words))
+    wait_until_known(shell.cluster.connection, name, 1)
+    doors = ClusterConnections(shell.cluster.connection)
+    relaxed = RelaxMinIsr(doors, name, 1).plan()
+    copied = ReassignToSpare(doors, (TopicPartition(name, 0),), 3).plan()
+    for command, seen in (
+        (relaxed.requests[0].command, "min.insync.replicas=1"),
+        (relaxed.revert, "min.insync.replicas=2"),
+        (copied.requests[0].command, "Replicas: 1,2,3"),
+        (copied.revert, "Replicas: 1,2\t"),
+    ):
+        for line in command.split(" && "):
+            shell.run(line)
+        eventually(partial(shows, shell, name, seen), 30, every=1)
+
+
+def shows(shell: Shell, topic: str, seen: str) -> bool:
+    return seen in shell._run(describe(topic, tools_of(shell)))
 
 
 def make_topic(shell: Shell) -> None:

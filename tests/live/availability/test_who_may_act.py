@@ -123,8 +123,7 @@ def test_a_loop_without_the_right_says_so_and_goes_on(secure):
 
 
 def test_with_cluster_action_and_describe_a_standby_is_promoted_through_sasl(secure):
-    # The client library says BROKER for what Kafka calls CLUSTER: both are resource type 4.
-    grant(secure, "BROKER", "kafka-cluster", "CLUSTER_ACTION", "DESCRIBE", "DESCRIBE_CONFIGS")
+    grant(secure, "CLUSTER", "kafka-cluster", "CLUSTER_ACTION", "DESCRIBE", "DESCRIBE_CONFIGS")
     grant(secure, "TOPIC", "*", "DESCRIBE")
     doors, store = secure.doors("limited"), MemoryStore()
     eventually(lambda: all(_is_readable(doors) for _ in range(8)), 30)

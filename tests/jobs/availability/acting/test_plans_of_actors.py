@@ -37,9 +37,11 @@ READY = Standby(
 ALIVE = StoreState(signs=(LoopHeartbeat("one", NOW - 100),))
 
 
+DOORS = ClusterConnections(Connection("east", "b:9092"))
+
+
 def refusals(broker=READY, state=ALIVE):
-    doors = ClusterConnections(Connection("east", "b:9092"))
-    actor = FencedStandby(doors, 4, MemoryStore(), now_ms=lambda: NOW)
+    actor = FencedStandby(DOORS, 4, MemoryStore(), now_ms=lambda: NOW)
     return actor.plan_from(broker, state).refusals
 
 
@@ -72,6 +74,12 @@ def test_a_standby_that_follows_may_be_promoted():
 )
 def test_a_promotion_is_refused_with_its_reason(broker, state, words):
     assert any(words in reason for reason in refusals(broker, state))
+
+
+def test_what_kafka_has_no_tool_for_is_a_comment_of_a_shell():
+    plan = FencedStandby(DOORS, 4, MemoryStore(), now_ms=lambda: NOW).plan_from(READY, ALIVE)
+    assert [one.command[:2] for one in plan.requests] == ["# "]
+    assert plan.revert.startswith("# ")
 
 
 def test_nothing_is_promoted_while_crosslog_is_read_only(monkeypatch):
