@@ -1,7 +1,7 @@
 """Re-batching by compiled loops; functions of `jobs.wire.rebatch.table.Kernels`.
 
 Imported only when first used: numba takes about 100 MB and half a second. The loops report a fault as a
-number; what is wrong is then said by `jobs.wire.rebatch.compiled`.
+number; plain Python then finds what is wrong.
 """
 
 from __future__ import annotations

@@ -79,16 +79,8 @@ class TargetState:
         for part in parts:
             reached = pending.get(part.where)
             entry = self.positions.entry(part.where)
-            if reached is None or entry is None:
-                continue
-            if entry.next_offset == reached.next_offset:
-                part.settle(reached)
-            elif entry.next_offset != part.committed and not part.needs_note:
-                raise PositionsMoved(
-                    f"{part.where} was copied up to {part.committed} or {reached.next_offset}, but its "
-                    f"position says {entry.next_offset}.",
-                    cluster=self._flow.target.alias,
-                )
+            if reached is not None and entry is not None:
+                settle_uncertain(part, reached, entry.next_offset, self._flow.target.alias)
 
     def _load_position_notes(self, part: BatchPartition) -> None:
         """Take what was noted beside the position that this partition starts from."""
@@ -99,6 +91,24 @@ class TargetState:
         part.committed_epoch = -1 if entry.leader_epoch is None else entry.leader_epoch
         if entry.last_sync is not None:
             part.syncs = SyncTracker.after(entry.last_sync, entry.untold_syncs)
+
+
+def settle_uncertain(part: BatchPartition, reached: Reached, next_offset: int, alias: str) -> None:
+    """Settle a commit up to `reached` if the position that was read after it, `next_offset`, says it counts.
+
+    A commit that only told offset syncs left the position as it was: it is taken as lost, and they are told
+    once more. Raises `PositionsMoved`.
+    """
+    if next_offset == part.committed:
+        return
+    if next_offset == reached.next_offset:
+        part.settle(reached)
+    elif not part.needs_note:
+        raise PositionsMoved(
+            f"{part.where} was copied up to {part.committed} or {reached.next_offset}, but its "
+            f"position says {next_offset}.",
+            cluster=alias,
+        )
 
 
 @cache
