@@ -32,19 +32,24 @@
 
   async function draw() {
     const dot = byId("topology-dot")?.textContent ?? "";
-    if (!dot || dot === drawn) return;
+    if (dot === drawn) return;
     drawn = dot;
-    const [box, problem] = [byId("topology-picture"), byId("topology-problem")];
+    if (!dot) return;
+    let svg, why = "";
     try {
-      box.replaceChildren(picture(await ask(dot)));
-      if (box.hidden) byId("topology-list").open = false;
-      box.hidden = false;
-      problem.textContent = "";
+      svg = picture(await ask(dot));
     } catch (error) {
-      box.hidden = true;
-      byId("topology-list").open = true;
-      problem.textContent = `The picture could not be drawn: ${error.message} The list says the same.`;
+      why = `The picture could not be drawn: ${error.message} The list says the same.`;
     }
+    // Meanwhile the page may have got another topology, or none.
+    if (dot !== drawn) return;
+    const [box, list] = [byId("topology-picture"), byId("topology-list")];
+    byId("topology-problem").textContent = why;
+    if (svg) {
+      box.replaceChildren(svg);
+      if (box.hidden) list.open = false;
+    } else list.open = true;
+    box.hidden = !svg;
   }
 
   document.addEventListener("DOMContentLoaded", draw);

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from console.streams.models import StreamsApplication
 from tests.browser.watching import NARROW, Watched
@@ -96,6 +96,42 @@ def test_what_is_drawn_stays_when_the_page_refreshes_and_follows_a_new_descripti
     )
     expect(page.locator("#topology-picture", has_text="new-sink")).to_be_visible()
     expect(svg).to_have_count(1)
+
+
+def described_now(text: str, *, is_later_by: int) -> None:
+    """Replace the description, so that an open page gets it with its next refresh."""
+    StreamsApplication.objects.update(
+        description=text, facts_at=timezone.now() + timedelta(seconds=is_later_by)
+    )
+
+
+def test_a_picture_that_comes_late_does_not_replace_that_of_a_newer_description(shown, watched):
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    # Counts the drawings that have ended.
+    watched.page.add_init_script(
+        "let ended = 0; const end = Worker.prototype.terminate; Worker.prototype.terminate = function () {"
+        " end.call(this); document.documentElement.dataset.drawings = ended += 1; }"
+    )
+    watched.page.route("**/topology_worker.js", hold, times=1)
+    page = shown(DESCRIPTION)
+    described_now(DESCRIPTION.replace("KSTREAM-SINK-2", "new-sink"), is_later_by=1)
+    expect(page.locator("#topology-picture", has_text="new-sink")).to_be_visible()
+    held[0].continue_()
+    expect(page.locator("html")).to_have_attribute("data-drawings", "2")
+    expect(page.locator("#topology-picture", has_text="new-sink")).to_be_visible()
+
+
+def test_a_topology_that_was_away_is_drawn_again(shown):
+    page = shown(DESCRIPTION)
+    expect(page.locator("#topology-picture svg")).to_be_visible()
+    described_now("", is_later_by=1)
+    expect(page.locator("#topology-picture")).to_have_count(0)
+    described_now(DESCRIPTION, is_later_by=2)
+    expect(page.locator("#topology-picture svg")).to_be_visible()
 
 
 def test_without_javascript_the_list_says_the_same(browser, live_server, shown, watched):
