@@ -175,7 +175,8 @@ def test_its_topic_of_offset_syncs_is_translated_by_without_a_flow(pair, tmp_pat
     given = {"cluster": "east", "topic": "mm2-offset-syncs.west.internal", "offsets": "list"}
     arguments = checked_arguments(ANALYSES["translate"], given)
     (part,) = parts_of(tmp_path / "list")
-    found, _ = answer(Asking(open_syncs(task, arguments).folder), part.read().questions)
+    (block,) = part.read()
+    found, _ = answer(Asking(open_syncs(task, arguments).folder), block.questions)
     truth, store = pair.truth(PLAIN), pair.syncs()
     for row in found.to_pylist():
         true = truth.of(row["offset"])
