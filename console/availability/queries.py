@@ -1,4 +1,4 @@
-"""What other rooms ask about failures of a cluster: what the loss of each rack alone would do."""
+"""What other rooms ask about failures of a cluster: the loss of each rack, and runbooks for now."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from django.urls import reverse
 
 from console.availability.placements.placements import rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
+from console.availability.runbooks.partition_runbooks import current_runbooks
 from console.availability.what_if.cluster_models import PlacedClasses, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.availability.what_if.query import write_step
 from console.availability.what_if.simulation import simulate_classes
 from console.availability.what_if.snapshot_reader import UnknownMoment
 from console.clusters.models import Cluster
+from jobs.availability.runbooks.runbook import Runbook
 from jobs.availability.what_if.matrix import single_failures
 from jobs.availability.what_if.outcome import Counts
 
@@ -42,6 +44,11 @@ class RackLosses:
     seen_at: datetime | None
     gaps: tuple[str, ...]
     why: str = ""
+
+
+def open_runbooks(cluster: Cluster) -> list[Runbook]:
+    """Return one runbook for each state and cause that partitions are in now, worst first."""
+    return current_runbooks(cluster, {})
 
 
 def rack_losses(cluster: Cluster, at: datetime | None = None) -> RackLosses:

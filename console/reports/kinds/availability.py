@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from django.conf import settings
@@ -54,6 +55,7 @@ from jobs.reports.kinds.clusters.partition_time import (
     worst_spans,
 )
 from jobs.reports.kinds.clusters.watched_time import Ints, WatchedTime, moment_of, ms_of
+from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.periods import Period
 from jobs.reports.values import AROUND, stamp, within
 
@@ -91,6 +93,7 @@ class TopicClasses:
 KIND = "partition-availability"
 # A period that ends so shortly before it is asked about is one up to now.
 NEAR = timedelta(minutes=2)
+MOST_RUNBOOKS = 5
 # So short a time at the end is that since the last round.
 LATE_MS = 60_000
 
@@ -143,6 +146,7 @@ def _read(asked: Asked, cluster: Cluster) -> ClusterAvailability:
         unclean_count=unclean_count,
         outlook=_outlook(cluster, period, asked.now),
         peaks=read_peaks(cluster, period, asked.now),
+        open_steps=tuple(_open_steps(cluster, period, asked.now)),
         **_pages(cluster, period, log),
     )
 
@@ -342,6 +346,20 @@ def _outlook(cluster: Cluster, period: Period, now: datetime) -> RackOutlook:
         for one in found.losses
     )
     return RackOutlook(losses, found.seen_at, not found.why, found.why, found.gaps)
+
+
+def _open_steps(cluster: Cluster, period: Period, now: datetime) -> Iterator[OpenStep]:
+    """Yield the steps of the worst runbooks of now; none where the period ended before."""
+    if now - period.end > NEAR:
+        return
+    path = reverse("availability:runbooks", args=[cluster.alias])
+    for book in failures.open_runbooks(cluster)[:MOST_RUNBOOKS]:
+        asked: dict[str, object] = {"severity": book.trouble, "cause": book.cause}
+        if book.partition is not None:
+            asked |= {"topic": book.topic, "partition": book.partition}
+        href = f"{path}?{urlencode(asked)}"
+        for step in book.steps:
+            yield OpenStep(book.title, step.number, step.sentence, step.commands, href)
 
 
 def _default_min_isr(cluster: Cluster) -> dict[str, int]:

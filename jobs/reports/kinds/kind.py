@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.numbers import format_count
-from jobs.reports.document import Level, Section, Verdict
+from jobs.reports.document import Column, Level, Section, Table, Verdict
+from jobs.reports.values import ValueType
 
 
 class SubjectNoun(StrEnum):
@@ -95,3 +96,34 @@ def failed_analysis(error: str, href: str) -> Verdict:
         "of crosslog, as far as it reaches."
     )
     return Verdict(Level.WARNING, "Incomplete", text, href)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStep:
+    """A step of a runbook for partitions that are in trouble when the report is made.
+
+    `runbook` is its title; `commands` are lines of a shell in their order. `href` is the page to copy them.
+    """
+
+    runbook: str
+    number: int
+    sentence: str
+    commands: tuple[str, ...]
+    href: str
+
+
+def runbook_table(name: str, steps: Iterable[OpenStep]) -> Table:
+    """Return the steps of runbooks: a row for each command, and one for a step without."""
+    rows = [(one, command) for one in steps for command in one.commands or (None,)]
+    return Table(
+        name,
+        "Runbooks of partitions in trouble now",
+        (
+            Column("runbook", "Runbook"),
+            Column("step", "Step", ValueType.COUNT),
+            Column("sentence", "What to do"),
+            Column("command", "Command"),
+        ),
+        tuple((one.runbook, one.number, one.sentence, command) for one, command in rows),
+        tuple(one.href for one, _ in rows),
+    )

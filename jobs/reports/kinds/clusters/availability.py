@@ -28,7 +28,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
     RackOutlook,
 )
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
-from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
+from jobs.reports.kinds.kind import Content, counted, failed_analysis, runbook_table, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 
 MOST_TOPICS = 500
@@ -125,6 +125,8 @@ def _sections(
         _topic_table(cluster, before, has_before=has_before),
         _outage_table(cluster),
     ]
+    if cluster.open_steps:
+        blocks.append(runbook_table(f"runbooks-{alias}", cluster.open_steps))
     title = f"Availability of {alias}"
     start, end = times["start"], times["end"]
     yield Section(f"availability-{alias}", title, start, end, tuple(blocks), cluster.gaps)
@@ -255,7 +257,6 @@ def _earlier(
 
 
 def _outage_table(cluster: ClusterAvailability) -> Table:
-    rows = cluster.outages
     return Table(
         f"outages-{cluster.alias}",
         "Worst outages",
@@ -283,9 +284,9 @@ def _outage_table(cluster: ClusterAvailability) -> Table:
                 one.partitions,
                 one.cause,
             )
-            for one in rows
+            for one in cluster.outages
         ),
-        tuple(one.href for one in rows),
+        tuple(one.href for one in cluster.outages),
         empty="No partition was leaderless or under min ISR.",
     )
 

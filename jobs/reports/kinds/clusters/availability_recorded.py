@@ -7,6 +7,7 @@ from datetime import datetime
 
 from jobs.reports.document import Gap
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
+from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.periods import Period
 
 
@@ -138,6 +139,7 @@ class ClusterAvailability:
     unclean_count: int = 0
     outlook: RackOutlook = RackOutlook()
     peaks: tuple[PeakSample, ...] = ()
+    open_steps: tuple[OpenStep, ...] = ()
     analysis: AnalysisTold | None = None
     href: str = ""
     brokers_href: str = ""

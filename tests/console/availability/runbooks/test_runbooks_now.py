@@ -1,12 +1,17 @@
 """Runbooks of a cluster: those that apply now, and none stated as a fact of a healthy partition."""
 
 import shlex
+from datetime import timedelta
 from html import escape
 from urllib.parse import urlencode
 
 import pytest
 
 from console.availability.collection import collect
+from console.clusters.models import Cluster
+from console.reports.kinds import availability
+from console.reports.kinds.asked import Asked
+from jobs.reports.periods import Period
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import NOW, make_cluster, run_rounds
 
@@ -68,6 +73,29 @@ def test_an_incident_shows_the_runbooks_that_apply(visitor, incident):
     assert titles(page) == expected
     assert "topic=orders&amp;partition=0" in page.content.decode()
     assert [one["title"] for one in visitor.get(f"{ROUTE}&applies=true").json()] == expected
+
+
+@pytest.mark.parametrize(
+    ("ends_before", "expected"),
+    [
+        pytest.param(
+            timedelta(),
+            [
+                "orders-0 has no leader: a broker is dead",
+                "orders-2 is at min ISR: a broker is dead",
+            ],
+            id="it ends now",
+        ),
+        pytest.param(timedelta(days=1), [], id="it ended before"),
+    ],
+)
+def test_an_availability_report_that_ends_now_has_the_same_runbooks(
+    viewer, incident, ends_before, expected
+):
+    end = NOW - ends_before
+    asked = Asked(Period(end - timedelta(hours=1), end), [Cluster.objects.get()], viewer, now=NOW)
+    (cluster,) = availability.read(asked).clusters
+    assert list(dict.fromkeys(one.runbook for one in cluster.open_steps)) == expected
 
 
 def test_all_of_them_are_one_click_away(visitor, incident):

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.reports.document import Gap, Level
+from jobs.reports.document import Gap, Level, Table
 from jobs.reports.kinds.clusters.availability import MOST_TOPICS, build
 from jobs.reports.kinds.clusters.availability_recorded import (
     AvailabilityRecorded,
@@ -18,6 +18,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
     UncleanElection,
 )
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
+from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.values import stamp
 from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
 
@@ -134,6 +135,24 @@ def test_a_topic_that_was_not_there_before_has_no_number_of_before():
     before = AvailabilityRecorded(WEEK.before(), (cluster(topics=()),))
     table = told(full(), before=before).sections[0].blocks[4]
     assert [row[-1] for row in table.rows] == [None, None]
+
+
+def test_a_report_that_ends_now_has_the_runbooks_with_a_row_for_each_command():
+    steps = (
+        OpenStep("orders-0 is offline", 1, "Look at it.", ("describe", "elect"), "/book/"),
+        OpenStep("orders-0 is offline", 2, "Start the broker.", (), "/book/"),
+    )
+    (table,) = (
+        one
+        for one in told(cluster(open_steps=steps)).sections[0].blocks
+        if isinstance(one, Table) and one.name == "runbooks-east"
+    )
+    assert table.rows == (
+        ("orders-0 is offline", 1, "Look at it.", "describe"),
+        ("orders-0 is offline", 1, "Look at it.", "elect"),
+        ("orders-0 is offline", 2, "Start the broker.", None),
+    )
+    assert table.hrefs == ("/book/",) * 3
 
 
 def test_an_empty_period_is_a_document_too():
