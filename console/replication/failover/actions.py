@@ -26,7 +26,6 @@ from jobs.replication.failover import session
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest, Untranslated
 from jobs.replication.failover.planner import check_request
 from jobs.replication.failover.reports.report import RunKind
-from jobs.replication.failover.reports.signing import SigningKey, kept_key
 
 LONGEST_NAME = 100
 
@@ -240,13 +239,3 @@ def _start(
 def _audit(action: str, plan: FailoverPlan, after: Mapping[str, Any] | None = None) -> None:
     clusters = f"{plan.origin.alias}, {plan.destination.alias}"
     audit(action, f"flow:{plan.flow.name}", cluster=clusters, after=after or {"plan": plan.name})
-
-
-FILE = "report-key.pem"
-
-
-def report_key() -> SigningKey:
-    """Return the key of this installation; on several machines all need the same REPORT_KEY."""
-    if settings.REPORT_KEY:
-        return SigningKey.from_pem(settings.REPORT_KEY)
-    return kept_key(settings.CROSSLOG_HOME / FILE)

@@ -21,9 +21,9 @@ from console.accounts.asked_rights import person_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.replication.failover import actions, queries
-from console.replication.failover.actions import report_key
 from console.replication.failover.models import FailoverPlan, FailoverRun
 from console.replication.failover.page_context import commands_of
+from console.replication.failover.queries import report_key
 from console.replication.failover.serializers import (
     ApplySerializer,
     FailoverPlanDetailSerializer,

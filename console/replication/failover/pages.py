@@ -18,9 +18,9 @@ from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
 from console.frame.tables.csv_export import csv_response
 from console.replication.failover import actions, page_context, queries
-from console.replication.failover.actions import report_key
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.models import FailoverPlan, FailoverRun
+from console.replication.failover.queries import report_key
 from console.replication.failover.tables import GROUPS, OUTCOMES, PLANS, RUNS
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow

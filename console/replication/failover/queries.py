@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from console.clusters.models import Group
@@ -22,6 +23,7 @@ from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.failover.applying import ItemOutcome
 from jobs.replication.failover.model import Direction
+from jobs.replication.failover.reports.signing import SigningKey, kept_key
 from jobs.replication.flow.selection import group_filter_of
 from jobs.replication.flow.spec import FlowSpec
 
@@ -134,3 +136,10 @@ def items_of(document: Mapping[str, Any]) -> tuple[ItemOutcome, ...]:
         )
         for one in document.get("items", ())
     )
+
+
+def report_key() -> SigningKey:
+    """Return the key of this installation; on several machines all need the same REPORT_KEY."""
+    if settings.REPORT_KEY:
+        return SigningKey.from_pem(settings.REPORT_KEY)
+    return kept_key(settings.CROSSLOG_HOME / "report-key.pem")

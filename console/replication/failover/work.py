@@ -20,7 +20,6 @@ from console.accounts.asked_rights import for_trail, refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.frame.errors import ActionRefused
-from console.replication.failover.actions import report_key
 from console.replication.failover.door import KAFKA, FailoverDoor, last_seen
 from console.replication.failover.models import (
     LIVE,
@@ -32,7 +31,7 @@ from console.replication.failover.models import (
     GroupState,
     PlanState,
 )
-from console.replication.failover.queries import items_of, listed, offsets_of
+from console.replication.failover.queries import items_of, listed, offsets_of, report_key
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.logs import own_fault

@@ -8,8 +8,8 @@ from django.utils import timezone
 from console.accounts.models import AuditEntry
 from console.frame.errors import ActionRefused
 from console.replication.failover import actions, work
-from console.replication.failover.actions import report_key
 from console.replication.failover.models import FailoverPlan, FailoverRun
+from console.replication.failover.queries import report_key
 from jobs.cluster.descriptions import CommittedOffset
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.replication.failover.reports.signing import verify

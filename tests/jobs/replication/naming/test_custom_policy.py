@@ -227,5 +227,5 @@ def test_nobody_but_the_policies_spells_out_the_names_of_internal_topics():
         for match in _NAMES.finditer(path.read_text(encoding="utf-8"))
     }
     # The name of a thread, of a setting, and of what is looked at.
-    files = ("heartbeats", "spec", "silent_failures", "reading", "live_settings")
+    files = ("heartbeats", "spec", "silent_failures", "reading", "control")
     assert found <= {f'{name}.py: "heartbeats"' for name in files}
