@@ -286,7 +286,7 @@ class _Reader:
         return code(first) + (f"-{code(last)}" if last > first else "") + others
 
     def _escaped(self, letter: str) -> str | int:
-        """Return what stands behind a backslash: a class for RE2's [...], or the number of a character."""
+        """Return the meaning of an escape: a class for RE2's [...], or the number of a character."""
         if letter in _CLASSES:
             return _CLASSES[letter]
         if letter in "pP":

@@ -1,4 +1,4 @@
-"""Kafka's timestamps as times, and its ids as text; whoever wrote them may have written anything.
+"""Kafka's timestamps as times, and its ids as text; clients may have written any value.
 
 Uuids are url-safe base64 without padding, 22 characters (`Uuid.toString`).
 """

@@ -49,7 +49,7 @@ MOST_LINES = 200
 
 
 class DrillDoor:
-    """What a drill asks of a cluster; a fake of it stands in for Kafka in tests."""
+    """What a drill asks of a cluster; tests replace it by a fake."""
 
     def drill(self, cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
         """Try one actor on a topic of its own; faults are measures that are not good."""

@@ -146,7 +146,7 @@ def _read(asked: Asked, cluster: Cluster) -> ClusterAvailability:
         unclean_count=unclean_count,
         outlook=_outlook(cluster, period, asked.now),
         peaks=read_peaks(cluster, period, asked.now),
-        open_steps=tuple(_open_steps(cluster, period, asked.now)),
+        open_steps=tuple(_open_steps(cluster, watch, period, asked.now)),
         **_pages(cluster, period, log),
     )
 
@@ -348,9 +348,11 @@ def _outlook(cluster: Cluster, period: Period, now: datetime) -> RackOutlook:
     return RackOutlook(losses, found.seen_at, not found.why, found.why, found.gaps)
 
 
-def _open_steps(cluster: Cluster, period: Period, now: datetime) -> Iterator[OpenStep]:
-    """Yield the steps of the worst runbooks of now; none where the period ended before."""
-    if now - period.end > NEAR:
+def _open_steps(
+    cluster: Cluster, watch: Watch, period: Period, now: datetime
+) -> Iterator[OpenStep]:
+    """Yield the steps of the worst runbooks of now; none where the period or the last round ended before."""
+    if watch.known_until is None or now - min(period.end, watch.known_until) > NEAR:
         return
     path = reverse("availability:runbooks", args=[cluster.alias])
     for book in failures.open_runbooks(cluster)[:MOST_RUNBOOKS]:

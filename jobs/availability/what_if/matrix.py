@@ -56,7 +56,7 @@ class PartitionClasses:
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
-        """How many partitions each class stands for."""
+        """How many partitions each class has."""
         return np.bincount(self.unit_of, minlength=len(self.model.partitions))
 
     def per_topic(self, of_units: NDArray[Any]) -> NDArray[Any]:

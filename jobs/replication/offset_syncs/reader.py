@@ -1,4 +1,4 @@
-"""Reads a topic of offset syncs from where an archive stands, over new leaders, new topics and cut logs.
+"""Reads a topic of offset syncs from the end of an archive, over new leaders, new topics and cut logs.
 
 Whole batches are read, because only they show where records were removed between them. To a consumer, records
 that were compacted away and transaction markers are the same: offsets without a record. Where the cleaner was

@@ -98,6 +98,13 @@ def test_an_availability_report_that_ends_now_has_the_same_runbooks(
     assert list(dict.fromkeys(one.runbook for one in cluster.open_steps)) == expected
 
 
+def test_a_report_has_no_runbooks_of_partitions_that_were_not_observed_lately(viewer, incident):
+    now = NOW + timedelta(minutes=10)
+    asked = Asked(Period(now - timedelta(hours=1), now), [Cluster.objects.get()], viewer, now=now)
+    (cluster,) = availability.read(asked).clusters
+    assert cluster.open_steps == ()
+
+
 def test_all_of_them_are_one_click_away(visitor, incident):
     assert len(titles(visitor.get(f"{PAGE}?all=1"))) == 60
 

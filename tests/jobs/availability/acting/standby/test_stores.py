@@ -1,4 +1,4 @@
-"""The store in memory that stands in for the console's keeps the same contract."""
+"""The store in memory of the tests keeps the contract of the console's store."""
 
 import pytest
 
