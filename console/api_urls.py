@@ -36,6 +36,7 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
+from console.frame.rest.api_docs import ResourcesView, api_docs
 from console.frame.rest.schema_view import SchemaView
 from console.quorum.api import (
     ElectionViewSet,
@@ -104,7 +105,11 @@ router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")
 
+resources = {prefix: f"{name}-list" for prefix, _, name in router.registry}
+
 urlpatterns = [
+    path("", ResourcesView.as_view(resources=resources), name="api-root"),
+    path("docs/", api_docs, name="api-docs"),
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("", include(router.urls)),
 ]

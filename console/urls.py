@@ -13,6 +13,7 @@ urlpatterns = [
     path("login/", SignIn.as_view(), name="login"),
     path("logout/", SignOut.as_view(), name="logout"),
     path("frame/", include("console.frame.urls")),
+    path("help/", include("console.frame.help.urls")),
     path("api/v1/", include("console.api_urls")),
     path("", include("console.metrics.urls")),
     # Each room's addresses begin with its own name.

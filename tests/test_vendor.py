@@ -35,6 +35,7 @@ def test_the_file_has_the_listed_hash(folder, name):
 def test_every_file_is_used_under_its_full_name(name):
     users = [
         ROOT / "templates" / "frame" / "_scripts.html",
+        ROOT / "templates" / "frame" / "api_docs.html",
         ROOT / "templates" / "streams" / "application" / "detail.html",
         ROOT / "static" / "css" / "tokens.css",
     ]

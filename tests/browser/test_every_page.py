@@ -108,6 +108,9 @@ PLACES = {
     "reports:settings": [REPORT],
     "reports:run": [MADE],
     "reports:delivery": [],
+    "help:list": [],
+    "help:chapter": ["operate"],
+    "api-docs": [],
     "accounts:people": [],
     "accounts:new-person": [],
     "accounts:person": ["person"],
@@ -117,7 +120,7 @@ PLACES = {
 }
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
-    "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape",
+    "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape", "help:file",
     "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget", "quorum:read",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",

@@ -195,6 +195,7 @@ urlpatterns = [
     path("broken-series/", broken_series),
     path("broken/", broken),
     path("frame/", include("console.frame.urls")),
+    path("help/", include("console.frame.help.urls")),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     # The rail links to one's own account.

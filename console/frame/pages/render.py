@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.encoding import iri_to_uri
 
+from console.frame.help.chapters import help_address
 from console.frame.pages.addresses import own_path
 from console.frame.pages.navigation import list_places, list_switches
 from console.frame.security.access import can, can_here
@@ -56,6 +57,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "own_address": partial(_own_address, request),
         "places": partial(list_places, user, request.path),
         "switches": partial(list_switches, request),
+        "help_address": partial(help_address, request.path),
         "theme": _chosen(request, "theme", THEMES),
         "clock": _chosen(request, "clock", CLOCKS),
         "version": VERSION,

@@ -109,6 +109,8 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "report_kind": "replication",
         "delivery_id": report_run.deliveries.get().pk,
         "file_format": "json",
+        "chapter": "operate",
+        "file_name": "grafana-dashboard.json",
         "number": 0,
         "of": {
             "api-flow": {"pk": flow.pk},
