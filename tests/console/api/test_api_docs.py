@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def reader(client):
-    client.force_login(make_user("reader", role="none"))
+    client.force_login(make_user("none"))
     return client
 
 

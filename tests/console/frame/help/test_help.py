@@ -111,7 +111,7 @@ def test_the_first_part_of_an_address_chooses_the_chapter(path, target):
 
 @pytest.fixture
 def reader(client, db):
-    client.force_login(make_user("reader", role="none"))
+    client.force_login(make_user("none"))
     return client
 
 
