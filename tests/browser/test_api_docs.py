@@ -25,7 +25,9 @@ def test_a_read_can_be_tried_with_the_session(reader, site):
     page.locator("#operations-clusters-clusters_list .opblock-summary-control").click()
     page.get_by_role("button", name="Try it out").click()
     page.get_by_role("button", name="Execute").click()
-    expect(page.locator(".live-responses-table .response .response-col_status")).to_contain_text("200")
+    expect(page.locator(".live-responses-table .response .response-col_status")).to_contain_text(
+        "200"
+    )
 
 
 def test_a_write_cannot_be_tried(reader, site):

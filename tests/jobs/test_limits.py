@@ -40,7 +40,7 @@ def test_a_limit_is_said_only_where_it_was_passed():
 
 
 OPERATE = (Path(__file__).parents[2] / "docs/operate.md").read_text("utf-8")
-STATED = OPERATE.split("## Limits of what clients write\n")[1].split("\n## ")[0]
+STATED = OPERATE.split("## Limits of client data\n")[1].split("\n## ")[0]
 NUMBERS = {name: value for name, value in vars(limits).items() if isinstance(value, int)}
 
 

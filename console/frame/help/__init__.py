@@ -1,5 +1,4 @@
-"""Help: the documents of docs/ as pages of the console.
+"""Help: the documents of docs/ as pages of the console, and the chapter that each page links.
 
-`chapters` lists the documents and says which one a page of the console links, `rendering` makes HTML of
-Markdown, `pages` and `urls` serve both.
+In reading order: `chapters`, `rendering`, `pages`, `urls`.
 """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from console.frame.help.chapters import CHAPTERS
 
 # What a document shows or offers besides other documents.
 FILES = {".png": "image/png", ".json": "application/json", ".yaml": "text/yaml; charset=utf-8"}
+# Marks for the tests and the programs that write a document.
+_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
 _ABSOLUTE = re.compile(r"https?://")
-_DEEPEST_CONTENTS = 3
+_HIGHEST, _DEEPEST_CONTENTS = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Chapter:
     contents: Sequence[Heading]
     anchors: frozenset[str]
 
+    @property
+    def sections(self) -> list[Heading]:
+        """The headings of the highest level."""
+        return [heading for heading in self.contents if heading.level == _HIGHEST]
+
 
 def read_chapter(path: Path) -> Chapter:
     """Return a document as HTML; rendered again when the file has changed."""
@@ -50,7 +58,7 @@ def _render(path: Path, _changed_ns: int) -> Chapter:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", _close_table)
-    tokens = markdown.parse(path.read_text("utf-8"))
+    tokens = markdown.parse(_COMMENT.sub("", path.read_text("utf-8")))
     title, start = path.stem, 0
     if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
         title, start = _text_of(tokens[1]), 3
@@ -68,7 +76,7 @@ def _render(path: Path, _changed_ns: int) -> Chapter:
 def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
     """Give each heading the anchor that GitHub gives it."""
     used: dict[str, int] = {}
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
         text = _text_of(inline)

@@ -1,5 +1,5 @@
 """What all routes of the API share.
 
 In reading order: `viewset`, `api`, `parameters`, `parsing`, `serializers`,
-`schema`, `schema_view`, `etag`, `idempotency`, `throttling`.
+`schema`, `schema_view`, `api_docs`, `etag`, `idempotency`, `throttling`.
 """

@@ -17,6 +17,7 @@ MARKDOWN = """# Title
 [a chapter](operate.md#settings) [a file](picture.png) [outside](https://kafka.apache.org/)
 [not served](../README.md) ![a picture](picture.png) [bad](javascript:alert(1))
 
+<!-- a mark -->
 <script>alert(1)</script>
 
 | a | b |
@@ -62,7 +63,11 @@ def test_a_link_to_what_is_not_served_is_text(rendered):
 def test_html_in_a_document_is_text(rendered):
     assert "&lt;script&gt;" in rendered.html
     assert "<script" not in rendered.html
-    assert "<a href=\"javascript" not in rendered.html
+    assert '<a href="javascript' not in rendered.html
+
+
+def test_a_mark_of_a_document_is_not_shown(rendered):
+    assert "a mark" not in rendered.html
 
 
 def test_a_changed_document_is_rendered_again(tmp_path):
@@ -139,7 +144,12 @@ def test_a_file_of_the_documents_is_served(reader):
 
 @pytest.mark.parametrize(
     "path",
-    ["/help/nothing/", "/help/files/nothing.png", "/help/files/operate.md", "/help/files/..%2fmanage.py"],
+    [
+        "/help/nothing/",
+        "/help/files/nothing.png",
+        "/help/files/operate.md",
+        "/help/files/..%2fmanage.py",
+    ],
 )
 def test_what_is_no_part_of_the_help_is_not_found(reader, path):
     assert reader.get(path).status_code == 404
