@@ -3,6 +3,8 @@
 import pytest
 from django.urls import Resolver404, resolve
 
+from tests.browser.open_requests import OpenRequests
+from tests.waiting import eventually
 from tools import screenshots
 from tools.screenshots import IN_DOCUMENTS, PAGES, find_address, link_pattern, sign_in, take_all
 
@@ -37,7 +39,9 @@ def test_pages_are_found_by_their_links_and_written(browser, site, tmp_path):
     ana.save()
     arguments = [site.url, "--into", str(tmp_path), "--only", "cluster", "flow", "application"]
     options = screenshots.read_options(arguments)
-    assert [*take_all(browser, site.url, "ana", "a password of the pictures", options)] == []
+    with OpenRequests() as requests:
+        assert [*take_all(browser, site.url, "ana", "a password of the pictures", options)] == []
+        eventually(requests.are_done)
     names = ["application-light.png", "cluster-light.png", "flow-light.png"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 

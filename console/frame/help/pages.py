@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from console.frame.help.chapters import CHAPTERS, docs_folder
@@ -31,9 +31,9 @@ def chapter(request: HttpRequest, chapter: str) -> HttpResponse:
 
 @require_safe
 @page("own")
-def file(request: HttpRequest, file_name: str) -> FileResponse:
+def file(request: HttpRequest, file_name: str) -> HttpResponse:
     """Serve a picture, or a file that a chapter offers."""
     path = docs_folder() / file_name
     if path.suffix not in FILES or path not in docs_folder().iterdir():
         raise Http404
-    return FileResponse(path.open("rb"), content_type=FILES[path.suffix])
+    return HttpResponse(path.read_bytes(), content_type=FILES[path.suffix])

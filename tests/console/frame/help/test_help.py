@@ -139,7 +139,7 @@ def test_a_page_links_its_chapter(reader):
 
 def test_a_file_of_the_documents_is_served(reader):
     answer = reader.get("/help/files/prometheus-alerts.yaml")
-    assert b"".join(answer) == (docs_folder() / "prometheus-alerts.yaml").read_bytes()
+    assert answer.content == (docs_folder() / "prometheus-alerts.yaml").read_bytes()
 
 
 @pytest.mark.parametrize(
