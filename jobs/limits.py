@@ -28,7 +28,7 @@ GROUPS, GROUP_PARTITIONS, ROUND_PARTITIONS = 50_000, 10_000, 500_000
 # One internal topic of replication: groups and partitions with a checkpoint, partitions with an offset sync,
 # partitions with a position. Characters of the id of a group, and bytes: PostgreSQL's index takes no more.
 CHECKPOINTS, SYNCS, POSITIONS = 500_000, 200_000, 200_000
-# Partitions in a round whose producers are asked for.
+# Partitions in a round whose producers are queried.
 STUCK_PARTITIONS = 100
 GROUP_ID, GROUP_ID_BYTES = 1_024, 2_400
 # The metadata log of a cluster: values of a list in a change, characters of all changes of a day.

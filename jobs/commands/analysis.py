@@ -159,7 +159,7 @@ def resources_of(
         if one.type is ArgumentType.FLOW:
             folder = getattr(arguments, _ARCHIVE) if one == analysis.positional else None
             if folder is None and one.needs_archive:
-                raise InvalidFields({_ARCHIVE: "--archive DIR is needed."})
+                raise InvalidFields({_ARCHIVE: "--archive DIR is required."})
             flow = _read(one.name, path, read_flow_file).to_mapping()
             found[one.name] = {"flow": flow, "archive": folder and str(folder.absolute())}
         elif one.type is ArgumentType.CLUSTER:

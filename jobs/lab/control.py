@@ -20,7 +20,7 @@ ANSWER_S = 180.0
 
 
 class DaemonNotRunning(LabError):
-    """Nobody keeps this lab: it is not running."""
+    """This lab is not running."""
 
     exit_code = 1
 

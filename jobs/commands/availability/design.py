@@ -45,15 +45,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "design",
         help="design a placement: replicas, observers, min.insync.replicas, controllers per site",
-        description="Print the cheapest placement that fulfils the wishes, why each number is what it "
-        "is, what it survives (by crosslog what-if), what else was looked at, and the commands; "
-        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 nothing fulfils it "
-        "(what would is told), 2 bad input.",
+        description="Print the cheapest placement that fulfils the requirements, the reason for each "
+        "number, the failures that it survives (by crosslog what-if), the alternatives, and the commands; "
+        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
+        "the requirements (the closest one is printed), 2 bad input.",
     )
     parser.add_argument(
-        "file", metavar="FILE.json", type=Path, nargs="?", help="the wish as JSON (docs/formats.md)"
+        "file", metavar="FILE.json", type=Path, nargs="?", help="requirements (docs/formats.md)"
     )
-    _add_wishes(parser)
+    _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
         "--command-config", metavar="FILE", default="", help="credentials for commands"
@@ -62,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=run)
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_requirements(parser: argparse.ArgumentParser) -> None:
     site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
     parser.add_argument("--site", metavar="NAME=ID,ID", action="append", default=[], help=site)
     standby = "a broker that is (or shall be) a fenced standby; repeat it"
@@ -70,8 +70,8 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
         "--standby", metavar="ID", type=int, action="append", default=[], help=standby
     )
     parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
-    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes go on within")
-    after = "writes go on without a person after the loss of it"
+    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
+    after = "writes resume automatically after the loss of it"
     parser.add_argument("--writable-after", choices=list(WritableAfter), help=after)
     parser.add_argument("--observers", choices=list(ObserverSupport), help="what can be had")
     parser.add_argument("--topic", help="the topic's name, for commands")
@@ -190,9 +190,9 @@ def lines(made: Design) -> Iterator[str]:
     yield f"min.insync.replicas {made.min_insync_replicas}"
     yield "why:"
     yield from (f"  {one.subject}: {one.sentence}" for one in made.reasons)
-    yield "what it survives:"
+    yield "survives:"
     yield from (f"  {one.sentence}" for one in made.survives)
-    yield "what else was looked at:"
+    yield "alternatives:"
     yield from (f"  {one.title}: {one.why_not}" for one in made.alternatives)
     yield from (f"! {warning}" for warning in made.warnings)
     for group in made.commands:

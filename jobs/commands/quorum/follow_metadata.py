@@ -33,10 +33,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     follows = commands.add_parser(
         "follow-metadata",
         help="keep a cluster's metadata log in a folder, as it is written",
-        description="Follow the metadata log of a KRaft cluster into an archive, a second behind at most, "
-        "and go on after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is polled "
-        "instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or the "
-        "archive cannot be used.",
+        description="Follow the metadata log of a KRaft cluster into an archive, with at most a second of "
+        "lag, and resume after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is "
+        "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
+        "the archive cannot be used.",
     )
     follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
     follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)

@@ -32,8 +32,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "state",
         help="print what a cluster was at an offset or a time, from a metadata log",
         description="Print brokers, topics, partitions, configs, features and voters as they were at a "
-        "moment, or what differs between two moments. Exit codes: 0 it is told, 1 something in the log "
-        "before is missing or damaged, 2 there is no such log or moment.",
+        "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
+        "is missing or damaged, 2 there is no such log or moment.",
     )
     parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()

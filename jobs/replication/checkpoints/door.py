@@ -43,7 +43,7 @@ class CheckpointDoor(TargetGroups, Protocol):
     """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
 
     def syncs(self) -> BoundedTranslator | None:
-        """Return the offset syncs as they are now; None: nobody keeps any."""
+        """Return the offset syncs as they are now; None: none are stored."""
         ...
 
     def checkpoints(self) -> CheckpointTopic:

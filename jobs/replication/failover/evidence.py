@@ -105,7 +105,7 @@ class Side:
     acls: Sequence[AclBinding] | str | None = None
 
     def range_of(self, where: TopicPartition) -> OffsetRange:
-        """Return the offsets of a partition; without any when nobody knows."""
+        """Return the offsets of a partition; without any when unknown."""
         return self.ranges.get(where, OffsetRange(error="not asked"))
 
     def is_beyond_end(self, where: TopicPartition, committed: int | None) -> bool:

@@ -9,7 +9,7 @@ from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartit
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.spec import OnRecreated
 
-# Stands in every reason that goes away when a person accepts the new topic.
+# Is in every reason that goes away when a person accepts the new topic.
 CREATED_AGAIN = "created again"
 
 

@@ -64,7 +64,7 @@ def follow(
     stop: threading.Event,
     heard: Callable[[Heard], None] = lambda _: None,
 ) -> None:
-    """Append what comes until `stop` is set; faults of the cluster are told and tried again, with pauses.
+    """Append what comes until `stop` is set; faults of the cluster are reported and retried, with pauses.
 
     `heard` is called after every request. Raises OSError when the archive cannot be written, and every fault
     that no further try ends (`Patience`).

@@ -31,7 +31,7 @@ class AclPlan:
 def target_acl(binding: AclBinding, remote_topic: str) -> AclBinding | None:
     """Return the binding for the remote topic; None when it has none there.
 
-    Nobody but the flow may write into a remote topic, so ALLOW WRITE is dropped and ALLOW ALL
+    Only the flow may write into a remote topic, so ALLOW WRITE is dropped and ALLOW ALL
     becomes ALLOW READ.
     """
     if binding.permission == ALLOW and binding.operation == WRITE:

@@ -63,7 +63,7 @@ class TopicNote:
 
 
 def _shown(value: str | None) -> str:
-    return "nothing" if value is None else value or '""'
+    return "not set" if value is None else value or '""'
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Creation:
     needed: Mapping[str, str]
 
     def spec(self) -> NewTopicSpec:
-        """Return the topic as it is asked for."""
+        """Return the topic as it is requested."""
         return NewTopicSpec(self.partitions, self.replication_factor, self.configs)
 
     def spec_of_needed(self) -> NewTopicSpec:

@@ -47,7 +47,7 @@ class AclsState:
 class TopicsState:
     """Source topics, their remote topics by name (with an error when not there), settings and ACLs.
 
-    A topic is absent from the settings when nobody asked; `acls` is None when nobody asked.
+    A topic is absent from the settings when it was not requested; `acls` is None when not requested.
     `faults` say what could not be read.
     """
 

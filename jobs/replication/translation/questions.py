@@ -32,7 +32,7 @@ _SPARK = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An offset of a partition, and where it stood: the number of its line or entry, from 1 on."""
+    """An offset of a partition, and where it was: the number of its line or entry, from 1 on."""
 
     line: int
     where: TopicPartition

@@ -53,7 +53,7 @@ class SparkState:
             return why_over(self._context)
         except Exception:  # whatever the bridge to a JVM says that is not there
             logger.exception("Spark does not answer")
-            return "Spark's process ended by itself."
+            return "Spark's process exited unexpectedly."
 
     def is_over(self) -> bool:
         """Return whether it does not work any more."""
@@ -117,7 +117,7 @@ class Engine:
             try:
                 place += self._took(file, run_dir, place)
             except (OSError, ValueError):
-                # Its folder was removed, or is no run: nobody waits for it.
+                # Its folder was removed, or is no run: no caller waits for it.
                 logger.exception("run cannot be taken folder=%s", run_dir)
                 file.unlink(missing_ok=True)
 
@@ -132,7 +132,7 @@ class Engine:
             before = place + len(self._guests)
             if self._places.get(run_dir) != before:
                 self._places[run_dir] = before
-                folder.tell(run_dir, f"Waits for the engine: {before} before it")
+                folder.tell(run_dir, f"Waiting for the engine: {before} runs ahead")
             return 1
         self._places.pop(run_dir, None)
         file.unlink(missing_ok=True)

@@ -137,7 +137,7 @@ def test_people_pause_resume_and_restart_single_partitions(shared, east):
     running, topic = shared.running, shared.new_topic(10, 10)
     running.ask(paused=[f"{topic}:0"])
     running.wait_for_states({0: "paused"}, topic)
-    assert running.rows(topic)[0]["reason"] == "Paused by a person."
+    assert running.rows(topic)[0]["reason"] == "Paused by an operator."
     produce(east, topic, 5)
     produce(east, topic, 5, partition=1)
     running.wait_for_positions({1: 15}, topic)

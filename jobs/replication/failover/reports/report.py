@@ -27,7 +27,7 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Who asked for a run, and when it went on; `asked_by` is empty for a shell without a name.
+    """Who requested a run, and when it resumed; `asked_by` is empty for a shell without a name.
 
     `left_out` are groups of the plan that the run is not about, with why.
     """

@@ -74,7 +74,7 @@ def test_what_stops_writes_is_a_finding(asked):
     }
 
 
-def test_a_lost_majority_is_a_finding_even_where_everybody_goes_on(asked):
+def test_a_lost_majority_is_a_finding_even_where_all_partitions_continue(asked):
     document = {**CLUSTER, "voters": [101, 102]}
     code, told, _ = asked("--lose-controller", "101", document=document)
     assert code == 1

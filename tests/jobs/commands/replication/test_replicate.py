@@ -32,7 +32,7 @@ def test_a_line_adds_up_what_the_partitions_do():
 
 
 @pytest.mark.parametrize("eta_s", [None, 0.0])
-def test_a_line_says_nothing_about_a_time_that_nobody_knows_or_that_is_over(eta_s):
+def test_a_line_says_nothing_about_a_time_that_is_not_known_or_that_is_over(eta_s):
     assert "left" not in summary_line(progress(row(), eta_s=eta_s))
 
 

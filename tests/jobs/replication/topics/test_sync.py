@@ -11,7 +11,7 @@ from tests.jobs.replication.topics.making import topic
 from tests.jobs.replication.topics.test_plan import READ
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-# Nobody listens on this port of this machine.
+# This port of this machine is closed.
 NOWHERE = "127.0.0.1:1"
 COPIED = {"east.orders": {"retention.ms": "7"}}
 

@@ -38,7 +38,7 @@ Caused by: java.io.FileNotFoundException: File file:/history/part-0.parquet does
             id="a task in Java",
         ),
         pytest.param("KeyError: 'log'", "KeyError: 'log'", id="the driver"),
-        pytest.param("", "It broke without a word; see the log.", id="nothing"),
+        pytest.param("", "Failed without an error message; see the log.", id="nothing"),
     ],
 )
 def test_the_cause_is_taken_out_of_the_stack_traces(text, sentence):

@@ -61,7 +61,7 @@ def test_a_rehearsal_says_that_nothing_was_changed(key):
         pytest.param("east.orders-0 no commit 41 41", id="before, wanted and after"),
         pytest.param("Group billing: ", id="group and its message"),
         pytest.param("at least 41, at most", id="proof"),
-        pytest.param("Everything on east was copied", id="check"),
+        pytest.param("All records of east were replicated", id="check"),
         pytest.param("The JSON form of this report is what is signed", id="what is signed"),
     ],
 )

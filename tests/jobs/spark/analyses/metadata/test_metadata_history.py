@@ -1,4 +1,4 @@
-"""`metadata-history` says of its tables what stands in their files."""
+"""`metadata-history` describes the content of its files."""
 
 import pyarrow as pa
 import pytest
