@@ -17,7 +17,7 @@ NUMERIC = frozenset(
 # Codes whose words alone are not clear.
 _CODES = {"nothing": "No change", "silence": "No records"}
 _TEXTS: Mapping[ColumnType, Callable[[Any], str]] = {
-    ColumnType.CODE: lambda value: _CODES.get(value, spoken(value)),
+    ColumnType.CODE: lambda value: _CODES.get(value) or spoken(value).replace("Isr", "ISR"),
     ColumnType.INTEGER: numbers.format_count,
     ColumnType.DURATION_MS: numbers.format_span_ms,
     ColumnType.RATIO: numbers.format_percent,

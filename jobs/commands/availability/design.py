@@ -73,10 +73,10 @@ def _add_requirements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
     after = "writes resume automatically after the loss of it"
     parser.add_argument("--writable-after", choices=list(WritableAfter), help=after)
-    parser.add_argument("--observers", choices=list(ObserverSupport), help="what can be had")
+    parser.add_argument("--observers", choices=list(ObserverSupport), help="support for observers")
     parser.add_argument("--topic", help="the topic's name, for commands")
     parser.add_argument("--partitions", metavar="N", type=int, help="default 1")
-    parser.add_argument("--preferred-site", metavar="NAME", help="where leaders are to be")
+    parser.add_argument("--preferred-site", metavar="NAME", help="site of the leaders")
     majority = "of two sites, the one with the majority of the voters"
     parser.add_argument("--majority-site", metavar="NAME", help=majority)
     parser.add_argument("--most-copies", metavar="N", type=int, help="replicas and observers")
@@ -84,7 +84,7 @@ def _add_requirements(parser: argparse.ArgumentParser) -> None:
     timeout = "broker.session.timeout.ms of the brokers; default 9000"
     parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
     parser.add_argument(
-        "--existing-topic", action="store_true", help="commands that move a topic that is there"
+        "--existing-topic", action="store_true", help="print commands that move an existing topic"
     )
 
 
@@ -142,20 +142,20 @@ def _from_file(path: Path) -> dict[str, Any]:
     except BadJson as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(document, dict):
-        raise InvalidRequirements({"": f"{path}: a wish is an object with the field sites"})
+        raise InvalidRequirements({"": f"{path}: requirements must be an object with `sites`"})
     return document
 
 
 def _site(text: str) -> dict[str, Any]:
     name, sign, ids = text.partition("=")
     if not sign:
-        raise ValueError(f"--site {text}: NAME=ID,ID is wanted (NAME= for a witness)")
+        raise ValueError(f"--site {text}: NAME=ID,ID is expected (NAME= for a witness)")
     return {"name": name, "brokers": [_id(text, one) for one in ids.split(",") if one.strip()]}
 
 
 def _id(text: str, one: str) -> int:
     if not one.strip().isascii() or not one.strip().isdecimal() or len(one) > 12:  # noqa: PLR2004  an int32
-        raise ValueError(f"--site {text}: {one.strip()!r} is no id of a broker")
+        raise ValueError(f"--site {text}: {one.strip()!r} is not a broker id")
     return int(one)
 
 

@@ -66,7 +66,7 @@ def _add_facts(parser: argparse.ArgumentParser) -> None:
         "--properties",
         metavar="FILE",
         default=Tools().properties,
-        help="the properties of a controller, {id} standing for its id; default %(default)s",
+        help="the properties of a controller, {id} is replaced by its id; default %(default)s",
     )
     parser.add_argument(
         "--client-properties", metavar="FILE", default="", help="credentials for other commands"
@@ -97,9 +97,7 @@ def _plan(arguments: argparse.Namespace, state: QuorumState, tools: Tools) -> Ch
     nodes = tuple(parse_node(text) for text in arguments.add)
     if arguments.layout:
         if arguments.remove or arguments.replace:
-            raise ValueError(
-                "--layout says itself who is to leave: leave --remove and --replace out"
-            )
+            raise ValueError("--layout decides which voters leave: omit --remove and --replace")
         wanted = {site: _count(n) for site, n in parse_pairs(arguments.layout, "--layout").items()}
         return plan_layout(state, wanted, nodes, tools)
     removed = tuple(_count(text) for text in arguments.remove)
@@ -147,7 +145,7 @@ def _with_facts(state: QuorumState, arguments: argparse.Namespace) -> QuorumStat
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > 10:  # noqa: PLR2004  digits of an int32
-        raise ValueError(f"{text!r}: a number is wanted")
+        raise ValueError(f"{text!r}: a number is expected")
     return int(text)
 
 
@@ -160,7 +158,7 @@ def lines(plan: ChangePlan) -> Iterator[str]:
         return
     for step in plan.steps:
         yield from _step(step)
-    yield f"in the end: {_moment(plan.after)}"
+    yield f"afterwards: {_moment(plan.after)}"
     yield from (f"! {warning}" for warning in plan.warnings)
     yield from (f"- {note}" for note in plan.notes)
 

@@ -196,7 +196,7 @@ def _why_unknown(timeline: VoterTimeline) -> str | None:
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     yield f"offset {told['offset']}, epoch {told['epoch']}, {told['time'] or 'time not known'}"
     if told["unknownBefore"] is not None:
-        yield f"Records before offset {told['unknownBefore']} are missing: this is not everything."
+        yield f"Records before offset {told['unknownBefore']} are missing: the state is incomplete."
     if told["openTransaction"] is not None:
         yield f"A transaction is open since offset {told['openTransaction']}: it is not applied."
     version = told["kraftVersion"]

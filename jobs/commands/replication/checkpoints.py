@@ -79,7 +79,7 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
         yield f"{flow.name}: {report.fault}"
         return
     yield (
-        f"{flow.name}: {report.groups} groups, {report.told} checkpoints stand, {report.exact} of them "
+        f"{flow.name}: {report.groups} groups, {report.told} current checkpoints, {report.exact} of them "
         f"exact; {report.written} written in this round."
     )
     if report.corrected:
@@ -97,9 +97,7 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
 def _checked(flow: FlowSpec) -> FlowSpec:
     errors = {}
     if not flow.emit_checkpoints_interval_s:
-        errors["emit_checkpoints_interval_s"] = (
-            "It is 0: the flow says that none are to be written."
-        )
+        errors["emit_checkpoints_interval_s"] = "It is 0: the flow writes no checkpoints."
     if flow.offset_syncs is SyncsLocation.NONE:
         errors["offset_syncs"] = "It is none: without offset syncs nothing can be translated."
     if errors:

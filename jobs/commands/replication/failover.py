@@ -264,7 +264,7 @@ class _Task:
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:
     if (reverse.source.alias, reverse.target.alias) != (flow.target.alias, flow.source.alias):
-        text = f"A flow from {flow.target.alias} to {flow.source.alias} is needed."
+        text = f"A flow from {flow.target.alias} to {flow.source.alias} is required."
         raise InvalidFields({"reverse-flow": text})
     return replace(reverse)
 

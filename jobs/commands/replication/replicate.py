@@ -45,7 +45,7 @@ _THOUSAND = 1000
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "replicate",
-        help="copy topics from one cluster to another until stopped",
+        help="replicate topics from one cluster to another until stopped",
         description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
     )
     parser.add_argument(
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
         return 2
     if flow.is_watched:
-        text = "MirrorMaker 2 copies this flow: it is only watched. To copy it, stop MirrorMaker 2 first."
+        text = "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
         sys.stderr.write(f"{arguments.flow}: copied_by: {text}\n")
         return 2
     try:

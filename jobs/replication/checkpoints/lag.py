@@ -137,12 +137,12 @@ class PartitionFacts:
 
     @property
     def is_beyond_end(self) -> bool:
-        """Whether the committed offset lies beyond the end of the source partition."""
+        """Whether the committed offset is beyond the end of the source partition."""
         return _is_above(self.committed, self.source_most)
 
     @property
     def is_beyond_target_end(self) -> bool:
-        """Whether the group's own offset on the target lies beyond the end of the remote partition."""
+        """Whether the group's own offset on the target is beyond the end of the remote partition."""
         return _is_above(self.synced, self.target_most)
 
     @property

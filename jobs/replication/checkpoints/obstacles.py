@@ -101,7 +101,7 @@ TEXTS: dict[Obstacle, tuple[str, str]] = {
     ),
     _O.BEYOND_TARGET_END: (
         f"The group's offset on the target is beyond the end of the remote partition: {BEYOND_END}",
-        "A plan sets its offsets on the target.",
+        "A failover plan sets its offsets on the target.",
     ),
     _O.SKIPS: (
         "The target offset is ahead of the source offset: records would be skipped.",

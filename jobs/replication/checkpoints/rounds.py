@@ -307,7 +307,7 @@ def _beyond(
     decided: Mapping[GroupPartition, tuple[Decision, bool]],
     ranges: Mapping[TopicPartition, OffsetRange],
 ) -> Iterator[str]:
-    """Yield a sentence per group whose commit lies beyond the end of its partition."""
+    """Yield a sentence per group whose commit is beyond the end of its partition."""
     found: dict[str, list[TopicPartition]] = {}
     for key, (decision, _) in decided.items():
         if decision.why is Why.BEYOND_SOURCE:
@@ -317,7 +317,7 @@ def _beyond(
         committed, end = asked[GroupPartition(group, where)].offset, ranges[where].high_watermark
         more = f" (and of {len(places) - 1} more)" if len(places) > 1 else ""
         yield (
-            f"Group {group}: its committed offset {committed:,} of {where}{more} lies beyond the end of the "
+            f"Group {group}: its committed offset {committed:,} of {where}{more} is beyond the end of the "
             f"partition ({end:,}): {BEYOND_END} It gets no checkpoint there."
         )
 

@@ -155,7 +155,7 @@ def refuse_too_many(
         raise Refused(
             f"{found.topic} holds checkpoints of more than {most:,} groups and partitions.",
             cluster=client.connection.alias,
-            hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+            hint="Check which principals may write to it: only MirrorMaker 2 and crosslog should.",
         )
 
 

@@ -37,9 +37,7 @@ def check_acls(found: Evidence, group: str, topics: Collection[str]) -> Check:
     readers = sorted(set(_readers(here, group)))
     if not readers:
         text = f"No ACL of {found.origin.alias} allows a principal to read as {group}."
-        hint = (
-            "The consumers of this group are super users: check that they are on the target, too."
-        )
+        hint = "The consumers of this group are super users: check that they are so on the target, too."
         return Check(_KEY, CheckState.UNKNOWN, text, "", hint)
     return _judged(found.destination.alias, readers, list(_missing(there, readers, group, topics)))
 

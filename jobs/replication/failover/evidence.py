@@ -109,7 +109,7 @@ class Side:
         return self.ranges.get(where, OffsetRange(error="not asked"))
 
     def is_beyond_end(self, where: TopicPartition, committed: int | None) -> bool:
-        """Whether a commit lies beyond the end of its partition: ends are read after commits."""
+        """Whether a commit is beyond the end of its partition: ends are read after commits."""
         end = self.range_of(where).high_watermark
         return committed is not None and end is not None and committed > end
 

@@ -107,20 +107,20 @@ def _type(found: Evidence, group: str) -> Check:
         hint = "Set its start offset with kafka-share-groups.sh."
         return Check("type", BLOCK, text, "KIP-932", hint)
     if kind in _KEPT_TYPES:
-        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
+        return Check("type", OK, f"The offsets of a {kind or 'consumer'} group can be set.")
     text = f"{group} is a {kind} group: its offsets can be set, its other state is not moved."
     return Check("type", WARN, text)
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
-    """Whether a commit lies beyond the end of a partition that a flow copies: of others nothing is set."""
+    """Whether a commit is beyond the end of a partition that a flow copies: of others nothing is set."""
     return bool(item.how) and found.origin.is_beyond_end(item.origin, item.committed)
 
 
 def _beyond_end(
     found: Evidence, items: Sequence[PlanItem], untranslated: Untranslated
 ) -> Iterator[Check]:
-    """Say which commits lie beyond the end of their partition, on the origin and on the destination."""
+    """Say which commits are beyond the end of their partition, on the origin and on the destination."""
     here, there = found.origin, found.destination
     beyond = [one for one in items if _is_beyond(found, one)]
     if beyond:
@@ -147,7 +147,7 @@ def _beyond_end(
             f"{one.destination} at {one.before:,}, ends at {_end_there(found, one):,}"
             for one in beyond
         ]
-        hint = "The plan replaces the offsets that it sets."
+        hint = "The plan replaces these offsets where it sets one."
         yield Check("beyond_end_there", WARN, text, _few(told), hint)
 
 

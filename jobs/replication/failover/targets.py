@@ -57,7 +57,7 @@ def _is_internal(group: str, topic: str, there: str | None) -> bool:
 
 def _beyond(found: Evidence, where: TopicPartition) -> str:
     end = found.origin.range_of(where).high_watermark
-    return f"Its committed offset lies beyond the end of the partition ({end:,})."
+    return f"Its committed offset is beyond the end of the partition ({end:,})."
 
 
 def _metadata(found: Evidence, group: str, where: TopicPartition) -> str:

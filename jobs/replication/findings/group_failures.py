@@ -59,7 +59,7 @@ def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
 
 
 def find_groups_beyond_end(snapshot: FlowSnapshot) -> Iterator[Finding]:
-    """Yield groups whose committed offset lies beyond the end of its partition, once per group and side.
+    """Yield groups whose committed offset is beyond the end of its partition, once per group and side.
 
     `end` is read after the commit, so a group that commits meanwhile is never beyond it.
     """

@@ -19,8 +19,8 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield Finding(
             Code.SAME_CLUSTER,
             FindingSeverity.CRIT,
-            f"{snapshot.source} and {snapshot.target} are the same cluster: the flow copies a cluster into "
-            "itself.",
+            f"{snapshot.source} and {snapshot.target} are the same cluster: the flow replicates a cluster "
+            "into itself.",
             "Correct the bootstrap servers of one of the two.",
             evidence={"cluster_id": cluster_id},
         )

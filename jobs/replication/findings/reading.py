@@ -305,7 +305,7 @@ def _read(client: ClusterClient, known: SyncTail, begin: int) -> SyncTail | None
             raise Refused(
                 f"{known.topic} names more than {limits.SYNCS:,} partitions.",
                 cluster=client.connection.alias,
-                hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+                hint="Check which principals may write to it: only MirrorMaker 2 and crosslog should.",
             )
 
     ends = read_topic_from(client, known.topic, {PARTITION: begin}, take)

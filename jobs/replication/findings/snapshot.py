@@ -120,12 +120,12 @@ class GroupSnapshot:
 
     @property
     def is_beyond_end(self) -> bool:
-        """Whether its committed offset lies beyond the end of the source partition."""
+        """Whether its committed offset is beyond the end of the source partition."""
         return None not in (self.committed, self.end) and (self.committed or 0) > (self.end or 0)
 
     @property
     def is_beyond_target_end(self) -> bool:
-        """Whether its offset on the target lies beyond the end of the remote partition."""
+        """Whether its offset on the target is beyond the end of the remote partition."""
         known = None not in (self.target_committed, self.target_end)
         return known and (self.target_committed or 0) > (self.target_end or 0)
 

@@ -158,7 +158,7 @@ def _not_assigned(key: StatusKey, said: ConnectorStatus) -> Finding:
         Code.TASK_NOT_ASSIGNED,
         FindingSeverity.RISK,
         f"{key} is {said.status.state}: no worker runs it.",
-        "Check that MirrorMaker 2's workers live and reach each other; restart them.",
+        "Check that MirrorMaker 2's workers run and reach each other; restart them.",
         subject=str(key),
         evidence=_said(said),
         since=said.at,
@@ -186,8 +186,8 @@ def _stopped_arriving(
             Code.HEARTBEATS_STALE,
             FindingSeverity.CRIT,
             f"Heartbeats are sent on {snapshot.source}, but none has arrived in {beats.arrives_in} on "
-            f"{snapshot.target} for {_minutes(age)}: the flow copies nothing.",
-            "See whether other topics move, then look at the log of what copies this flow.",
+            f"{snapshot.target} for {_minutes(age)}: the flow replicates nothing.",
+            "Check whether other topics advance, then check the log of this flow's replicator.",
             evidence=evidence,
             since=arrived_at,
         )

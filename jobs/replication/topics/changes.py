@@ -212,7 +212,7 @@ def _replication_factor(
         return flow.replication_factor, "The flow's setting."
     replicas = max((len(partition.replicas) for partition in topic.partitions), default=0)
     if not replicas:
-        return None, "As on the source, which did not tell."
+        return None, "As on the source, which did not answer."
     if brokers is not None and brokers < replicas:
         return brokers, f"The source has {replicas}, but the target only {brokers} live brokers."
     return replicas, "As on the source."

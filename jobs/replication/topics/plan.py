@@ -141,7 +141,7 @@ class TopicPlan:
         ]
 
     def lines(self) -> list[str]:
-        planned = [str(change) for change in self.changes()] or ["Nothing is to be changed."]
+        planned = [str(change) for change in self.changes()] or ["No changes."]
         left = [f"note: {note}" for note in self.notes]
         return [*planned, *left, *(f"failed: {failure}" for failure in self.failures)]
 

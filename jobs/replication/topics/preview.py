@@ -227,7 +227,7 @@ def _selects_nothing(
     if own and not any(one.is_selected for one in previews):
         yield Caution(
             SELECTS_NOTHING,
-            f"0 of {len(own)} topics of {flow.source.alias} match: nothing is copied until one does.",
+            f"0 of {len(own)} topics of {flow.source.alias} match: no records are replicated until one does.",
         )
 
 

@@ -195,14 +195,14 @@ def checked_arguments(analysis: Analysis, given: Mapping[str, Any]) -> dict[str,
 def _value(argument: Argument, given: Any) -> Any:
     if given is None or given == "":
         if argument.is_required:
-            raise ValueError("It is needed.")
+            raise ValueError("It is required.")
         return argument.default
     return _READ[argument.type](argument, given)
 
 
 def _text(_argument: Argument, given: Any) -> str:
     if not isinstance(given, str):
-        raise ValueError("A text is needed.")  # noqa: TRY004  as all that is wrong with a value
+        raise ValueError("A text is required.")  # noqa: TRY004  as all that is wrong with a value
     if len(given) > LONGEST_TEXT or not given.isprintable():
         raise ValueError(f"At most {LONGEST_TEXT} printable characters.")
     return given

@@ -23,7 +23,7 @@ def said(**values) -> str:
 
 def test_a_round_is_told_in_a_line_with_what_has_no_checkpoint():
     text = said(at_ms=1, groups=3, told=7, exact=6, written=2, without={"no_sync": 4})
-    assert "3 groups, 7 checkpoints stand, 6 of them exact; 2 written" in text
+    assert "3 groups, 7 current checkpoints, 6 of them exact; 2 written" in text
     assert "without a checkpoint: 4 (no_sync)" in text
 
 

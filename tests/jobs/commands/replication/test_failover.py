@@ -47,7 +47,7 @@ def test_bad_input_is_said_before_any_cluster_is_asked(flow_file, capsys, argume
 def test_a_plan_in_words_says_where_groups_resume_and_how_by_kafkas_tool():
     text = "\n".join(words.plan(plan_of(), "west.example:9092", is_dry=True))
     assert (
-        "orders-0 at 150 -> east.orders-0: no commit -> 41 (41 to 140; at most 99 read again)"
+        "orders-0 at 150 -> east.orders-0: no commit -> 41 (41 to 140; at most 99 reprocessed)"
         in text
     )
     assert "Nothing was changed." in text

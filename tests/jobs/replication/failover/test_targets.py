@@ -226,7 +226,7 @@ def test_a_commit_beyond_the_end_is_a_check_of_its_own_and_is_not_translated(
     assert "translated" not in {one.key for one in group.checks}
     (planned,) = group.items
     assert (planned.lo, planned.target, planned.not_copied) == (None, target, None)
-    assert planned.problem == "Its committed offset lies beyond the end of the partition (100)."
+    assert planned.problem == "Its committed offset is beyond the end of the partition (100)."
     if target is None:
         assert group.reread_most == 0
 

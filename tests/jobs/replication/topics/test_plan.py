@@ -30,7 +30,7 @@ def changes(plan):
 def test_equal_topics_are_not_changed():
     plan = plan_topics(flow(), state())
     assert (plan.changes(), plan.notes, plan.failures) == ([], (), ())
-    assert plan.lines() == ["Nothing is to be changed."]
+    assert plan.lines() == ["No changes."]
 
 
 def test_partitions_settings_and_acls_are_planned_together():

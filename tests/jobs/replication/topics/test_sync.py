@@ -32,7 +32,7 @@ def test_clusters_that_are_not_there_are_failures_of_the_flow_and_nothing_is_for
 
 def test_a_dry_run_of_clusters_that_are_not_there_says_so():
     plan = plan_sync(*both(), [topic("orders")])
-    assert plan.lines()[0] == "Nothing is to be changed."
+    assert plan.lines()[0] == "No changes."
     assert "failed: west: Nobody listens on 127.0.0.1:1" in plan.lines()[1]
 
 
