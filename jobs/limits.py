@@ -1,4 +1,4 @@
-"""What clients may cost crosslog: limits of what they write and rounds store. docs/operate.md states them.
+"""Limits of what clients may write and rounds store. docs/operate.md states them.
 
 What is beyond a limit is left out and said. A count is "at least" then, and what follows from all of it is
 not known: nothing that was left out is taken for absent.

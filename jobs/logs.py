@@ -1,4 +1,4 @@
-"""What crosslog's processes log, in which form, and how their files are kept small.
+"""Log format of crosslog's processes, and rotation of their files.
 
 Of a URL in a line only scheme, host and port are logged.
 """

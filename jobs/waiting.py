@@ -1,4 +1,4 @@
-"""Waiting with an end, for coroutines that run until they are cancelled."""
+"""Bounded waits for coroutines that run until they are cancelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a lab, told to the person who wanted one."""
+"""Errors of a lab, with sentences for people."""
 
 from __future__ import annotations
 

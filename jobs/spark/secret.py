@@ -1,4 +1,4 @@
-"""How the processes of a run know each other: Spark's own authentication, and where its secret comes from.
+"""Authentication between the processes of a run: Spark's own, and the source of its secret.
 
 Without it a client that reaches a port of the driver can have it deserialise Java objects. On this machine,
 on YARN and on Kubernetes Spark makes a secret for each run and keeps it in memory, or in its credentials. A

@@ -1,4 +1,4 @@
-"""Which Spark runs a job, and with which settings.
+"""The Spark of a job and its settings.
 
 Later ones win: defaults, the properties file of the installation, the run's own settings, and what must hold
 whatever anybody says. The driver always runs beside the supervisor (deploy mode `client`): the run's folder,

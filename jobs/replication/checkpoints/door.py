@@ -1,4 +1,4 @@
-"""What the writing of checkpoints asks of a flow's two clusters."""
+"""Requests of the checkpoint writer to a flow's two clusters."""
 
 from __future__ import annotations
 

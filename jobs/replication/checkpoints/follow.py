@@ -1,4 +1,4 @@
-"""Reading a topic of checkpoints again and again, each time only what is new.
+"""Incremental reader of a checkpoints topic.
 
 MirrorMaker 2 writes a checkpoint of every active group each minute, and the topic's last segment is never
 compacted: reading it whole each time would cost more with every day.

@@ -1,4 +1,4 @@
-"""Where the groups of a flow stand on both sides, asked in the order in which the answers can be compared."""
+"""Committed offsets of a flow's groups on both sides, read in an order that keeps them comparable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far checkpoints are behind the groups that they are about: the rules, without any I/O or clock.
+"""Checkpoint lag: the rules, without any I/O or clock.
 
 Per group and source partition
     C1  Checkpoint age: now minus the timestamp of its record. It grows while a group rests, too: only where

@@ -1,4 +1,4 @@
-"""What can stand between a group and a failover: each obstacle with its step, its words and what to do.
+"""Obstacles to a failover: each with its readiness, its sentence and its advice.
 
 Another answer to "can I fail over now?" counts only after rounds have found it for a stated time.
 """

@@ -1,4 +1,4 @@
-"""Can this group, topic or flow fail over now, and what will that lose or repeat? The rules, without any I/O.
+"""Failover readiness of groups, topics and flows, with loss and repetition: the rules, without any I/O.
 
 A verdict is made of obstacles; each has a step on the ladder READY, CAUTION, UNKNOWN, BLOCKED, and the worst
 decides. What is not known is an obstacle of its own: it is never READY (green). A group that is excluded by

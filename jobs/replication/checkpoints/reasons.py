@@ -1,4 +1,4 @@
-"""What there is to say of a group's checkpoint: each reason with its sentence, its hint and its place."""
+"""Reasons for the state of a group's checkpoint: each with its sentence, its hint and its rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One round after the other: where the groups of the source are, told as checkpoints on the target.
+"""Rounds that write the offsets of the source's groups as checkpoints on the target.
 
 Source: MirrorCheckpointTask of org.apache.kafka.connect.mirror. Checkpoints of groups that are gone stay,
 and are never removed by tombstones, on which MirrorMaker 2's own readers fail.

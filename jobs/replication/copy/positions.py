@@ -1,4 +1,4 @@
-"""Where a flow is: read from and written to the target cluster, in MirrorMaker 2's own topic.
+"""Positions of a flow, read from and written to MirrorMaker 2's offsets topic on the target.
 
 A compacted topic with one key per source partition. Whichever writes it last, this flow or MirrorMaker
 2, the other can take over at the exact position. Keys and values are Connect's source offsets in JSON; the

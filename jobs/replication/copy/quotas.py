@@ -1,4 +1,4 @@
-"""How fast is copied, and in which order: quotas of brokers, the limit of a flow, priorities of topics."""
+"""Throughput and order of copying: broker quotas, the limit of a flow, topic priorities."""
 
 from __future__ import annotations
 

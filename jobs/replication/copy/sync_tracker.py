@@ -1,4 +1,4 @@
-"""Which offset syncs a copied partition owes to its readers.
+"""Due offset syncs of a copied partition.
 
 A sync is due wherever the difference between downstream and upstream offsets changes, and for the
 newest record at every commit. With both, a reader that has all of them knows the downstream offset

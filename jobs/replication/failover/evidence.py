@@ -1,4 +1,4 @@
-"""What both clusters said when a plan was made, and the ways from topic to topic between them. Pure."""
+"""Evidence of a plan: the answers of both clusters, and the routes from topic to topic. Pure."""
 
 from __future__ import annotations
 

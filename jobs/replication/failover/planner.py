@@ -1,4 +1,4 @@
-"""The plan, made of what both clusters said. Pure."""
+"""Builds the plan from the evidence. Pure."""
 
 from __future__ import annotations
 

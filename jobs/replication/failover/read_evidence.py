@@ -1,4 +1,4 @@
-"""Ask both clusters everything that a plan rests on. Changes nothing."""
+"""Reads the evidence of a plan from both clusters. Read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a plan of real clusters, and confirm one that was made before, unless it is old or no longer holds."""
+"""Creates a plan from real clusters, and confirms an earlier one unless it is expired or no longer holds."""
 
 from __future__ import annotations
 

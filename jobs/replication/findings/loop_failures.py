@@ -1,4 +1,4 @@
-"""Flows that lead in a circle: records that come back to the cluster where they began. Pure."""
+"""Replication cycles: records that return to their own cluster. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be remembered from one look at a flow to the next, so that standing still can be seen."""
+"""State between two looks at a flow, so that a standstill can be detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask both clusters of a flow for what silent failures are seen by. Changes nothing.
+"""Reads the snapshot of a flow for its findings from both clusters. Read-only.
 
 Every part is queried separately: one that does not answer, or for which no time is left, is not known, and
 the others are.

@@ -1,4 +1,4 @@
-"""Topics that a flow excludes, or renames, without a pattern that says so. Pure.
+"""Topics that a flow excludes or renames unexpectedly. Pure.
 
 Source: the traps of DefaultReplicationPolicy, IdentityReplicationPolicy and DefaultTopicFilter: names
 decide what a topic is, and applications choose names without knowing that.

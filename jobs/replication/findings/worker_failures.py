@@ -1,4 +1,4 @@
-"""What connectors, heartbeats, offset syncs and checkpoints of a flow tell of its health. Pure."""
+"""Findings about connectors, heartbeats, offset syncs and converters of a flow. Pure."""
 
 from __future__ import annotations
 

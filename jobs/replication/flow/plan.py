@@ -1,4 +1,4 @@
-"""What a flow copies from where on: pure rules from what both clusters said to starts and refusals."""
+"""Start offsets and refusals of a flow's partitions: pure rules over the answers of both clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics and groups a flow replicates, and why not the others.
+"""Selection of a flow's topics and groups, with the reasons for the others.
 
 Source: shouldReplicateTopic and isCycle of MirrorSourceConnector, DefaultTopicFilter and
 DefaultGroupFilter of org.apache.kafka.connect.mirror.

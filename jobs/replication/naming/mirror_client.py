@@ -1,4 +1,4 @@
-"""The questions of Kafka's MirrorClient and RemoteClusterUtils, with the same answers and without the traps.
+"""Kafka's MirrorClient and RemoteClusterUtils: the same answers without their defects.
 
 Source: MirrorClient of org.apache.kafka.connect.mirror. Unlike there, only committed records count, and
 what could not be read to its end is an error and never a part of the answer.

@@ -1,4 +1,4 @@
-"""What an archive of offset syncs says of itself: how far it was read, its files, and what is missing."""
+"""The manifest of an archive of offset syncs: next offset, files and gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a long topic of offset syncs in ranges, by many at once, into the same archive as the follower's.
+"""Reads a long offset sync topic in parallel ranges into the follower's archive.
 
 A range holds the batches that begin in it. The reader of all ranges in order joins them: what is missing
 between the last batch of one and the first of the next is seen only there.

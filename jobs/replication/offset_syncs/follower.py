@@ -1,4 +1,4 @@
-"""Follows the offset syncs of a flow into its archive, at most two seconds behind, until told to stop.
+"""Follows the offset syncs of a flow into its archive, at most two seconds behind, until a stop.
 
 It reads whichever topic the flow's settings name: on the target after the source, or on the source after the
 target (KIP-716), also where MirrorMaker 2 writes it.

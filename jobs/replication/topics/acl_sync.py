@@ -1,4 +1,4 @@
-"""Which ACLs of a source topic are made for its remote topic, and which are not. Pure.
+"""Sync of ACLs from a source topic to its remote topic. Pure.
 
 Source: MirrorSourceConnector.syncTopicAcls, shouldReplicateAcl and targetAclBinding of Kafka 4.3.1.
 Nothing is ever deleted. Unlike there, the literal name `*`, which means every topic, is not renamed

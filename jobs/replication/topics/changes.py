@@ -1,4 +1,4 @@
-"""What is done to remote topics, as plain values: created, grown, changed. Pure."""
+"""Changes of remote topics as plain values: created, partitions added, configs changed. Pure."""
 
 from __future__ import annotations
 

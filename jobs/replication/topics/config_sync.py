@@ -1,4 +1,4 @@
-"""Which settings a remote topic takes over from its source topic, and which it keeps. Pure.
+"""Sync of configs from a source topic to its remote topic. Pure.
 
 Source: MirrorSourceConnector.targetConfig and incrementalAlterConfigs of Kafka 4.3.1, and
 DefaultConfigPropertyFilter with `use.defaults.from=target`. There, a value that the source has by

@@ -1,4 +1,4 @@
-"""Remote topics that two flows would write, or that somebody else has written.
+"""Remote topics with two writers, or with records of another writer.
 
 IdentityReplicationPolicy's names do not tell where records came from, so two sources, or a source and
 local producers, would be mixed in one topic without a way back. MirrorMaker 2 does that silently.

@@ -1,4 +1,4 @@
-"""What both clusters say about replicated topics, and what the next sync will do: the dry run. Only reads."""
+"""Plan of the next topic sync (dry run). Read-only."""
 
 from __future__ import annotations
 

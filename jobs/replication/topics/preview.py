@@ -1,4 +1,4 @@
-"""What a flow would do with every topic of its source, and what of that is hardly wanted."""
+"""Preview of a flow: its effect on every source topic, with warnings."""
 
 from __future__ import annotations
 

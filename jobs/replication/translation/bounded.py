@@ -1,4 +1,4 @@
-"""What a running flow keeps of its offset syncs to say where its groups resume: in bounded memory."""
+"""The offset syncs of a running flow in bounded memory, for its checkpoints."""
 
 from __future__ import annotations
 

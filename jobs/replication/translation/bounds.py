@@ -1,4 +1,4 @@
-"""The rule of translation: what two neighbouring offset syncs say of the offsets between them. Pure.
+"""The rule of translation between two neighbouring offset syncs. Pure.
 
 It is written once, for one offset (ints) and for many (arrays): `ONE` and `MANY` say how values are compared
 and chosen. `own` is the side of the given offset, `other` the other one: going there the source and

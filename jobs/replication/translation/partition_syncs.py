@@ -1,4 +1,4 @@
-"""The offset syncs of one source partition, in the order of the log, and which stand around an offset.
+"""The offset syncs of one source partition, in the order of the log, and the neighbours of an offset.
 
 When the upstream offset goes back (records are copied again, or the source topic was deleted and re-created)
 an epoch begins. When the downstream offset goes back, the remote topic was deleted and re-created: a

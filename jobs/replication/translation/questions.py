@@ -1,4 +1,4 @@
-"""Offsets that somebody kept outside Kafka, read from what they paste or upload. Pure.
+"""Offsets stored outside Kafka, read from pasted or uploaded text. Pure.
 
 Understood are:
     CSV      topic,partition,offset  or  group,topic,partition,offset (as kafka-consumer-groups.sh

@@ -1,4 +1,4 @@
-"""Where an offset of one side is on the other, proved by all offset syncs of a partition.
+"""Translation of an offset, proved by all offset syncs of a partition.
 
 A sync says that two offsets mean the same record. What lies between two of them is bounded by both: no
 answer of this module leaves out a record, and where the bounds meet, it is exact. The rule itself is

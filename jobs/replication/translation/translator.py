@@ -1,4 +1,4 @@
-"""Everything that can be said of offsets between the two sides of one flow: the one door to translation.
+"""Translation of offsets between the two sides of one flow: the entry point of this package.
 
 Behind it stand the archived offset syncs of the flow; in front of it stand the console, the failover plan,
 the checkpoints that crosslog writes, and the command line.

@@ -1,4 +1,4 @@
-"""What a kind of analysis says of itself: its question, its arguments with bounds, the tables of its answer.
+"""Definition of a kind of analysis: its question, its arguments with bounds, the tables of its answer.
 
 Nothing here or in `kinds` imports pyspark: forms, routes and commands are made from it.
 """

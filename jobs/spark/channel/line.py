@@ -1,4 +1,4 @@
-"""The line between a running flow's driver and its tasks, see `messages` for what is said on it.
+"""The line between a running flow's driver and its tasks, see `messages` for its messages.
 
 JSON lines over TCP on the driver's host. A Spark task returns only once, at its end; a task that
 copies for days must say how it is doing while it lives, and take on and give back partitions. Where tasks run

@@ -1,4 +1,4 @@
-"""What an engine does first, so that questions do not wait for classes and modules."""
+"""Warm-up of an engine, so that analyses do not wait for classes and modules."""
 
 from __future__ import annotations
 

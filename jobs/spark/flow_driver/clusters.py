@@ -1,4 +1,4 @@
-"""The two clusters of a flow, as its driver asks them: in turn, beside its loop, and now and then."""
+"""Requests of the driver to the two clusters of a flow, outside its loop."""
 
 from __future__ import annotations
 

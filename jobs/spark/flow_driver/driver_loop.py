@@ -1,5 +1,4 @@
-"""A flow's tasks at work: which has which partition, and what is requested from them, until something ends
-it.
+"""A flow's tasks at work: their partitions and the requests to them, until the run ends.
 
 One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run
 beside it (`background_call`), and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`,

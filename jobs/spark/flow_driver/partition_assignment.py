@@ -1,4 +1,4 @@
-"""Who has which partition of a running flow, and what to ask of the tasks next: a pure state machine.
+"""The assignment of partitions to tasks of a running flow, and the next requests: a pure state machine.
 
 Invariant: at any moment at most one task may write a partition. It is given to a task only while no task has
 it: never given before, let go of by its last task (which committed), or recovered (its last task is gone

@@ -1,4 +1,4 @@
-"""Which partitions are held back just now, and why: by a person, or because bulk copying has its windows.
+"""Paused partitions and the reasons: an operator, or a closed catch-up window.
 
 H1  A partition that is named, or whose topic is, is held back.
 H2  Outside of the windows, a partition in bulk copying is held back. Without windows nothing is.

@@ -1,4 +1,4 @@
-"""Finding out where the partitions of a lost task are while the others copy, and which faults end a run."""
+"""Recovery of the partitions of a lost task while the others copy, and the faults that end a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a flow's driver knows, from one beginning to the next, and what of it is shown in `progress.json`."""
+"""The state of a flow's driver between two starts, and its form in `progress.json`."""
 
 from __future__ import annotations
 

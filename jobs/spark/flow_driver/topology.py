@@ -1,4 +1,4 @@
-"""What a new survey means for a flow that runs: pure rules.
+"""Changes of topology in a new survey of a running flow: pure rules.
 
 T1  A partition that can be copied and is not: new.
 T2  A copied partition whose topic was created again: all restarts, with the new topic's beginning,

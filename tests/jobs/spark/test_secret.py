@@ -78,7 +78,7 @@ def test_the_secret_is_on_no_command_line(told, tmp_path):
     command = " ".join(submit_command(spec, tmp_path))
     assert "spark.authenticate=true" in command
     assert "hunter2" not in command
-    with pytest.raises(ValueError, match="seen by every user of this machine"):
+    with pytest.raises(ValueError, match="visible to every user of this machine"):
         made(**{"spark.authenticate.secret": "hunter2"})
 
 

@@ -102,7 +102,7 @@ def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("From", f"{plan['origin']} (cluster id {plan['origin_cluster_id'] or _DASH})"),
         ("To", f"{plan['destination']} (cluster id {plan['destination_cluster_id'] or _DASH})"),
         ("Evidence read", _stamp(read_at)),
-        ("Asked by", report["asked_by"] or _DASH),
+        ("Requested by", report["asked_by"] or _DASH),
         ("Started", report["started_at"]),
         ("Finished", report["finished_at"]),
         ("Groups", counts or "none"),

@@ -31,7 +31,7 @@ def flow_file(tmp_path):
     [
         pytest.param([], "group: Name at least one group", id="no group"),
         pytest.param(
-            ["--group", "a", "--reverse-flow", "{flow}"], "A flow from west to east is needed",
+            ["--group", "a", "--reverse-flow", "{flow}"], "A flow from west to east is required",
             id="the same flow as its own reverse",
         ),
         pytest.param(["--undo", "{flow}"], "not written by --apply", id="another file to undo"),

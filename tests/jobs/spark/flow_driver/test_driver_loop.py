@@ -288,7 +288,7 @@ def test_a_topic_that_was_created_again_and_is_accepted_restarts_everything(tmp_
         world.wait_for_owners(*FOUR)
         clusters.ids = {"t": "2"}
         eventually(lambda: world.result is not None)
-    assert "created again" in world.result
+    assert "re-created" in world.result
     assert (world.state.topic_ids, world.state.recreated) == ({"t": "1"}, {"t"})
 
 

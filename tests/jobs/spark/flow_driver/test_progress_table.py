@@ -189,8 +189,8 @@ def test_what_was_refused_for_a_minute_is_refused_for_good_and_named_with_the_ri
     assert board.is_finished(ends, 70.0)
     assert not board.is_finished(ends)
     assert board.why_short(ends) == (
-        "1 of 2 partitions cannot be copied, they were refused for 60 s: orders-0. Give the principal the missing "
-        "right: READ on topic orders of east."
+        "1 of 2 partitions are not replicated, access was denied for 60 s: orders-0. Give the principal the "
+        "missing right: READ on topic orders of east."
     )
 
 
@@ -212,7 +212,7 @@ def test_other_reasons_are_named_beside_refusals():
     board, ends = two_partitions(second=0)
     board.update([row(partition=1, state=CopyState.FAILED, reason="It is damaged.")], now_s=11.0)
     assert board.is_finished(ends, 70.0)
-    assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions cannot be copied")
+    assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions are not replicated")
 
 
 def test_a_partition_that_failed_with_nothing_to_copy_is_told():

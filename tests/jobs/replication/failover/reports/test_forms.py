@@ -127,7 +127,7 @@ def test_many_partitions_make_many_pages_and_none_is_left_out(key, count):
     ],
 )  # fmt: skip
 def test_names_are_text_and_every_character_of_them_is_seen(key, text, shown):
-    assert f"Asked by {shown}" in words_of(pdf_of(key.sign(report(asked_by=text))))
+    assert f"Requested by {shown}" in words_of(pdf_of(key.sign(report(asked_by=text))))
 
 
 def test_a_very_long_name_is_broken(key):

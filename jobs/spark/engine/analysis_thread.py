@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Guest:
+class AnalysisThread:
     """A run that the engine has taken."""
 
     def __init__(self, run_dir: Path, spark: SparkSession, state: SparkState) -> None:
