@@ -24,7 +24,7 @@ def log(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param([], "--log: It is needed.", id="nothing given"),
+        pytest.param([], "--log: It is required.", id="nothing given"),
         pytest.param(["nowhere"], "--log: nowhere: it cannot be listed", id="no such folder"),
         pytest.param(["--log", "/proc/self"], "--log: /proc/self: there is neither", id="no log"),
     ],

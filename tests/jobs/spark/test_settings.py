@@ -1,4 +1,4 @@
-"""Which Spark runs a job, and with which settings."""
+"""The Spark of a job and its settings."""
 
 import pytest
 

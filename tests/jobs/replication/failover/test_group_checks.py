@@ -124,7 +124,7 @@ THERE = [acl("GROUP", GROUP), acl("TOPIC", "east.orders")]
         ),
         pytest.param(
             HERE, [acl(b.resource_type, b.name, principal="User:*") for b in THERE], "ok",
-            id="everybody may",
+            id="all may",
         ),
         pytest.param("may not", THERE, "unknown", id="unreadable here"),
         pytest.param(HERE, "may not", "unknown", id="unreadable there"),
@@ -167,7 +167,7 @@ def test_internal_topics_of_an_application_are_neither_missing_nor_planned(topic
     checks = {check.key: check for check in plan.checks}
     assert (checks["translated"].state, "only_here" in checks) == ("ok", False)
     assert not [
-        one for one in plan.checks if "flow for them" in one.next or "brings them" in one.next
+        one for one in plan.checks if "flow for them" in one.next or "Start a flow" in one.next
     ]
     assert [one.target for one in plan.items if one.internal] == [None]
     assert [one.origin for one in plan.to_be_set] == [ORDERS]

@@ -145,7 +145,7 @@ def test_markers_behind_the_last_copied_record_are_no_records():
     found = failback_evidence(committed=142, here_end=142, here={"data_ends": {REMOTE: 141}})
     one = item(found)
     assert (one.only_here, one.at_risk) == (None, 0)
-    assert "exists only here" not in one.reason
+    assert "exist only here" not in one.reason
 
 
 def test_a_topic_written_there_comes_back_by_the_reverse_flow():

@@ -1,4 +1,4 @@
-"""Partitions that stand still, lost records, and topics that are no longer the ones that were copied."""
+"""Stuck partitions, lost records, and topics that are no longer the ones that were copied."""
 
 import pytest
 
