@@ -72,21 +72,17 @@ _LISTS = {
     "granting_ids",
 }
 _TEXTS = {
-    "cause",
     "topic_id",
     "topic",
-    "election",
     "rack",
     "incarnation_id",
     "previous_rack",
-    "resource_type",
     "resource_name",
     "name",
     "value",
     "previous_value",
-    "source",
 }
-_CODES = {"cause", "election", "source", "recovery_state"}
+_CODES = {"cause", "election", "resource_type", "source"}
 _FLAGS = ("is_", "in_", "leader_was_", "began_", "previous_is_")
 
 

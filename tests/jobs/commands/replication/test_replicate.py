@@ -90,4 +90,4 @@ def test_a_flow_that_mirror_maker_copies_is_refused(tmp_path, capsys):
         "target: {alias: west, bootstrap_servers: 'b:1'}\n"
     )
     assert main(["replicate", str(flow)]) == 2
-    assert "copied_by: MirrorMaker 2 copies this flow" in capsys.readouterr().err
+    assert "copied_by: MirrorMaker 2 replicates this flow" in capsys.readouterr().err
