@@ -87,7 +87,7 @@ def test_the_way_back_asks_by_the_names_of_the_target(flow):
 @pytest.mark.parametrize(
     ("question", "direction", "words"),
     [
-        (("clicks", 0, 1), FORWARD, "patterns exclude this topic"),
+        (("clicks", 0, 1), FORWARD, "patterns leave this topic out"),
         (("orders", 7, 1), FORWARD, "no offset sync of this partition"),
         (("orders", 0, 1), REVERSE, "copies no such partition"),
     ],
@@ -166,7 +166,7 @@ def test_the_page_says_what_going_on_there_costs(flow, offset, is_told, expected
             "The log end offset of orders-0 on east is 300.",
             id="offset",
         ),
-        pytest.param(("clicks", 0, 1), "topic", "patterns exclude this topic", id="left out"),
+        pytest.param(("clicks", 0, 1), "topic", "patterns leave this topic out", id="left out"),
     ],
 )
 def test_a_question_about_what_is_not_there_is_refused_at_its_field(flow, asked, field, words):
@@ -195,7 +195,7 @@ def test_in_a_list_what_is_not_there_is_said_at_its_line(flow):
 def test_page_and_rest_refuse_a_topic_that_the_flow_leaves_out(client, flow):
     query = {"direction": "forward", "topic": "clicks", "partition": 0, "offset": 5}
     shown = html.unescape(client.get(address(flow), query).content.decode())
-    assert "The flow's patterns exclude this topic." in shown
+    assert "The flow's patterns leave this topic out." in shown
     assert "Why</dt>" not in shown
     answer = client.get(f"/api/v1/flows/{flow.pk}/translate/", query)
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["topic"])
