@@ -2,7 +2,7 @@
 """Run what is long by nature: `bench/campaign.py NAME... [--seed N] [--duration-s S]`.
 
 Every campaign runs alone, by seed, for a time, and leaves one JSON file under `bench/results/`. A campaign of
-tests repeats them with the next seed until its time is over, at least once; a round that has begun goes on to
+tests repeats them with the next seed until its time is over, at least once; a round that has begun runs to
 its end. The exit code is 1 when anything failed.
 """
 
@@ -27,10 +27,10 @@ ROOT = HERE.parent
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is run; `duration_s` is for how long where nobody says otherwise, 0: once.
+    """What is run; `duration_s` is for how long by default, 0: once.
 
     `tests` are arguments for pytest, `benchmark` is a name of `bench/run.py`: one of both. `takes_time`: its
-    tests are told the whole duration and are run once.
+    tests get the whole duration and are run once.
     """
 
     about: str
@@ -69,12 +69,12 @@ CAMPAIGNS = {
         tests=["tests/live", MARKED],
     ),
     "fuzz": Campaign(
-        "decoders of the wire formats read what nobody wrote",
+        "decoders of the wire formats read random bytes",
         tests=["tests/jobs/wire", "tests/jobs/cluster/protocol", *PROPERTIES],
         duration_s=900,
         settings=MANY,
     ),
-    "hostile": Campaign("requests that nobody sends by accident", benchmark="hostile"),
+    "hostile": Campaign("hostile requests", benchmark="hostile"),
     "migrations": Campaign(
         "databases of every release are opened, and a new one goes back to the newest release",
         tests=["tests/console/test_migrations.py", MARKED],
@@ -109,9 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help="none: say which there are", metavar="NAME")
     parser.add_argument("--seed", type=int, default=1, help="of what is done at random (1)")
-    parser.add_argument(
-        "--duration-s", type=float, help="of each, at most 2400 where nobody says otherwise"
-    )
+    parser.add_argument("--duration-s", type=float, help="of each; default: at most 2400")
     options = parser.parse_args()
     if unknown := set(options.name) - set(CAMPAIGNS):
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}")

@@ -2,7 +2,7 @@
 
 `--duration-s 7200 --seed 1`. Everything is real: `manage.py demo` with a home of its own, its clusters, its
 traffic, its flow, which writes checkpoints every second (sixty times as often as by default, so each
-follow-up of the offset syncs is tried sixty times as often). What is told: every checkpoint judged by
+follow-up of the offset syncs is tried sixty times as often). The output: every checkpoint checked against
 the records on both sides, how often the readiness changed and how much of the time it was ready, and
 every run of the flow that crashed.
 """
@@ -315,7 +315,7 @@ def noticed(
 
 
 def live_brokers(east: Connection) -> int:
-    """Return how many brokers the cluster names; all of them where nobody answers."""
+    """Return how many brokers the cluster names; all of them where none answers."""
     with suppress(ClusterFault), ClusterClient(east, timeout_s=5.0) as client:
         return len(client.describe().brokers)
     return BROKERS

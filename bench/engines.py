@@ -1,6 +1,6 @@
 """crosslog beside MirrorMaker 2: the same brokers, the same records, one engine after the other.
 
-An engine drains a full topic. What is told of it is the stretch in the middle: from 20 to 80 % of the
+An engine drains a full topic. The result is about the middle part: from 20 to 80 % of the
 records, and for MirrorMaker 2 not before its JVM has run for a minute.
 """
 

@@ -1,6 +1,6 @@
 """Checkpoints of 5,000 groups with 10 partitions each: a round of the console, and its pages.
 
-`rounds`: what it costs to judge every group anew, with the clusters' answers given from memory; `rows`: the
+`rounds`: what it costs to judge every group again, with the clusters' answers given from memory; `rows`: the
 pages over real HTTP. The translator holds a million offset syncs.
 """
 
@@ -50,7 +50,7 @@ class GivenAnswers:
                 self.kept[GroupPartition(f"group-{number:05}", remote)] = seen
 
     def move(self) -> None:
-        """Let every checkpoint be written anew."""
+        """Let every checkpoint be written again."""
         self.kept = {
             key: SeenCheckpoint(seen.upstream + 1, seen.downstream + 1, seen.at_ms + 30_000)
             for key, seen in self.kept.items()

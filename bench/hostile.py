@@ -1,7 +1,7 @@
-"""Requests that nobody sends by accident, to every operation of docs/openapi.yaml, at a database with data.
+"""Hostile requests to every operation of docs/openapi.yaml, at a database with data.
 
-Values come from the schema and from a pool of odd ones, by a seed; each kind of caller asks the same. What
-counts is that nothing is a 5xx: `broke` names the operation, the seed gives the request again.
+Values come from the schema and from a pool of unusual ones, by a seed; each kind of caller asks the same.
+What counts is that nothing is a 5xx: `broke` names the operation, the seed gives the request again.
 """
 
 import json
@@ -134,7 +134,7 @@ class Asker:
 
 
 def measure(say: Callable[[str], None], *, quick: bool, seed: int = 1) -> dict[str, Any]:
-    """Ask every operation 16 times as every caller (quick: twice); every request is taken back."""
+    """Ask every operation 16 times as every caller (quick: twice); every request is rolled back."""
     sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory() as home:
         os.environ |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "CROSSLOG_HOME": home}

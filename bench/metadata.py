@@ -2,7 +2,7 @@
 
 Both read the same bytes: batches of 50 PartitionChangeRecords, as a controller writes them when brokers come
 and go. Decoding is timed in this process, on one thread, from bytes in memory to Arrow columns, every CRC
-verified; kafka-dump-log writes to the null device, its JVM included. Analyses are asked of the warm engine: a
+verified; kafka-dump-log writes to the null device, its JVM included. Analyses run in the warm engine: a
 small log cold (the engine's start included) and warm, then the history of the large log and every question
 about it, from the handing over to the result, with the resident memory of all processes of the engine.
 """
@@ -152,7 +152,7 @@ def decode(content: bytes, say: Say) -> dict[str, object]:
 
 
 def to_arrow(columns: MetadataColumns) -> int:
-    """Give Arrow every column, which it takes over as it stands in memory; returns the records."""
+    """Give Arrow every column, which it takes over as it is in memory; returns the records."""
     tables = columns.tables
     arrays = [pa.array(line) for table in (tables.records, tables.partitions) for line in table]
     for which in range(t.LISTS):

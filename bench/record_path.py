@@ -145,7 +145,7 @@ class Brokers:
 def result(
     records: int, seconds: float, cpu_s: float, peak_rss: int, brokers: Brokers
 ) -> dict[str, object]:
-    """Return the numbers of one run; CPU is that of crosslog alone, the brokers' stands beside it."""
+    """Return the numbers of one run; CPU is that of crosslog alone, the brokers' is beside it."""
     millions = max(records, 1) / 1_000_000
     return {
         "records": records,

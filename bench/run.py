@@ -57,7 +57,7 @@ BENCHMARKS = {
     "at-rest": at_rest.measure,
     "demo-hours": demo_hours.measure,
 }
-# What runs for as long as it is told to; only by name, because they take hours.
+# What runs for a given time; only by name, because they take hours.
 LONG = {"at-rest": "1200", "demo-hours": "7200"}
 
 

@@ -1,7 +1,7 @@
 """Offset translation: questions against a million runs, also on Spark, a backfill of ten million syncs, lag.
 
 Questions and the opening of an archive are timed in this process, on one thread. On Spark, the kind
-`translate` is asked of the engine about a topic of offset syncs, from the handing over of a list (CSV) to the
+`translate` runs in the engine for a topic of offset syncs, from the handing over of a list (CSV) to the
 result, all rows written; the first time starts the engine and reads the topic. The backfill is the job on
 Spark, from the start of its keeper to its end, and without that start. The time of writing the syncs to Kafka
 does not count. Lag is from the acknowledgement of a sync by Kafka to the first answer that knows it.

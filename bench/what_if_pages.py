@@ -2,7 +2,7 @@
 
 Three sites with four brokers each, a replica at each site, leaders in turn, one partition of fifty without
 one of its replicas; half of the topics have a placement with observers. The picture and the matrix are kept
-by a task after each round of collection, as in the running console; how long that takes is told, too.
+by a task after each round of collection, as in the running console; that time is reported, too.
 """
 
 import json

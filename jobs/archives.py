@@ -1,4 +1,4 @@
-"""What all archives share: a folder with one writer, whose manifest says what is in it."""
+"""Base of all archives: a folder with one writer and a manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever stops the machine, and the folder of what is cached."""
+"""Atomic writes of files, and the cache folder."""
 
 from __future__ import annotations
 

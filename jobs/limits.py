@@ -1,4 +1,4 @@
-"""What clients may cost crosslog: limits of what they write and rounds store. docs/operate.md states them.
+"""Limits of what clients may write and rounds store. docs/operate.md states them.
 
 What is beyond a limit is left out and said. A count is "at least" then, and what follows from all of it is
 not known: nothing that was left out is taken for absent.
@@ -28,7 +28,7 @@ GROUPS, GROUP_PARTITIONS, ROUND_PARTITIONS = 50_000, 10_000, 500_000
 # One internal topic of replication: groups and partitions with a checkpoint, partitions with an offset sync,
 # partitions with a position. Characters of the id of a group, and bytes: PostgreSQL's index takes no more.
 CHECKPOINTS, SYNCS, POSITIONS = 500_000, 200_000, 200_000
-# Partitions in a round whose producers are asked for.
+# Partitions in a round whose producers are queried.
 STUCK_PARTITIONS = 100
 GROUP_ID, GROUP_ID_BYTES = 1_024, 2_400
 # The metadata log of a cluster: values of a list in a change, characters of all changes of a day.

@@ -1,4 +1,4 @@
-"""What crosslog's processes log, in which form, and how their files are kept small.
+"""Log format of crosslog's processes, and rotation of their files.
 
 Of a URL in a line only scheme, host and port are logged.
 """
@@ -58,7 +58,7 @@ def log_to_stderr() -> None:
 def rotate(log: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT_FILES) -> bool:
     """Keep a log file below a size; returns whether it was rotated to `.1`, older ones to `.2`, ...
 
-    Several processes may have the file open, and none of them is asked to open another one: the file is
+    Several processes may have the file open, and none of them has to open another one: the file is
     copied and then emptied. So they must have opened it for appending. A line that is written in the
     moment between the two is lost.
     """

@@ -1,4 +1,4 @@
-"""Names that were meant for others: `isrs` for `isr`, `minInsyncReplica` for `min.insync.replicas`."""
+"""Suggestions for misspelled names: `isrs` for `isr`, `minInsyncReplica` for `min.insync.replicas`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them. A dash stands for unknown; 0 only for a measured zero."""
+"""Numbers as people read them. A dash means unknown; 0 only for a measured zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two rounds agree before something counts: one alone may have looked in between two states. Pure.
+"""Confirmation by two rounds: one alone may have seen a state in between. Pure.
 
 For all rooms that ask in rounds: the caller keeps `Sightings` between two of them. A key is a code and a
 subject.

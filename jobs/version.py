@@ -1,3 +1,3 @@
-"""The one place that says which version of crosslog this is."""
+"""The version of crosslog."""
 
 VERSION = "0.6.0"

@@ -1,4 +1,4 @@
-"""Text of strangers where people read it, on a terminal or in a log: nothing in it does anything.
+"""Untrusted text for terminals and logs: control characters have no effect.
 
 A name may hold characters that move the cursor, colour what follows, turn the direction of a line or begin
 a line of their own. They are shown as `\\u001b`, which JSON understands, too. Path and query of a URL may be

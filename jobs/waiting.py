@@ -1,4 +1,4 @@
-"""Waiting with an end, for coroutines that run until they are cancelled."""
+"""Bounded waits for coroutines that run until they are cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ async def wait_up_to(coming: Awaitable[object], longest_s: float) -> None:
     """Wait for something, but no longer than `longest_s`; what it brings is dropped.
 
     Not `asyncio.wait_for`: on Python 3.11 that drops a cancellation which comes in the moment when the wait
-    is over, and whoever waits again and again is then never ended.
+    is over, and a loop of waits is then never ended.
     """
     try:
         async with asyncio.timeout(longest_s):

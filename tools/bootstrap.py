@@ -87,7 +87,7 @@ def main() -> int:
         print(f"\ncrosslog: {missing}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\ncrosslog: stopped; the next run goes on where this one ended.", file=sys.stderr)
+        print("\ncrosslog: stopped; the next run resumes where this one ended.", file=sys.stderr)
         return 130
     return 0
 
@@ -167,7 +167,7 @@ def is_installed(level: str) -> bool:
 
 
 def fingerprint(level: str, requirements: Path = REQUIREMENTS) -> str:
-    """Return a hash of everything that decides what stands in the environment."""
+    """Return a hash of everything that decides what is in the environment."""
     digest = hashlib.sha256(str(ENVIRONMENT).encode())
     inputs = [requirements / "install.txt", requirements / f"{level}.txt", ROOT / "pyproject.toml"]
     for path in inputs:

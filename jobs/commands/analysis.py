@@ -56,8 +56,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         parser = commands.add_parser(
             analysis.command or analysis.kind,
             help=analysis.question,
-            description=f"{analysis.question} {analysis.definition} Exit codes: 0 answered, 1 notes say what "
-            "the answer does not know, or it could not be answered, 2 an argument is wrong.",
+            description=f"{analysis.question} {analysis.definition} Exit codes: 0 answered, 1 the answer is "
+            "incomplete (see its notes) or failed, 2 an argument is wrong.",
         )
         for argument in analysis.arguments:
             _add(parser, argument, is_positional=argument == analysis.positional)
@@ -73,7 +73,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             "--histories",
             metavar="FOLDER",
             type=Path,
-            help="keep what was read of whole logs there, for the next question",
+            help="cache the tables of whole logs there, for the next analysis",
         )
         parser.set_defaults(run=run, analysis=analysis)
 
@@ -159,7 +159,7 @@ def resources_of(
         if one.type is ArgumentType.FLOW:
             folder = getattr(arguments, _ARCHIVE) if one == analysis.positional else None
             if folder is None and one.needs_archive:
-                raise InvalidFields({_ARCHIVE: "--archive DIR is needed."})
+                raise InvalidFields({_ARCHIVE: "--archive DIR is required."})
             flow = _read(one.name, path, read_flow_file).to_mapping()
             found[one.name] = {"flow": flow, "archive": folder and str(folder.absolute())}
         elif one.type is ArgumentType.CLUSTER:

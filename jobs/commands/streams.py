@@ -132,7 +132,7 @@ def _description(path: Path | None) -> DescribedTopology | None:
 def _applications(
     seen: Sequence[Observation], description: DescribedTopology | None, *, asks_names: bool
 ) -> list[tuple[Application, Observation]]:
-    """Return the applications; the names of their endpoints are asked for where they were just seen."""
+    """Return the applications; the names of their endpoints are requested where they were just seen."""
     found = [(application_of(one, description), one) for one in seen]
     names = {name for one, _ in found for name in names_in(one)} if asks_names else ()
     known = resolved(names, _NAMES_S)

@@ -1,4 +1,4 @@
-"""Processes that end with us, whatever ends us."""
+"""Child processes that end with their parent."""
 
 from __future__ import annotations
 

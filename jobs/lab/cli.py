@@ -29,7 +29,7 @@ _NODE_ORDERS = {
     "stop-node": "stop a node in order",
     "start-node": "start a stopped or killed node and wait until it serves",
     "pause": "freeze a node: it answers nothing and keeps its connections",
-    "resume": "let a frozen node go on",
+    "resume": "resume a frozen node",
 }
 
 
@@ -172,7 +172,7 @@ def folder(arguments: argparse.Namespace) -> Path:
 
 
 def wanted_plans(arguments: argparse.Namespace, root: Path) -> list[ClusterPlan]:
-    """Return the plans that the options ask for; none when an existing lab is to go on as it is."""
+    """Return the plans that the options ask for; none when an existing lab continues as it is."""
     given = (arguments.base_port, arguments.west_nodes, arguments.kafka, arguments.zookeeper)
     if given == (None, None, None, None) and read_plans(root):
         return []
@@ -229,7 +229,7 @@ def _add_start(orders: Parsers) -> None:
     parser.add_argument(
         "--mirror-maker",
         action="store_true",
-        help="also run a MirrorMaker 2 from east to west, for topics of its own (mirrored-...)",
+        help="also run a MirrorMaker 2 from east to west, for separate topics (mirrored-...)",
     )
     parser.add_argument(
         "--foreground", action="store_true", help="keep the lab here until Ctrl-C, in no background"

@@ -132,7 +132,7 @@ class Cluster:
         waiting = {
             i: node for i, node in self.nodes.items() if node.is_running and not node.is_paused
         }
-        # A standby broker is fenced by design: nobody has to know it as live.
+        # A standby broker is fenced by design: it need not be known as live.
         brokers = frozenset(
             i for i, node in waiting.items() if node.plan.is_broker and not node.plan.is_standby
         )
@@ -150,7 +150,7 @@ class Cluster:
         self.wait_until_stopped()
 
     def ask_to_stop(self) -> None:
-        """Tell every broker to stop; added controllers go on, a stopping broker needs a quorum."""
+        """Tell every broker to stop; added controllers continue, a stopping broker needs a quorum."""
         for node in self.nodes.values():
             if node.plan.is_broker:
                 node.ask_to_stop()

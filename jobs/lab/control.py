@@ -1,4 +1,4 @@
-"""How a shell talks to the daemon of a lab: one JSON line each way over a Unix socket."""
+"""Protocol between a shell and the daemon of a lab: one JSON line each way over a Unix socket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWER_S = 180.0
 
 
 class DaemonNotRunning(LabError):
-    """Nobody keeps this lab: it is not running."""
+    """This lab is not running."""
 
     exit_code = 1
 

@@ -169,7 +169,7 @@ class LabDaemon:
                     self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
-        """Do one order; whatever goes wrong with it is its answer, and the lab goes on."""
+        """Do one order; whatever goes wrong with it is its answer, and the lab continues."""
         try:
             connection.settimeout(_ORDER_S)
             with connection.makefile("rb") as file:

@@ -1,10 +1,10 @@
-"""What can go wrong with a lab, told to the person who wanted one."""
+"""Errors of a lab, with sentences for people."""
 
 from __future__ import annotations
 
 
 class LabError(Exception):
-    """The lab cannot do what was asked: the message says what happened and what to do.
+    """The lab cannot do the request: the message says what happened and what to do.
 
     `exit_code` is that of the command: 2 for bad input, 1 for what the machine did not allow.
     """

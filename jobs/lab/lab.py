@@ -210,7 +210,7 @@ def _agreed_plans(root: Path, wanted: list[ClusterPlan]) -> list[ClusterPlan]:
     if wanted and there and wanted != there:
         raise LabError(
             f"{root} holds a lab with other clusters, nodes, ports or settings. Start it without options "
-            "to go on with its data, wipe it, or choose another folder."
+            "to continue with its data, wipe it, or choose another folder."
         )
     if not wanted and not there:
         raise LabError(f"There is no lab in {root}.")

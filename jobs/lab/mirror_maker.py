@@ -78,7 +78,7 @@ def beside_properties(
 
 
 class MirrorMaker:
-    """A MirrorMaker 2 with its folder; started again, it goes on where its positions are."""
+    """A MirrorMaker 2 with its folder; started again, it resumes where its positions are."""
 
     def __init__(
         self, folder: Path, jvm: KafkaJvm, properties: Mapping[str, str], *, heap: str = "512m"

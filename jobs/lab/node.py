@@ -134,7 +134,7 @@ class Node:
     def pause(self) -> None:
         """Freeze the JVM: it keeps its connections and answers nothing (a hung node).
 
-        Returns when every thread stands still: on a busy machine some would answer for a while yet.
+        Returns when every thread has stopped: on a busy machine some would answer for a while yet.
         """
         if self._process is not None and self._signal(signal.SIGSTOP):
             with contextlib.suppress(ChildProcessError):  # it ended meanwhile
@@ -142,7 +142,7 @@ class Node:
             self.is_paused = True
 
     def resume(self) -> None:
-        """Let a paused JVM go on."""
+        """Resume a paused JVM."""
         if self.is_paused:
             self._signal(signal.SIGCONT)
             self.is_paused = False

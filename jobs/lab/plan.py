@@ -1,4 +1,4 @@
-"""What a cluster of a lab shall look like: nodes, racks, ports and settings. Pure."""
+"""The plan of a lab's cluster: nodes, racks, ports and settings. Pure."""
 
 from __future__ import annotations
 

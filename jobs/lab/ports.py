@@ -115,7 +115,7 @@ def _opens(process: Path, wanted: set[str]) -> bool:
 
 
 def _target_of(link: Path) -> str:
-    """Return what a descriptor stands for, nothing once it is closed: the listing's own is, always."""
+    """Return the file of a descriptor, nothing once it is closed: the listing's own is, always."""
     try:
         return str(link.readlink())
     except OSError:

@@ -18,7 +18,7 @@ _SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 def secure_properties(certificates: Path, *, zookeeper: bool = False) -> dict[str, str]:
     """Return the settings of the secure listeners.
 
-    `admin` may do everything, `limited` is known but has no ACL; whoever comes through the
+    `admin` may do everything, `limited` is known but has no ACL; clients of the
     plaintext listener (brokers, controllers and tools) may do everything. Users of SCRAM are there where
     formatting makes them (`scram_arguments`), those of PLAIN always.
     """

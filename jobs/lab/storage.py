@@ -32,7 +32,7 @@ class Identity:
 
     @classmethod
     def read_or_make(cls, path: Path, node_ids: Sequence[int]) -> Identity:
-        """Return the identity that stands in the file; a new one is written first."""
+        """Return the identity in the file; a new one is written first."""
         if path.exists():
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         identity = cls(new_id(), {str(node_id): new_id() for node_id in node_ids})

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's own answer to "where does this group go on?", for the comparison with a certified one.
+"""MirrorMaker 2's own answer to where a group resumes, for the comparison with a certified one.
 
 It keeps 64 of the offset syncs of a partition, denser towards the end, and answers from the last one at or
 before the group's offset: exactly there, one behind it for everything up to the next.
@@ -37,7 +37,7 @@ class OffsetSyncStore:
     def restored(cls, syncs: list[KeptSync]) -> OffsetSyncStore:
         """Return a store that answers, as one that kept these: latest first, [] or `SIZE` of them.
 
-        A sync that stands there several times is one object; of the others some may have equal numbers.
+        A sync that is there several times is one object; of the others some may have equal numbers.
         """
         store = cls()
         store.start(must_read_to_end=False)
@@ -53,7 +53,7 @@ class OffsetSyncStore:
         """Begin to answer.
 
         With `must_read_to_end` (MirrorMaker 2 could not read its own checkpoints) only the latest sync counts
-        of those that came until now: an earlier one might translate to before what was told already.
+        of those that came until now: an earlier one might translate to before what was written already.
         """
         if must_read_to_end and self._latest is not None:
             self._syncs = [self._latest] * SIZE
@@ -91,7 +91,7 @@ class OffsetSyncStore:
 
 
 class _Displaced:
-    """The syncs as they stood before an insertion, offered from the latest on, each at most once."""
+    """The syncs as they were before an insertion, offered from the latest on, each at most once."""
 
     def __init__(self, syncs: list[KeptSync]) -> None:
         self._syncs = list(syncs)

@@ -97,12 +97,12 @@ class DefaultReplicationPolicy(ReplicationPolicy):
         return f"{source_cluster_alias}{self.separator}{topic}"
 
     def topic_source(self, topic: str) -> str | None:
-        """Return what stands before the first separator; None for a name with only one part."""
+        """Return the part before the first separator; None for a name with only one part."""
         parts = _java_split(topic, self.separator)
         return parts[0] if len(parts) > 1 else None
 
     def upstream_topic(self, topic: str) -> str | None:
-        """Return what stands behind the first separator."""
+        """Return the part behind the first separator."""
         source = self.topic_source(topic)
         return None if source is None else topic[len(source) + len(self.separator) :]
 

@@ -1,4 +1,4 @@
-"""Spark in one place: the job contract, the submit door, sessions and progress.
+"""Spark in one place: the job contract, submitting, sessions and progress.
 
 Sub-rooms: `flow_driver`, `channel`, `analyses`, `engine`.
 

@@ -19,7 +19,7 @@ FLOWS, ANALYSES = "warm.py", "warm_queries.py"
 
 
 def archive_path(spark_home: Path, java: str, entry: str = FLOWS) -> Path:
-    """Return where the archive of this Spark and this Java stands; both are part of its name."""
+    """Return where the archive of this Spark and this Java is; both are part of its name."""
     key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:16]
     name = "spark" if entry == FLOWS else "spark-sql"
     return cache_folder() / "class-archive" / f"{name}-{key}.jsa"

@@ -1,8 +1,8 @@
-"""The contract between whoever wants a job and the Spark application that does it.
+"""The contract between the caller of a job and the Spark application that does it.
 
 A run is a folder: `spec.json` goes in; `progress.json` (replaced whole), `result.json` (once) and
 `log.txt` come out. `lease` is touched by the owner as long as the run is wanted; `stop` asks it to end;
-`control.json` (replaced whole, by whoever may) changes a flow while it runs.
+`control.json` (replaced whole, by a program that may) changes a flow while it runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Outcome(StrEnum):
 class JobSpec:
     """What to do: `kind` names the job, `arguments` are JSON values that the job reads itself.
 
-    `lease_s` is how many seconds the run goes on after its owner stopped touching the lease; None
+    `lease_s` is how many seconds the run continues after its owner stopped touching the lease; None
     means that the run belongs to the process that started it and ends with it.
     """
 
@@ -96,7 +96,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def write_progress(run_dir: Path, value: Mapping[str, Any]) -> None:
-    """Replace the progress of a run; where that cannot be done the last one stays, and the run goes on.
+    """Replace the progress of a run; where that cannot be done the last one stays, and the run continues.
 
     A full disk beside the driver is no reason to end what works between two clusters: it shows in the age
     of the progress.
@@ -117,7 +117,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def write_control(run_dir: Path, values: Mapping[str, Any]) -> None:
-    """Say how a running flow is to go on; see `control.Control.from_mapping` for the values."""
+    """Say how a running flow is to continue; see `control.Control.from_mapping` for the values."""
     write_json(run_dir / CONTROL, values)
 
 
@@ -138,7 +138,7 @@ def write_result(run_dir: Path, result: JobResult) -> None:
 
 
 def read_result(run_dir: Path) -> JobResult | None:
-    """Read how a run ended; None while it goes on."""
+    """Read how a run ended; None while it runs."""
     value = read_json(run_dir / RESULT)
     if value is None:
         return None

@@ -63,7 +63,7 @@ HIGHEST_PRIORITY = 10
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is asked for now.
+    """What is requested now.
 
     `paused` and `restart` name topics (`orders`) or partitions (`orders:3`). `limit_bytes_per_s` counts
     only if `has_limit`: otherwise the flow's own setting does. `restart` is done once for each new
@@ -87,7 +87,7 @@ class Control:
         errors = {name: f"{name} is not known here." for name in values if name not in _FIELDS}
         restart = values.get("restart") or {}
         if not isinstance(restart, Mapping):
-            errors["restart"], restart = "A token and topics are needed.", {}
+            errors["restart"], restart = "A token and topics are required.", {}
         control = cls(
             paused=_names(values, "paused", errors),
             priorities=_priorities(values, errors),
@@ -122,7 +122,7 @@ class ControlFile:
         self.problem = ""
 
     def look(self) -> bool:
-        """Read the file if it is another one than last time; returns whether something new is asked for."""
+        """Read the file if it is another one than last time; returns whether something new is requested."""
         stamp = self._stamp()
         if stamp == self._seen:
             return False
@@ -134,7 +134,7 @@ class ControlFile:
         except InvalidFields as error:
             self.problem = "; ".join(f"{name}: {text}" for name, text in error.errors.items())
         except (ValueError, AttributeError, TypeError, OSError) as error:
-            self.problem = f"It cannot be read: {error}"
+            self.problem = f"The control file cannot be read: {error}"
         else:
             self.problem = ""
             return True
@@ -152,7 +152,7 @@ class ControlFile:
 def _names(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> frozenset[str]:
     found = values.get(name) or []
     if isinstance(found, str) or not isinstance(found, Sequence):
-        errors[name] = "A list of topics (orders) and partitions (orders:3) is needed."
+        errors[name] = "A list of topics (orders) and partitions (orders:3) is required."
         return frozenset()
     return frozenset(str(one) for one in found)
 
@@ -162,7 +162,7 @@ def _priorities(values: Mapping[str, Any], errors: dict[str, str]) -> dict[str, 
     if isinstance(found, Mapping) and all(_is_priority(one) for one in found.values()):
         return {str(topic): priority for topic, priority in found.items()}
     errors["priorities"] = (
-        f"Topics with whole numbers from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY} are needed."
+        f"Topics with whole numbers from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY} are required."
     )
     return {}
 
@@ -191,7 +191,7 @@ def _bulk_lag(values: Mapping[str, Any], errors: dict[str, str]) -> int:
         return BULK_LAG
     if _is_number(value, 0, 2**62):
         return int(value)
-    errors["bulk_lag"] = "A whole number of records is needed."
+    errors["bulk_lag"] = "A whole number of records is required."
     return BULK_LAG
 
 
@@ -199,7 +199,9 @@ def _settings(values: Mapping[str, Any], errors: dict[str, str]) -> dict[str, An
     found = values.get("settings") or {}
     if isinstance(found, Mapping) and found.keys() <= LIVE_SETTINGS:
         return dict(found)
-    errors["settings"] = f"Only these change while a flow runs: {', '.join(sorted(LIVE_SETTINGS))}."
+    errors["settings"] = (
+        f"Only these can change while a flow runs: {', '.join(sorted(LIVE_SETTINGS))}."
+    )
     return {}
 
 

@@ -29,7 +29,7 @@ ROTATE_EVERY_S = 10.0
 class RunSupervisor:
     """Starts one Spark application and stays with it to its end.
 
-    One that was asked to stop, or has written its result, has `grace_s` for it.
+    One that is to stop, or has written its result, has `grace_s` for it.
     """
 
     def __init__(self, run_dir: Path, spec: JobSpec, grace_s: float = GRACE_S) -> None:
@@ -75,11 +75,11 @@ class RunSupervisor:
             rotate(self.run_dir / contract.LOG)
 
     def _should_stop(self) -> bool:
-        """Return whether a stop was asked for; asks for it when nobody wants the run any more."""
+        """Return whether a stop was requested; requests it when the lease is over."""
         if self.spec.lease_s is None and os.getppid() != self.owner:
             submit.request_stop(self.run_dir, "The process that started this run has ended.")
         if self.spec.lease_s is not None and self._lease_age_s() > self.spec.lease_s:
-            reason = f"Nobody renewed the lease of this run for {self.spec.lease_s:.0f} s."
+            reason = f"The lease of this run was not renewed for {self.spec.lease_s:.0f} s."
             submit.request_stop(self.run_dir, reason)
         return (self.run_dir / contract.STOP).exists()
 

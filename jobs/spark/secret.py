@@ -1,8 +1,8 @@
-"""How the processes of a run know each other: Spark's own authentication, and where its secret comes from.
+"""Authentication between the processes of a run: Spark's own, and the source of its secret.
 
-Without it whoever reaches a port of the driver can have it deserialise Java objects. On this machine, on YARN
-and on Kubernetes Spark makes a secret for each run and keeps it in memory, or in its credentials. A
-standalone cluster has one secret for its master, its workers and all applications: that has to be told, by
+Without it a client that reaches a port of the driver can have it deserialise Java objects. On this machine,
+on YARN and on Kubernetes Spark makes a secret for each run and keeps it in memory, or in its credentials. A
+standalone cluster has one secret for its master, its workers and all applications: that has to be given, by
 reference (`CROSSLOG_SPARK_SECRET`). It is never a setting of spark-submit, whose command line every user of
 the machine can read: the driver gives it to Spark from inside.
 """
@@ -56,7 +56,7 @@ def secret_of(master: str) -> str | None:
     given = os.environ.get("CROSSLOG_SPARK_SECRET", "")
     if not given:
         raise ValueError(
-            f"{wanted}: without it everybody who reaches the driver's port can run code there. Set "
+            f"{wanted}: without it, any client that reaches the driver's port can run code there. Set "
             "spark.authenticate, spark.authenticate.secret and spark.network.crypto.enabled in the cluster's "
             "spark-defaults.conf, and "
             f"{_VARIABLE}=env:CROSSLOG_SECRET_NAME or file:NAME here."
@@ -74,7 +74,7 @@ def secret_of(master: str) -> str | None:
 
 
 def open_context(master: str) -> SparkContext:
-    """Return the Spark context of this driver: what spark-submit was told, and the secret of the cluster."""
+    """Return the Spark context of this driver: what spark-submit got, and the secret of the cluster."""
     from pyspark import SparkConf, SparkContext
 
     secret = secret_of(master)
@@ -87,7 +87,7 @@ def open_context(master: str) -> SparkContext:
 
 
 def close_context(context: SparkContext) -> None:
-    """Stop Spark; where it does not end in `CLOSES_WITHIN_S`, go on without waiting.
+    """Stop Spark; where it does not end in `CLOSES_WITHIN_S`, continue without waiting.
 
     What the driver found is written all the same, and the supervisor ends the processes.
     """
@@ -115,8 +115,8 @@ def why_over(context: SparkContext) -> str | None:
         return None
     master = context.master or "local"
     if makes_its_own(master):
-        return f"Spark ({master}) ended by itself: its log says why."
+        return f"Spark ({master}) exited unexpectedly; see its log."
     return (
-        f"The Spark cluster {master} does not answer, refuses us or ended this run: look at its master's "
-        f"log, and whether {_VARIABLE} leads to the secret that the cluster has."
+        f"The Spark cluster {master} does not answer, refused the connection or ended this run. Check its "
+        f"master's log, and that {_VARIABLE} names the cluster's secret."
     )

@@ -1,4 +1,4 @@
-"""Which Spark runs a job, and with which settings.
+"""The Spark of a job and its settings.
 
 Later ones win: defaults, the properties file of the installation, the run's own settings, and what must hold
 whatever anybody says. The driver always runs beside the supervisor (deploy mode `client`): the run's folder,
@@ -42,7 +42,7 @@ FLOW, ENGINE = "replicate", "engine"
 _PACKED_LOCATORS = (
     "jobs.spark.packed_cache.PackedCodeLocator,UserProvidedCacheLocator,InTreeCacheLocator"
 )
-# What answers questions: tables small enough for four tasks, times in UTC, and a stop that waits for nobody.
+# What answers questions: tables small enough for four tasks, times in UTC, and a stop that does not wait.
 _FOR_ANALYSES = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.shuffle.partitions": "4",
@@ -96,7 +96,7 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     for name, value in settings.items():
         if name == secret.SETTING:
             raise ValueError(
-                f"{name} would be seen by every user of this machine: CROSSLOG_SPARK_SECRET tells it."
+                f"{name} would be visible to every user of this machine: set CROSSLOG_SPARK_SECRET instead."
             )
         if SECRET in name or SECRET in value:
             raise ValueError(
@@ -144,7 +144,7 @@ def _for_one_machine(spec: JobSpec) -> dict[str, str]:
 def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
     found = {
         "spark.executor.memory": EXECUTOR_MEMORY,
-        # Where the archive is not, Java goes on without it.
+        # Where the archive is not, Java starts without it.
         "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_own_options(spec)}",
         "spark.pyspark.driver.python": python,
         "spark.executorEnv.NUMBA_CACHE_LOCATOR_CLASSES": _PACKED_LOCATORS,
@@ -199,5 +199,5 @@ def _lines(text: str, path: str) -> Iterator[tuple[str, str]]:
         cut = min((line.index(mark) for mark in "= \t" if mark in line), default=-1)
         name, value = line[:cut].strip(), line[cut + 1 :].strip().removeprefix("=").strip()
         if cut <= 0 or not name.startswith("spark.") or not value:
-            raise ValueError(f"{path}, line {number}: 'spark.<name> <value>' is needed.")
+            raise ValueError(f"{path}, line {number}: 'spark.<name> <value>' is required.")
         yield name, value

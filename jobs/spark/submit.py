@@ -132,7 +132,7 @@ def request_stop(run_dir: Path, reason: str = "") -> None:
 
 
 def stop_reason(run_dir: Path) -> str | None:
-    """Return why a run was asked to stop; None when it was not, or nobody said why."""
+    """Return why a stop was requested; None when it was not, or without a reason."""
     stop = run_dir / contract.STOP
     return (stop.read_text(encoding="utf-8") or None) if stop.exists() else None
 

@@ -247,8 +247,8 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
     make_finding(flow, opened_at=now - timedelta(minutes=90), last_seen_at=now)
     make_finding(
         flow, "stuck_partition", "risk", subject="orders-2", opened_at=now - timedelta(minutes=20),
-        sentence="orders-2 stands still at offset 184,202 while other partitions of the flow move.",
-        todo="Look at the log of the flow's run; stop and start the flow if it says nothing.",
+        sentence="orders-2 is stuck at offset 184,202 while other partitions of the flow move.",
+        todo="Check the log of the flow's run; restart the flow if the log shows no error.",
         evidence={"position_offset": 184_202, "records_waiting": 198, "still_for_s": 1200},
     )  # fmt: skip
     make_finding(
@@ -264,7 +264,7 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
     )  # fmt: skip
     make_finding(
         flow, "not_moving", "crit", subject="", opened_at=now - timedelta(hours=5),
-        sentence="Nothing is copied any more: 9 partitions wait with 4,711 records.",
+        sentence="The flow replicates no records: 9 partitions wait with 4,711 records.",
         closed_at=now - timedelta(hours=4),
     )  # fmt: skip
     FlowWatch.objects.create(

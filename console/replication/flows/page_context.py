@@ -40,10 +40,10 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
 
 
 _LABELS = {
-    "translate": "Translate many offsets with Spark",
-    "refine": "Compare records (refine)",
-    "backtest": "Backtest: how far may I trust this?",
-    "backfill": "Fill the archive from the topic",
+    "translate": "Bulk offset translation",
+    "refine": "Exact offsets by comparing records",
+    "backtest": "Translation backtest",
+    "backfill": "Backfill of the archive",
 }
 
 

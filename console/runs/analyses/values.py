@@ -14,7 +14,10 @@ from jobs.spark.analyses.analysis import Column, ColumnType
 NUMERIC = frozenset(
     {ColumnType.INTEGER, ColumnType.OFFSET, ColumnType.DURATION_MS, ColumnType.RATIO}
 )
+# Codes whose words alone are not clear.
+_CODES = {"nothing": "No change", "silence": "No records"}
 _TEXTS: Mapping[ColumnType, Callable[[Any], str]] = {
+    ColumnType.CODE: lambda value: _CODES.get(value) or spoken(value).replace("Isr", "ISR"),
     ColumnType.INTEGER: numbers.format_count,
     ColumnType.DURATION_MS: numbers.format_span_ms,
     ColumnType.RATIO: numbers.format_percent,

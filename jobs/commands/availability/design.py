@@ -45,15 +45,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "design",
         help="design a placement: replicas, observers, min.insync.replicas, controllers per site",
-        description="Print the cheapest placement that fulfils the wishes, why each number is what it "
-        "is, what it survives (by crosslog what-if), what else was looked at, and the commands; "
-        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 nothing fulfils it "
-        "(what would is told), 2 bad input.",
+        description="Print the cheapest placement that fulfils the requirements, the reason for each "
+        "number, the failures that it survives (by crosslog what-if), the alternatives, and the commands; "
+        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
+        "the requirements (the closest one is printed), 2 bad input.",
     )
     parser.add_argument(
-        "file", metavar="FILE.json", type=Path, nargs="?", help="the wish as JSON (docs/formats.md)"
+        "file", metavar="FILE.json", type=Path, nargs="?", help="requirements (docs/formats.md)"
     )
-    _add_wishes(parser)
+    _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
         "--command-config", metavar="FILE", default="", help="credentials for commands"
@@ -62,7 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=run)
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_requirements(parser: argparse.ArgumentParser) -> None:
     site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
     parser.add_argument("--site", metavar="NAME=ID,ID", action="append", default=[], help=site)
     standby = "a broker that is (or shall be) a fenced standby; repeat it"
@@ -70,13 +70,13 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
         "--standby", metavar="ID", type=int, action="append", default=[], help=standby
     )
     parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
-    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes go on within")
-    after = "writes go on without a person after the loss of it"
+    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
+    after = "writes resume automatically after the loss of it"
     parser.add_argument("--writable-after", choices=list(WritableAfter), help=after)
-    parser.add_argument("--observers", choices=list(ObserverSupport), help="what can be had")
+    parser.add_argument("--observers", choices=list(ObserverSupport), help="support for observers")
     parser.add_argument("--topic", help="the topic's name, for commands")
     parser.add_argument("--partitions", metavar="N", type=int, help="default 1")
-    parser.add_argument("--preferred-site", metavar="NAME", help="where leaders are to be")
+    parser.add_argument("--preferred-site", metavar="NAME", help="site of the leaders")
     majority = "of two sites, the one with the majority of the voters"
     parser.add_argument("--majority-site", metavar="NAME", help=majority)
     parser.add_argument("--most-copies", metavar="N", type=int, help="replicas and observers")
@@ -84,7 +84,7 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
     timeout = "broker.session.timeout.ms of the brokers; default 9000"
     parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
     parser.add_argument(
-        "--existing-topic", action="store_true", help="commands that move a topic that is there"
+        "--existing-topic", action="store_true", help="print commands that move an existing topic"
     )
 
 
@@ -142,20 +142,20 @@ def _from_file(path: Path) -> dict[str, Any]:
     except BadJson as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(document, dict):
-        raise InvalidRequirements({"": f"{path}: a wish is an object with the field sites"})
+        raise InvalidRequirements({"": f"{path}: requirements must be an object with `sites`"})
     return document
 
 
 def _site(text: str) -> dict[str, Any]:
     name, sign, ids = text.partition("=")
     if not sign:
-        raise ValueError(f"--site {text}: NAME=ID,ID is wanted (NAME= for a witness)")
+        raise ValueError(f"--site {text}: NAME=ID,ID is expected (NAME= for a witness)")
     return {"name": name, "brokers": [_id(text, one) for one in ids.split(",") if one.strip()]}
 
 
 def _id(text: str, one: str) -> int:
     if not one.strip().isascii() or not one.strip().isdecimal() or len(one) > 12:  # noqa: PLR2004  an int32
-        raise ValueError(f"--site {text}: {one.strip()!r} is no id of a broker")
+        raise ValueError(f"--site {text}: {one.strip()!r} is not a broker id")
     return int(one)
 
 
@@ -190,9 +190,9 @@ def lines(made: Design) -> Iterator[str]:
     yield f"min.insync.replicas {made.min_insync_replicas}"
     yield "why:"
     yield from (f"  {one.subject}: {one.sentence}" for one in made.reasons)
-    yield "what it survives:"
+    yield "survives:"
     yield from (f"  {one.sentence}" for one in made.survives)
-    yield "what else was looked at:"
+    yield "alternatives:"
     yield from (f"  {one.title}: {one.why_not}" for one in made.alternatives)
     yield from (f"! {warning}" for warning in made.warnings)
     for group in made.commands:

@@ -63,7 +63,7 @@ class _Lose(argparse.Action):
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "what-if",
-        help="say what the loss of brokers, racks or controllers does to partitions and quorum",
+        help="simulate the loss of brokers, racks or controllers: effects on partitions and quorum",
         description="Simulate losses of a cluster that a file describes (docs/formats.md; also what "
         "`crosslog state --json`, `kcat -L -J` and `kafka-topics.sh --describe` print). "
         "Several happen one after the other, in the order given; --together "
@@ -83,14 +83,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         )
     parser.add_argument("--together", action="store_true", help="all losses happen at one moment")
     parser.add_argument(
-        "--unclean", action="store_true", help="then ask for an unclean election where none leads"
+        "--unclean", action="store_true", help="then elect a leader uncleanly where there is none"
     )
     parser.add_argument(
         "--matrix",
         action="store_true",
         help="each loss by itself (without losses: every rack, broker and controller), with sums only",
     )
-    parser.add_argument("--topic", metavar="T", help="tell partitions of this topic only")
+    parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run, losses=[])
 
@@ -174,8 +174,8 @@ def _of_topic(told: dict[str, Any], topic: str | None) -> dict[str, Any]:
 
 
 _NOT_IN_LOG = (
-    "neither the topic nor a default of the cluster says it, and no metadata log holds server.properties. "
-    "`kafka-configs.sh --describe --all --entity-type topics --entity-name TOPIC` tells it."
+    "neither the topic nor a cluster default sets it, and a metadata log does not hold server.properties. "
+    "`kafka-configs.sh --describe --all --entity-type topics --entity-name TOPIC` prints it."
 )
 
 
@@ -197,7 +197,7 @@ def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
         changed.sort(key=lambda one: -one.after.severity)
         yield from (f"  {line}" for line in _table(changed[:MOST_LINES]))
         if len(changed) > MOST_LINES:
-            yield f"  and {len(changed) - MOST_LINES:,} more: --json tells all"
+            yield f"  and {len(changed) - MOST_LINES:,} more: --json prints all"
 
 
 def _not_known(setting: str, unknown: Sequence[bool]) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _sums(sums: Counts) -> str:
         (sums.exposed, "with one copy"),
     ]
     told = ", ".join(f"{count:,} {word}" for count, word in words if count)
-    return f"{sums.partitions:,} partitions: {told or 'all well'}"
+    return f"{sums.partitions:,} partitions: {told or 'all healthy'}"
 
 
 _WRITES = {True: "", False: ", no writes", None: ", writes not known"}
@@ -315,4 +315,4 @@ def _matrix_lines(
     if any(unclean) and any(one.cluster.needs_unclean for one in answer.columns):
         yield from _not_known(UNCLEAN, unclean)
         yield f"offline: as with {UNCLEAN}=false."
-    yield f"worst single failure: {worst.sentence if worst else 'none does harm.'}"
+    yield f"worst single failure: {worst.sentence if worst else 'none has an effect.'}"

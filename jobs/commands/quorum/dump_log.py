@@ -39,15 +39,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "dump-log",
         help="print the records of metadata log segments and snapshots, and of other internal topics",
-        description="Print every batch and record, with secrets taken out and damage named. Exit codes: 0 "
-        "all of it was read, 1 something is damaged, 2 a file cannot be opened or is no log.",
+        description="Print every batch and record, with secrets redacted and damage marked. Exit codes: 0 "
+        "all was read, 1 a part is damaged, 2 a file cannot be opened or is no log.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
     parser.add_argument(
         "--records",
         choices=(_AUTO, *LogKind),
         default=_AUTO,
-        help="whose records these are; by default the folder's name says it, and else it is the metadata log",
+        help="the internal topic of the records; default: from the folder's name, else the metadata log",
     )
     parser.add_argument(
         "--strict",

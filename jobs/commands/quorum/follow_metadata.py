@@ -33,15 +33,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     follows = commands.add_parser(
         "follow-metadata",
         help="keep a cluster's metadata log in a folder, as it is written",
-        description="Follow the metadata log of a KRaft cluster into an archive, a second behind at most, "
-        "and go on after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is polled "
-        "instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or the "
-        "archive cannot be used.",
+        description="Follow the metadata log of a KRaft cluster into an archive, with at most a second of "
+        "lag, and resume after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is "
+        "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
+        "the archive cannot be used.",
     )
     follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
     follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)
     follows.add_argument(
-        "--until-caught-up", action="store_true", help="end when all that is committed is there"
+        "--until-caught-up",
+        action="store_true",
+        help="end when all committed records are in the archive",
     )
     follows.add_argument("--json", action="store_true", help="print a JSON document per change")
     follows.set_defaults(run=run)
@@ -49,8 +51,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "import-metadata",
         help="take a node's log folder, or a tar or zip of it, into an archive",
         description="Take the metadata log of a node into an archive: a mounted or copied folder, a tar, "
-        "tar.gz or zip. What the archive has already is compared, what it lacks is added. Exit codes: 0 "
-        "done, 1 something could not be taken or differs, 2 there is no log, or the archive cannot be used.",
+        "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
+        "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used.",
     )
     imports.add_argument("sources", metavar="PATH", type=Path, nargs="+")
     imports.add_argument("--into", metavar="FOLDER", type=Path, required=True)
@@ -173,7 +175,7 @@ def _line(heard: Heard, known: Manifest) -> str:
     if step is not None and step.snapshot is not None:
         parts.append(f"snapshot {step.snapshot.end_offset}-{step.snapshot.epoch}")
     if step is not None and step.dropped_from is not None:
-        parts.append(f"the quorum gave up what was there from {step.dropped_from} on")
+        parts.append(f"the quorum truncated its log from {step.dropped_from} on")
     return f"{', '.join(parts)}\n"
 
 
@@ -204,4 +206,4 @@ def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bo
     if found.tail:
         sys.stdout.write(f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}.\n")
     if found.conflicts:
-        sys.stdout.write(f"  {found.conflicts} batches are others than in the archive.\n")
+        sys.stdout.write(f"  {found.conflicts} batches differ from the archive.\n")

@@ -42,8 +42,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "history",
         help="print the change history of partitions with causes, from a metadata log",
         description="Print every change of partitions (leader, ISR, ELR, replicas, epochs) with its cause, "
-        "or of brokers, topics, configs and the rest. Exit codes: 0 it is told, 1 something in the log is "
-        "missing or damaged, or is what Kafka itself would refuse, 2 there is no such log or topic.",
+        "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
+        "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic.",
     )
     parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
     parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")

@@ -27,9 +27,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "quorum-change",
         help="plan a change of a KRaft quorum's voters: safe single steps with Kafka's commands",
-        description="Print the steps to other voters, one at a time, with the exact commands and the state "
-        "before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 it is refused "
-        "(the reason is told), 2 bad input.",
+        description="Print the steps to another voter set, one at a time, with the exact commands and the "
+        "state before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 refused "
+        "(with the reason), 2 bad input.",
     )
     parser.add_argument(
         "path",
@@ -37,17 +37,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=Path,
         help="a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)",
     )
-    _add_wishes(parser)
+    _add_requirements(parser)
     _add_facts(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_requirements(parser: argparse.ArgumentParser) -> None:
     _repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
     _repeated(parser, "--remove", "ID", "a voter that is to leave")
     _repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
-    wanted = "so many voters at a site; --add names who may be taken, --site where each stands"
+    wanted = "number of voters at a site; --add names the candidates, --site the site of each"
     _repeated(parser, "--layout", "SITE=N", wanted)
 
 
@@ -58,13 +58,15 @@ def _repeated(parser: argparse.ArgumentParser, option: str, metavar: str, what: 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
     _repeated(parser, "--dead", "ID", "a voter that does not answer")
     _repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
-    parser.add_argument("--leader", metavar="ID", type=int, help="the leader now: it goes last")
+    parser.add_argument(
+        "--leader", metavar="ID", type=int, help="the current leader: it is changed last"
+    )
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="a broker")
     parser.add_argument(
         "--properties",
         metavar="FILE",
         default=Tools().properties,
-        help="the properties of a controller, {id} standing for its id; default %(default)s",
+        help="the properties of a controller, {id} is replaced by its id; default %(default)s",
     )
     parser.add_argument(
         "--client-properties", metavar="FILE", default="", help="credentials for other commands"
@@ -95,9 +97,7 @@ def _plan(arguments: argparse.Namespace, state: QuorumState, tools: Tools) -> Ch
     nodes = tuple(parse_node(text) for text in arguments.add)
     if arguments.layout:
         if arguments.remove or arguments.replace:
-            raise ValueError(
-                "--layout says itself who is to leave: leave --remove and --replace out"
-            )
+            raise ValueError("--layout decides which voters leave: omit --remove and --replace")
         wanted = {site: _count(n) for site, n in parse_pairs(arguments.layout, "--layout").items()}
         return plan_layout(state, wanted, nodes, tools)
     removed = tuple(_count(text) for text in arguments.remove)
@@ -145,7 +145,7 @@ def _with_facts(state: QuorumState, arguments: argparse.Namespace) -> QuorumStat
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > 10:  # noqa: PLR2004  digits of an int32
-        raise ValueError(f"{text!r}: a number is wanted")
+        raise ValueError(f"{text!r}: a number is expected")
     return int(text)
 
 
@@ -158,7 +158,7 @@ def lines(plan: ChangePlan) -> Iterator[str]:
         return
     for step in plan.steps:
         yield from _step(step)
-    yield f"in the end: {_moment(plan.after)}"
+    yield f"afterwards: {_moment(plan.after)}"
     yield from (f"! {warning}" for warning in plan.warnings)
     yield from (f"- {note}" for note in plan.notes)
 

@@ -32,8 +32,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "state",
         help="print what a cluster was at an offset or a time, from a metadata log",
         description="Print brokers, topics, partitions, configs, features and voters as they were at a "
-        "moment, or what differs between two moments. Exit codes: 0 it is told, 1 something in the log "
-        "before is missing or damaged, 2 there is no such log or moment.",
+        "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
+        "is missing or damaged, 2 there is no such log or moment.",
     )
     parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()
@@ -196,7 +196,7 @@ def _why_unknown(timeline: VoterTimeline) -> str | None:
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     yield f"offset {told['offset']}, epoch {told['epoch']}, {told['time'] or 'time not known'}"
     if told["unknownBefore"] is not None:
-        yield f"Records before offset {told['unknownBefore']} are missing: this is not everything."
+        yield f"Records before offset {told['unknownBefore']} are missing: the state is incomplete."
     if told["openTransaction"] is not None:
         yield f"A transaction is open since offset {told['openTransaction']}: it is not applied."
     version = told["kraftVersion"]

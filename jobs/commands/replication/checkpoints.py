@@ -26,11 +26,11 @@ OK, FINDING, BAD_INPUT = 0, 1, 2
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "checkpoints",
-        help="write checkpoints of groups for a flow, without copying it",
+        help="write checkpoints of groups for a flow, without replicating records",
         description="Translate the offsets of a flow's groups and write them as MirrorMaker 2's checkpoints "
-        "to the target, and to its groups where the flow says sync_group_offsets. A running flow of crosslog "
-        "does that itself; this is for one that MirrorMaker 2 copies, with its own checkpoints switched off. "
-        "Exit codes: 0 done, 1 something could not be told, 2 the file is wrong.",
+        "to the target, and to its groups where the flow sets sync_group_offsets. A running flow of crosslog "
+        "does this itself; this command is for a flow of MirrorMaker 2 whose checkpoints are turned off. "
+        "Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong.",
     )
     parser.add_argument(
         "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
@@ -79,17 +79,17 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
         yield f"{flow.name}: {report.fault}"
         return
     yield (
-        f"{flow.name}: {report.groups} groups, {report.told} checkpoints stand, {report.exact} of them "
+        f"{flow.name}: {report.groups} groups, {report.told} current checkpoints, {report.exact} of them "
         f"exact; {report.written} written in this round."
     )
     if report.corrected:
-        yield f"  {report.corrected} wrong checkpoints of others were replaced in the first round."
+        yield f"  {report.corrected} wrong checkpoints of other writers were replaced in the first round."
     yield from (f"  without a checkpoint: {n} ({why})" for why, n in report.without.items())
     yield from (f"  {group}: {error}" for group, error in report.errors.items())
     yield from (f"  {finding}" for finding in report.findings)
     if report.synced_at_ms is not None:
         sync = report.sync
-        yield f"  groups synced: {sync.written} offsets written, {sync.active} groups in use left alone."
+        yield f"  groups synced: {sync.written} offsets written, {sync.active} active groups skipped."
         yield from (f"  {group}: {error}" for group, error in sync.errors.items())
         yield from (f"  {text}" for text in sync.ahead.values())
 
@@ -97,9 +97,7 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
 def _checked(flow: FlowSpec) -> FlowSpec:
     errors = {}
     if not flow.emit_checkpoints_interval_s:
-        errors["emit_checkpoints_interval_s"] = (
-            "It is 0: the flow says that none are to be written."
-        )
+        errors["emit_checkpoints_interval_s"] = "It is 0: the flow writes no checkpoints."
     if flow.offset_syncs is SyncsLocation.NONE:
         errors["offset_syncs"] = "It is none: without offset syncs nothing can be translated."
     if errors:

@@ -18,7 +18,7 @@ MOST_BYTES = 64 * 1024 * 1024
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "detect-policy",
-        help="tell from topic names how MirrorMaker 2 names topics",
+        help="detect MirrorMaker 2's replication policy from topic names",
         description="Read the names of a cluster's topics, one a line (kafka-topics.sh --list), and say "
         "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
         "2 the file cannot be read.",

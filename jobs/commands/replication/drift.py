@@ -23,8 +23,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "drift",
         help="compare remote topics with their source topics",
-        description="Compare partitions, settings and ACLs of a flow's topics on both clusters. "
-        "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 it could not be told.",
+        description="Compare partitions, configs and ACLs of a flow's topics on both clusters. "
+        "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed.",
     )
     parser.add_argument(
         "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
@@ -95,4 +95,4 @@ def _setting(config: ConfigDrift) -> str:
 
 
 def _shown(value: str | None) -> str:
-    return "nothing" if value is None else value or '""'
+    return "not set" if value is None else value or '""'

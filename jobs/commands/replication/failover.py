@@ -49,10 +49,10 @@ from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
-    "Say where consumer groups go on when they move to the target of a flow (with --back: from there to "
-    "the source), with proof, pre-checks and what is read twice. Without --rehearse or --apply only the plan "
-    "is printed. Share groups that a pattern names are reported and left out. Exit codes: 0 all is well, "
-    "1 something blocks, was refused or failed, 2 bad input."
+    "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
+    "with proof, pre-checks and the records that are reprocessed. Without --rehearse or --apply only the "
+    "plan is printed. Share groups that match a pattern are reported and excluded. Exit codes: 0 passed, "
+    "1 blocked, refused or failed, 2 bad input."
 )
 
 
@@ -78,26 +78,31 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--back", action="store_true", help="from the target back to the source")
     parser.add_argument(
         "--reverse-flow", metavar="FLOW.yaml", type=Path,
-        help="a flow the other way round, for records that were written there meanwhile",
+        help="the flow of the opposite direction, for records that were written there meanwhile",
     )  # fmt: skip
     parser.add_argument(
         "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
-        help="partitions that nobody can translate: block (default), begin at the earliest, or set nothing",
+        help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--rehearse", action="store_true", help="do everything but change; groups that can move"
+        "--rehearse", action="store_true", help="dry run: change nothing; groups that can move"
     )
     what.add_argument("--apply", action="store_true", help="set the offsets")
     what.add_argument(
-        "--undo", metavar="FILE", type=Path, help="take back what --apply saved there"
+        "--undo",
+        metavar="FILE",
+        type=Path,
+        help="roll back: restore the offsets that --apply saved there",
     )
     parser.add_argument(
         "--save", metavar="FILE", type=Path,
         help="where --apply saves previous offsets; default: failover-<time>.json here",
     )  # fmt: skip
     parser.add_argument(
-        "--even-if-moved", action="store_true", help="undo although a group has moved on since"
+        "--even-if-moved",
+        action="store_true",
+        help="roll back although a group has committed since",
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the signed report there")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -158,7 +163,7 @@ class _Task:
             raise InvalidFields({"group": "Name at least one group, or a pattern like '.*'."})
 
     def plan(self) -> int:
-        """Plan, and do what was asked with the plan."""
+        """Plan, and do what was requested with the plan."""
         asking = self._asking()
         plan = ask_plan(asking)
         groups, done = groups_that_count(plan), None
@@ -227,7 +232,7 @@ class _Task:
                 )
                 done.outcomes.append(outcome)
         if saved.before:
-            sys.stderr.write(f"Previous offsets are in {path}: --undo {path} brings them back.\n")
+            sys.stderr.write(f"Previous offsets are in {path}: --undo {path} restores them.\n")
         self._report(plan, done)
         return done
 
@@ -259,7 +264,7 @@ class _Task:
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:
     if (reverse.source.alias, reverse.target.alias) != (flow.target.alias, flow.source.alias):
-        text = f"A flow from {flow.target.alias} to {flow.source.alias} is needed."
+        text = f"A flow from {flow.target.alias} to {flow.source.alias} is required."
         raise InvalidFields({"reverse-flow": text})
     return replace(reverse)
 

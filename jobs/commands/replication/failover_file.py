@@ -1,4 +1,4 @@
-"""What `crosslog failover --apply` saves before it sets anything, so that `--undo` can bring it back."""
+"""What `crosslog failover --apply` saves before it sets anything, so that `--undo` can restore it."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ def plan(found: FailoverPlan, bootstrap_servers: str, *, is_dry: bool) -> Iterat
     if not found.groups:
         yield "No group with a committed offset on these topics matches."
     elif is_dry:
-        yield "Nothing was changed. By Kafka's own tool:"
+        yield "Nothing was changed. Commands of Kafka's own tool:"
         yield from _commands(found, bootstrap_servers)
 
 
 def outcomes(
     found: Iterable[GroupOutcome], left_out: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Yield how it went, a line for each group, also for those that were left out."""
+    """Yield the outcomes, a line for each group, also for those that were left out."""
     yield from (f"{one.group}: {one.state.value}. {one.message}" for one in found)
     yield from (f"{group}: left out. {why}" for group, why in (left_out or {}).items())
 
@@ -55,15 +55,15 @@ def _group(group: GroupPlan) -> Iterator[str]:
     yield f"group {group.group}: {group.verdict.value}"
     yield from _checks(group.checks, "  ", only_bad=True)
     for item in group.items:
-        yield f"  {item.origin} at {item.committed} {_goes_on(item)}"
+        yield f"  {item.origin} at {item.committed} {_resumes(item)}"
 
 
-def _goes_on(item: PlanItem) -> str:
+def _resumes(item: PlanItem) -> str:
     if item.target is None:
         return f"gets no offset: {item.problem}"
     before = "no commit" if item.before is None else item.before
     hi = "not known" if item.hi is None else item.hi
-    proof = "exact" if item.exact else f"{item.lo} to {hi}; at most {item.reread_most} read again"
+    proof = "exact" if item.exact else f"{item.lo} to {hi}; at most {item.reread_most} reprocessed"
     return f"-> {item.destination}: {before} -> {item.target} ({proof})"
 
 

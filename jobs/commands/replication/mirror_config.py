@@ -35,7 +35,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--defaults",
         action="store_true",
-        help="print values that nobody set, and mere copies of others, too",
+        help="also print defaults, and values that only repeat another one",
     )
     parser.add_argument(
         "--brokers",

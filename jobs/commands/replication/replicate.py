@@ -45,7 +45,7 @@ _THOUSAND = 1000
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "replicate",
-        help="copy topics from one cluster to another until stopped",
+        help="replicate topics from one cluster to another until stopped",
         description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
     )
     parser.add_argument(
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
         return 2
     if flow.is_watched:
-        text = "MirrorMaker 2 copies this flow: it is only watched. To copy it, stop MirrorMaker 2 first."
+        text = "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
         sys.stderr.write(f"{arguments.flow}: copied_by: {text}\n")
         return 2
     try:
@@ -105,7 +105,7 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
 
 
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
-    """Return 0 when what was asked for was done: everything up to the ends, or copying until a stop."""
+    """Return 0 when the request was fulfilled: everything up to the ends, or copying until a stop."""
     done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.CANCELLED}
     return 0 if result.outcome in done else 1
 

@@ -39,8 +39,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "translate",
         help="translate offsets to the target or back, from a dump or an archive of offset syncs",
-        description="Say between which offsets of the target a source offset lies, beside MirrorMaker 2's "
-        "own answer. Exit codes: 0 it is told, 2 the file or a question is wrong.",
+        description="Print the range of target offsets of a source offset, beside MirrorMaker 2's own "
+        "answer. Exit codes: 0 printed, 2 the file or an offset is wrong.",
     )
     syncs = parser.add_mutually_exclusive_group(required=True)
     syncs.add_argument("--syncs", metavar="FILE.jsonl", type=Path, help="a dump of offset syncs")
@@ -85,7 +85,7 @@ def _add_facts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--same-topic",
         action="store_true",
-        help="the source topic was never deleted and made anew",
+        help="the source topic was never deleted and re-created",
     )
     parser.add_argument(
         "--all-changes-told",
@@ -149,7 +149,7 @@ def to_mapping(found: Certificate | None, mm2: int | None) -> dict[str, Any]:
 
 
 def _questions(arguments: argparse.Namespace) -> Questions:
-    """Return what is asked; raises ValueError."""
+    """Return the questions; raises ValueError."""
     one = (arguments.topic, arguments.partition, arguments.offset)
     if arguments.refine is not None and arguments.reverse:
         raise ValueError("--refine compares records for the way there only: leave --reverse out")
@@ -252,7 +252,7 @@ def _lines(
     for sync in told["evidence"]:
         yield f"  offset sync {sync['upstream']} -> {sync['downstream']}"
     if not is_reverse:
-        mm2 = {None: "nothing", -1: "nothing (-1): it keeps no sync that old"}
+        mm2 = {None: "nothing", -1: "-1: it has no offset sync that old"}
         yield f"MirrorMaker 2 says {mm2.get(told['mm2'], told['mm2'])}."
 
 

@@ -1,4 +1,4 @@
-"""Everything that stands ready before the first node starts: Java, Kafka's jars, the class archive."""
+"""Everything that is prepared before the first node starts: Java, Kafka's jars, the class archive."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from jobs.lab.plan import HOST
 from jobs.lab.properties import logging_configuration, render
 from jobs.lab.streams.program import MAIN, with_program
 
-# The port of the instance's own door stands for 0: an endpoint that really answers.
+# The port of the instance's own door replaces 0: an endpoint that really answers.
 OWN_DOOR = f"{HOST}:0"
 CLASSIC, STREAMS = "classic", "streams"
 RUNNING = "RUNNING"
@@ -47,7 +47,7 @@ TOPICS = {
 class StreamsSettings:
     """What all instances of an application have in common.
 
-    `prefix` stands before the names of the topics that are not its own. `protocol` is `classic` or
+    `prefix` is before the names of the topics that are not its own. `protocol` is `classic` or
     `streams`; then the number of standbys becomes a setting of the group. `session_ms` None: Kafka's own.
     `merged` are topics, and patterns behind a `~`: the application then only counts their records by key.
     """

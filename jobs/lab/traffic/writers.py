@@ -1,4 +1,4 @@
-"""Traffic on a cluster of the lab: writers and consumer groups that go on until they are stopped."""
+"""Traffic on a cluster of the lab: writers and consumer groups that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _JOIN_S = 15.0
 class Traffic:
     """Writes the shop's records at `rate` per second in all and reads them in several groups.
 
-    `prefix` stands before the names of all topics and groups, so that several shops fit on one cluster.
+    `prefix` is before the names of all topics and groups, so that several shops fit on one cluster.
     `written` counts acknowledged records by topic, `aborted` how many of them were in aborted
     transactions.
     """
@@ -93,13 +93,13 @@ class Traffic:
         thread.start()
 
     def _keep_on(self, work: Callable[[], None]) -> None:
-        """Do the work until the end; after a fault of the cluster begin anew with fresh clients."""
+        """Do the work until the end; after a fault of the cluster restart with new clients."""
         while not self._is_over.is_set():
             try:
                 work()
             except (KafkaException, ClusterFault) as error:
                 logger.warning(
-                    "traffic begins anew part=%s %s", threading.current_thread().name, error
+                    "traffic restarts part=%s %s", threading.current_thread().name, error
                 )
                 self._is_over.wait(_AGAIN_S)
             else:

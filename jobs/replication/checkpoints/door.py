@@ -1,4 +1,4 @@
-"""What the writing of checkpoints asks of a flow's two clusters."""
+"""Requests of the checkpoint writer to a flow's two clusters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CheckpointDoor(TargetGroups, Protocol):
     """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
 
     def syncs(self) -> BoundedTranslator | None:
-        """Return the offset syncs as they are now; None: nobody keeps any."""
+        """Return the offset syncs as they are now; None: none are stored."""
         ...
 
     def checkpoints(self) -> CheckpointTopic:

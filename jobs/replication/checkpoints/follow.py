@@ -1,4 +1,4 @@
-"""Reading a topic of checkpoints again and again, each time only what is new.
+"""Incremental reader of a checkpoints topic.
 
 MirrorMaker 2 writes a checkpoint of every active group each minute, and the topic's last segment is never
 compacted: reading it whole each time would cost more with every day.
@@ -48,7 +48,7 @@ def follow_checkpoints(
     topic_id = describe_topics(client, [topic])[0].topic_id or ""
     is_same = before.read_to is not None and topic_id == before.topic_id
     start = (before.read_to or 0) if is_same else 0
-    # What is known already stands there from the start, because a deletion may be about it.
+    # What is known already is there from the start, because a deletion may be about it.
     known = {key: _kept(key, one) for key, one in before.checkpoints.items()} if is_same else {}
     found = CheckpointTopic(topic, known, read_to=start)
 

@@ -1,4 +1,4 @@
-"""Where the groups of a flow stand on both sides, asked in the order in which the answers can be compared."""
+"""Committed offsets of a flow's groups on both sides, read in an order that keeps them comparable."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _QUIET = frozenset({"EMPTY", "DEAD"})
 def read_groups(
     source: ClusterClient, target: ClusterClient, flow: FlowSpec, groups: Collection[str]
 ) -> list[GroupSnapshot]:
-    """Return where each group stands on the partitions that it has on both sides; raises `ClusterFault`.
+    """Return the offsets of each group on the partitions that it has on both sides; raises `ClusterFault`.
 
-    The target's offsets are asked for first: a group that goes on in between is then further on the source,
+    The target's offsets are requested first: a group that commits in between is then ahead on the source,
     and never seems to be ahead on the target. The checkpoints are read after them, for the same reason, and
     the ends of partitions last: a commit above one is of no record that is there.
     """

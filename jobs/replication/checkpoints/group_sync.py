@@ -1,8 +1,8 @@
-"""Offsets of groups on the target, set to where the same groups are on the source while nobody uses them
+"""Offsets of groups on the target, set to where the same groups are on the source while they have no members
 there.
 
 Source: `sync.group.offsets` of MirrorCheckpointTask (KIP-545), without what it does wrong: a group whose
-state or offsets could not be read is left alone; what is written was read again right before; and a group
+state or offsets could not be read is skipped; what is written was read again right before; and a group
 that goes back on the source is followed, as long as what the target has is what was written here.
 """
 
@@ -59,7 +59,7 @@ def may_write(current: CommittedOffset | None, wanted: int, ours: Collection[int
     """Return whether a target group's offset is to be set.
 
     It is when there is none, or it is lower; and when it is higher only if it is one of `ours`: offsets that
-    were written here, so that nobody has read beyond them on the target. Unknown is not absent.
+    were written here, so that no consumer has read beyond them on the target. Unknown is not absent.
     """
     if current is None:
         return True
@@ -82,7 +82,7 @@ class GroupSync:
         wanted: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
         told_before: Mapping[GroupPartition, int],
     ) -> GroupSyncReport:
-        """Set offsets of groups that nobody uses; raises `ClusterFault` when the target does not answer.
+        """Set offsets of groups without members; raises `ClusterFault` when the target does not answer.
 
         `wanted` are target offsets by group, `told_before` the last checkpoints before this round's: another
         driver may have written them to the groups.

@@ -1,20 +1,21 @@
-"""How far checkpoints are behind the groups that they are about: the rules, without any I/O or clock.
+"""Checkpoint lag: the rules, without any I/O or clock.
 
 Per group and source partition
     C1  Checkpoint age: now minus the timestamp of its record. It grows while a group rests, too: only where
-        the group has gone on since (`behind`) does an old checkpoint mean anything.
+        the group has committed since (`behind`) does an old checkpoint mean anything.
     C2  Behind: the group's committed offset minus the checkpoint's upstream offset, both on the source. A
         group that was set back is not behind; the reason says that the checkpoint is ahead of it.
-    C3  Where the group would go on by itself: at its own committed offset on the target where it has one,
-        else at the checkpoint (clients that ask RemoteClusterUtils), else nobody knows.
+    C3  Where the group would resume without a plan: at its own committed offset on the target where it has
+    one,
+        else at the checkpoint (clients that call RemoteClusterUtils), else not known.
     C4  Read again: from there to the true place, which is between the certificate's bounds: so between
         lo - resume and hi - resume, never below zero. Without an upper bound the second one is unknown.
         Where no record is between lo and the true place, it is lo - resume.
-    C5  Skipped: the other way round. Above zero for certain when going on there is behind the true place's
+    C5  Skipped: the other way round. Above zero for certain when resuming there is behind the true place's
         upper bound.
     C6  At risk: records of the source that the target does not have, and their distance in record timestamps
         (`jobs.replication.flow.lag`): no latency that goes stale when nothing flows.
-    C7  Order: a group goes on while it is looked at. Its commit says that it went back, or that the target is
+    C7  Order: a group commits while it is measured. Its commit says that it went back, or that the target is
         ahead of it, only when it was read after the checkpoint and after the group's offset on the target.
     C8  Without a later offset sync the copy's end bounds what is read again now; and a checkpoint that was
         just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
@@ -65,7 +66,7 @@ class Bounds(NamedTuple):
 
 
 class ResumeBy(StrEnum):
-    """What says where a group goes on by itself."""
+    """What decides where a group resumes without a plan."""
 
     GROUP = "group"
     CHECKPOINT = "checkpoint"
@@ -136,12 +137,12 @@ class PartitionFacts:
 
     @property
     def is_beyond_end(self) -> bool:
-        """Whether the committed offset lies beyond the end of the source partition."""
+        """Whether the committed offset is beyond the end of the source partition."""
         return _is_above(self.committed, self.source_most)
 
     @property
     def is_beyond_target_end(self) -> bool:
-        """Whether the group's own offset on the target lies beyond the end of the remote partition."""
+        """Whether the group's own offset on the target is beyond the end of the remote partition."""
         return _is_above(self.synced, self.target_most)
 
     @property
@@ -264,7 +265,7 @@ def _coming(facts: PartitionFacts, stopped: Bounds | None) -> Bounds | None:
 
 
 def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:
-    """Return how many offsets with records the true place is ahead of where the group goes on."""
+    """Return how many offsets with records the true place is ahead of where the group resumes."""
     if proof is None or resume is None or facts.is_beyond_target_end:
         return None
     width, least = _width(facts, proof), max(proof.lo - resume, 0)
@@ -272,7 +273,7 @@ def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None)
 
 
 def _passed(proof: Certificate | None, resume: int | None) -> Bounds | None:
-    """Return how far where the group goes on is ahead of the true place."""
+    """Return how far the group's resume offset is ahead of the true place."""
     if proof is None or resume is None:
         return None
     return Bounds(0 if proof.hi is None else max(resume - proof.hi, 0), max(resume - proof.lo, 0))
@@ -296,7 +297,7 @@ def _reason_of(
 
 
 def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | None:
-    """Return why nobody is to expect a checkpoint here."""
+    """Return why no checkpoint is expected here."""
     if not group.is_selected:
         return _R.GROUP_FILTERED
     if facts.is_streams_internal:

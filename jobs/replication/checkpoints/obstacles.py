@@ -1,4 +1,4 @@
-"""What can stand between a group and a failover: each obstacle with its step, its words and what to do.
+"""Obstacles to a failover: each with its readiness, its sentence and its advice.
 
 Another answer to "can I fail over now?" counts only after rounds have found it for a stated time.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-# Why a commit beyond the end of its partition is no place to go on, and what the application does with it.
+# Why a commit beyond the end of its partition is no place to resume, and what the application does with it.
 BEYOND_END = (
     "it is of another life of the topic, or of a log that was truncated. The application would start where "
     "auto.offset.reset says."
@@ -40,7 +40,7 @@ _LADDER = list(Readiness)
 
 
 class Obstacle(StrEnum):
-    """What stands between a group and a failover without loss or repetition."""
+    """What prevents a failover of a group without loss or repetition."""
 
     BEYOND_END = "beyond_end"
     BEYOND_TARGET_END = "beyond_target_end"
@@ -95,79 +95,79 @@ STEPS: dict[Obstacle, Readiness] = {
 }
 TEXTS: dict[Obstacle, tuple[str, str]] = {
     _O.BEYOND_END: (
-        f"The committed offset lies beyond the end of the source partition: {BEYOND_END}",
+        f"The committed offset is beyond the end of the source partition: {BEYOND_END}",
         "Set the group's offset on the source (kafka-consumer-groups.sh --reset-offsets), or plan "
         "without this partition.",
     ),
     _O.BEYOND_TARGET_END: (
-        f"The group's offset on the target lies beyond the end of the remote partition: {BEYOND_END}",
-        "A plan sets its offsets on the target.",
+        f"The group's offset on the target is beyond the end of the remote partition: {BEYOND_END}",
+        "A failover plan sets its offsets on the target.",
     ),
     _O.SKIPS: (
-        "Going on where the target says now would skip records that the group has not read.",
-        "Do not start it there as it is: a plan sets its offsets back to the certified place.",
+        "The target offset is ahead of the source offset: records would be skipped.",
+        "Do not start the group on the target yet: a failover plan sets the exact offset.",
     ),
     _O.NO_TRANSLATION: (
-        "Nobody can say where the group goes on: there is no offset sync to prove it.",
-        "Look whether offset syncs are written and followed; until then it would begin anew.",
+        "The group's offset cannot be translated: there is no offset sync to prove it.",
+        "Check that offset syncs are written and read; until then the group would start from the beginning.",
     ),
     _O.NOT_COPIED: (
-        "Nothing of the partition was copied.",
-        "Look at the flow: does it run, and does it copy this topic?",
+        "No record of the partition was replicated.",
+        "Check that the flow is running and selects this topic.",
     ),
     _O.DELETED_ON_TARGET: (
-        "The copy begins behind the place where the group goes on: what lies between is gone there.",
-        "Compare retention of both topics; the group would lose these records.",
+        "The remote partition starts after the group's offset: records between are deleted on the target.",
+        "The group would lose these records. Compare the retention of both topics.",
     ),
     _O.ACTIVE_ON_TARGET: (
         "The group has members on the target now.",
-        "If it was failed over already, it resumes there: leave it. Otherwise stop these members first: "
+        "If the group was failed over already, change nothing. Otherwise stop these members first: "
         "offsets of a group with members cannot be set.",
     ),
     _O.LOSES_TOO_MUCH: (
-        "The copy is too far behind the source.",
+        "The replication lag is above the limit: too many records would be lost.",
         "Wait until the flow has caught up, or accept the loss.",
     ),
     _O.DATA_UNKNOWN: (
-        "Nobody knows how far the copy is behind the source.",
-        "Look at the flow's freshness: one of its clusters may not answer.",
+        "The replication lag is not known.",
+        "Check when the flow was last measured: one of its clusters may not answer.",
     ),
     _O.UNBOUNDED: (
-        "Nothing bounds from above how much would be repeated.",
-        "The next offset sync behind the group's offset will; skipping nothing is certain.",
+        "The number of records to be reprocessed has no upper bound yet.",
+        "The next offset sync after the group's offset sets one. No record is skipped.",
     ),
     _O.STALE: (
-        "What this is judged by is old.",
-        "Look at the freshness of both clusters and of the flow.",
+        "The measurements behind this answer are too old.",
+        "Check when both clusters and the flow were last collected.",
     ),
     _O.LEFT_OUT: (
-        "What is left out is not judged.",
-        "Find out who makes so many groups or offsets, and delete those that are not needed.",
+        "Groups or offsets above the limit were not checked.",
+        "Find out which application creates so many groups or offsets, and delete those that are not needed.",
     ),
     _O.TARGET_UNKNOWN: (
-        "Nobody knows whether the group has members on the target.",
-        "Look at the freshness of the target's groups.",
+        "It is not known whether the group has members on the target.",
+        "Check when the target's groups were last collected.",
     ),
     _O.MAY_SKIP: (
-        "Going on where the target says now may skip records.",
-        "A plan goes on at the certified place instead, which skips none.",
+        "The target offset may be ahead of the source offset: records may be skipped.",
+        "A failover plan sets the certified offset, which skips none.",
     ),
-    _O.LOSES: ("The copy is behind the source.", "Wait until the flow has caught up."),
+    _O.LOSES: ("The target lags behind the source.", "Wait until the flow has caught up."),
     _O.REPEATS: (
-        "Many records would be read again.",
-        "A plan goes on at the certified place, which repeats the fewest.",
+        "Many records would be reprocessed.",
+        "A failover plan sets the certified offset, which repeats the fewest.",
     ),
     _O.NO_RESUME: (
-        "The target does not say where the group goes on: no checkpoint, no offset of the group.",
-        "A plan sets the group's offsets there before it starts.",
+        "The target has no checkpoint and no committed offset of the group.",
+        "A failover plan sets the group's offsets on the target.",
     ),
     _O.NEVER_COMMITTED: (
-        "The group never committed here: on the target it begins where auto.offset.reset says.",
-        "Let it commit once, or decide where it is to begin.",
+        "The group never committed on the source: on the target, auto.offset.reset decides where it starts.",
+        "Let it commit once, or choose its start offset.",
     ),
     _O.OTHER_TOPICS: (
-        "The group also reads topics that no flow copies to the target.",
-        "Copy them as well, or expect the group to miss them there.",
+        "The group also reads topics that no flow replicates to the target.",
+        "Replicate these topics as well, or the group will not find them on the target.",
     ),
 }
 

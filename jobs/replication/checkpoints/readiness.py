@@ -1,10 +1,11 @@
-"""Can this group, topic or flow fail over now, and what will that lose or repeat? The rules, without any I/O.
+"""Failover readiness of groups, topics and flows, with loss and repetition: the rules, without any I/O.
 
 A verdict is made of obstacles; each has a step on the ladder READY, CAUTION, UNKNOWN, BLOCKED, and the worst
-decides. What is not known is an obstacle of its own: it is never READY (green). Whoever is left out by the
-flow's patterns, was deleted on the source, or was failed over by a plan, is NOT_COVERED and counts nowhere.
+decides. What is not known is an obstacle of its own: it is never READY (green). A group that is excluded by
+the flow's patterns, was deleted on the source, or was failed over by a plan, is NOT_COVERED and counts
+nowhere.
 
-    BLOCKED   records would be skipped, or nobody can say where to go on
+    BLOCKED   records would be skipped, or the resume offset is not known
     UNKNOWN   a number that decides is missing or too old
     CAUTION   it can be done, at a price that is above the thresholds or by a way that needs a person
 """
@@ -65,7 +66,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A group on one partition: its numbers and what stands in its way."""
+    """A group on one partition: its numbers and obstacles."""
 
     facts: PartitionFacts
     lag: CheckpointLag
@@ -84,7 +85,7 @@ class Part:
 class Verdict:
     """The answer for a group-topic, a group, a topic or a flow.
 
-    `rpo_records` and `rpo_ms` are what the target does not have; `reread` what is repeated when groups go on
+    `rpo_records` and `rpo_ms` are what the target does not have; `reread` what is repeated when groups resume
     by themselves, `duplicates` by a plan once they have stopped, `duplicates_coming` by a plan while they
     commit. None is unknown.
     """
@@ -103,7 +104,7 @@ class Verdict:
 def judge_partition(
     facts: PartitionFacts, lag: CheckpointLag, group: GroupFacts, limits: Thresholds
 ) -> Part:
-    """Return a group on one partition with what stands in its way."""
+    """Return a group on one partition with its obstacles."""
     if lag.reason in _OUTSIDE:
         return Part(facts, lag, (), is_covered=False)
     found = [*_of_data(facts, limits), *_of_place(facts, lag, limits)]
@@ -201,7 +202,7 @@ def _loss(records: int | None, ms: int | None, limits: Thresholds) -> list[Obsta
 
 
 def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> list[Obstacle]:
-    """Return what stands in the way of going on at the right place."""
+    """Return the obstacles to resuming at the right offset."""
     beyond = _of_ends(facts)
     if facts.is_beyond_end:
         return beyond
@@ -291,7 +292,7 @@ def _counted(found: Sequence[tuple[Obstacle, str]], of: int, noun: str) -> tuple
 
 
 def _told_of(groups: Sequence[Verdict]) -> list[Evidence]:
-    """Return what stands in the way of groups, each obstacle once with how many groups have it."""
+    """Return the obstacles of groups, each once with how many groups have it."""
     counts: dict[Obstacle, int] = {}
     for one in groups:
         for each in one.evidence:
@@ -309,7 +310,7 @@ def _worst_first(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
 
 
 def _all_known(values: Sequence[int | None]) -> int | None:
-    """Return the sum; None when one of them is unknown: half a loss is not told as the loss."""
+    """Return the sum; None when one of them is unknown: half a loss is not reported as the loss."""
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 

@@ -1,9 +1,9 @@
-"""One round after the other: where the groups of the source are, told as checkpoints on the target.
+"""Rounds that write the offsets of the source's groups as checkpoints on the target.
 
 Source: MirrorCheckpointTask of org.apache.kafka.connect.mirror. Checkpoints of groups that are gone stay,
-and are never taken back by tombstones, on which MirrorMaker 2's own readers fail.
+and are never removed by tombstones, on which MirrorMaker 2's own readers fail.
 
-Which topic a checkpoint is about is known from the id that stands beside it. One without an id (an earlier
+Which topic a checkpoint is about is known from the id beside it. One without an id (an earlier
 version's, MirrorMaker 2's) is checked in the first round, and written again with an id.
 """
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 TOO_LONG = (
     "The metadata of its committed offset is longer than a checkpoint may hold (32767 bytes)."
 )
-NO_SYNCS = "Nobody keeps offset syncs of this flow, so no offset can be translated."
+NO_SYNCS = "No offset syncs of this flow are stored, so no offset can be translated."
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class CheckpointReport:
 
 
 class CheckpointRounds:
-    """Writes the checkpoints of one flow; what was told before is read from the target."""
+    """Writes the checkpoints of one flow; what was written before is read from the target."""
 
     def __init__(self, flow: FlowSpec, door: CheckpointDoor) -> None:
         self.report = CheckpointReport()
@@ -187,7 +187,7 @@ class CheckpointRounds:
         before: CheckpointTopic,
         doubtful: Mapping[TopicPartition, OffsetRange],
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
-        """Return what is to be told of each group and source partition, and whether it is exact."""
+        """Return what is to be written for each group and source partition, and whether it is exact."""
         remotes = {self._remote(key.where) for key in asked if key.where in syncs.partitions}
         targets = self._door.ranges(
             sorted(where for where in remotes if where.topic in self._topics.ids), on_source=False
@@ -307,7 +307,7 @@ def _beyond(
     decided: Mapping[GroupPartition, tuple[Decision, bool]],
     ranges: Mapping[TopicPartition, OffsetRange],
 ) -> Iterator[str]:
-    """Yield a sentence per group whose commit lies beyond the end of its partition."""
+    """Yield a sentence per group whose commit is beyond the end of its partition."""
     found: dict[str, list[TopicPartition]] = {}
     for key, (decision, _) in decided.items():
         if decision.why is Why.BEYOND_SOURCE:
@@ -317,7 +317,7 @@ def _beyond(
         committed, end = asked[GroupPartition(group, where)].offset, ranges[where].high_watermark
         more = f" (and of {len(places) - 1} more)" if len(places) > 1 else ""
         yield (
-            f"Group {group}: its committed offset {committed:,} of {where}{more} lies beyond the end of the "
+            f"Group {group}: its committed offset {committed:,} of {where}{more} is beyond the end of the "
             f"partition ({end:,}): {BEYOND_END} It gets no checkpoint there."
         )
 
@@ -336,7 +336,7 @@ def _few(errors: Mapping[str, str]) -> dict[str, str]:
 
 
 class RemoteTopicIds:
-    """The ids of remote topics, round by round: what was told of a deleted topic counts no more.
+    """The ids of remote topics, round by round: what was written about a deleted topic counts no more.
 
     `ids` are those of the last look, by remote topic.
     """

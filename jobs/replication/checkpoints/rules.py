@@ -1,9 +1,9 @@
-"""Which checkpoint a group gets, and where it goes on: rules without I/O.
+"""Which checkpoint a group gets, and where it resumes: rules without I/O.
 
 A checkpoint is (upstream, downstream): the group's committed offset on the source, and an offset of the
 target before which it has read everything. Source: MirrorCheckpointTask of
-org.apache.kafka.connect.mirror, without what it does wrong: an offset of a topic that was made anew is
-never kept, and a proof wins over what was said before.
+org.apache.kafka.connect.mirror, without what it does wrong: an offset of a topic that was deleted and
+re-created is never kept, and a proof wins over what was said before.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CheckpointOffsets(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """`told` is what is true now (None: nothing can be told), `why` says whether it is to be written."""
+    """`told` is what is true now (None: nothing is known), `why` says whether it is to be written."""
 
     told: CheckpointOffsets | None
     why: Why
@@ -62,7 +62,7 @@ def decide(
 
     `source` are the offsets of the source partition, read after the commit, where the commit may be beyond
     its end; None: it is not. `target` are the offsets of the remote partition. As MirrorMaker 2: written the
-    first time, when the group went back on the source, and when it goes on further on the target than was
+    first time, when the group went back on the source, and when it resumes further on the target than was
     said. Also when what was said is not there any more, or is proved to be too far.
     """
     end = upstream if source is None else source.high_watermark

@@ -1,4 +1,5 @@
-"""A topic of checkpoints as it stands: the last checkpoint of each group and partition, and what is none.
+"""The current content of a checkpoints topic: the last checkpoint of each group and partition, and what is
+none.
 
 Written by MirrorMaker 2 or by crosslog. Source: Checkpoint, CheckpointStore and MirrorClient of
 org.apache.kafka.connect.mirror, which all look at partition 0 only.
@@ -43,8 +44,8 @@ class GroupPartition(NamedTuple):
 class KeptCheckpoint(NamedTuple):
     """The last checkpoint of a group and partition.
 
-    `timestamp_ms` is that of the record: when the group's offset was asked for; None: it has none.
-    `offset` is where the record stands in the topic. `topic_id` is that of the remote topic, where the writer
+    `timestamp_ms` is that of the record: when the group's offset was requested; None: it has none.
+    `offset` is where the record is in the topic. `topic_id` is that of the remote topic, where the writer
     noted it ("": it did not).
     """
 
@@ -154,7 +155,7 @@ def refuse_too_many(
         raise Refused(
             f"{found.topic} holds checkpoints of more than {most:,} groups and partitions.",
             cluster=client.connection.alias,
-            hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+            hint="Check which principals may write to it: only MirrorMaker 2 and crosslog should.",
         )
 
 

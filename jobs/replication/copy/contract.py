@@ -1,9 +1,10 @@
 """The seam between a flow and the engines that move its records, batch by batch or record by record.
 
 An engine copies a set of partitions until told to stop. Invariants: order within a partition is kept; a
-position is committed only after the target acknowledged everything below it; a partition that cannot go on
-is reported as failed and does not stop the others. `copy` returns when `should_stop()` is true, with
-everything flushed and committed, or, without `AssignmentChanges`, when no partition is left that can go on.
+position is committed only after the target acknowledged everything below it; a partition that cannot be
+copied is reported as failed and does not stop the others. `copy` returns when `should_stop()` is true, with
+everything flushed and committed, or, without `AssignmentChanges`, when no partition is left that can be
+copied.
 
 With `AssignmentChanges` it takes partitions on and lets others go while it runs. Two sides, in different
 threads: the one that deals out partitions asks, the copier looks between two pieces of work and answers. A
@@ -73,7 +74,7 @@ class PartitionProgress:
     copied record (None: nothing copied in this run). `records` and `bytes` (key + value) count
     since the run began (on the batch path the bytes of batches, compressed as they are); `duplicates`
     are records that were written twice. `reason` says why, for every state that is not caught_up or copying;
-    `findings` are things that a person must know although copying goes on. `path` is `batch` or
+    `findings` are things that a person must know although copying continues. `path` is `batch` or
     `record`, with the reason for the slower one in `path_reason`. `batches` were written, `packed`
     of them made by crosslog out of others. `retries` count what was tried again, `commits` those that moved
     this partition's position. `commit_ms` (None: no
@@ -152,11 +153,11 @@ class AssignmentChanges:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something is asked for; cheap enough to ask all the time."""
+        """Whether something is requested; cheap enough to ask all the time."""
         return bool(self._waiting)
 
     def take(self) -> list[Change]:
-        """Return what is asked for, in the order of asking; it is the caller's to do now."""
+        """Return what is requested, in the order of asking; it is the caller's to do now."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         return waiting

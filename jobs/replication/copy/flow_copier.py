@@ -128,7 +128,7 @@ class FlowCopier:
         return self._asked_to_stop() or self._error is not None
 
     def _route(self) -> None:
-        """Pass on what is asked for to the path that it is about."""
+        """Pass a request to the path that it is about."""
         if self._changes is not None:
             self._take(self._changes)
         if self._coming and time.monotonic() >= self._place_at:
@@ -204,7 +204,7 @@ class FlowCopier:
                 thread.changes.remove([where])
 
     def _released(self, released: Sequence[PartitionStart]) -> None:
-        assert self._changes is not None  # noqa: S101  otherwise nobody asks
+        assert self._changes is not None  # noqa: S101  otherwise it is not called
         with self._lock:
             for one in released:
                 self._leaving.discard(one.where)
@@ -213,7 +213,7 @@ class FlowCopier:
         self._changes.release(released)
 
     def _hand_over(self, start: PartitionStart, why: str) -> None:
-        """Take a partition that only the record path can go on with."""
+        """Take a partition that only the record path can copy."""
         with self._lock:
             self._reasons[start.where] = why
             self._copy_threads[start.where] = self._records

@@ -1,7 +1,7 @@
 """Positions of topics that are copied from their beginning again, written before anybody copies them.
 
 Otherwise a crash before the first commit would leave the position of the old topic in place, and
-copying would go on in the middle of the new one.
+copying would resume in the middle of the new one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def note_fresh_starts(
 ) -> int:
     """Write the positions of those starts that are not where the target says; return how many.
 
-    Only while nobody copies these partitions. Raises `ClusterFault`.
+    Only while no copier has these partitions. Raises `ClusterFault`.
     """
     known = read_positions(target, source_alias)
     fresh = [start for start in starts if known.get(start.where, start.position) != start.position]

@@ -1,4 +1,4 @@
-"""Where a flow is: read from and written to the target cluster, in MirrorMaker 2's own topic.
+"""Positions of a flow, read from and written to MirrorMaker 2's offsets topic on the target.
 
 A compacted topic with one key per source partition. Whichever writes it last, this flow or MirrorMaker
 2, the other can take over at the exact position. Keys and values are Connect's source offsets in JSON; the
@@ -110,7 +110,8 @@ REMOTE_END_HEADER = "crosslog.remote-end"
 # record (KIP-320). And the last copied record's offsets on both sides.
 LEADER_EPOCH_HEADER = "crosslog.leader-epoch"
 LAST_SYNC_HEADER = "crosslog.last-sync"
-# Offset syncs that are not told yet, a chain (see `jobs.wire.topics.sync_links`): the last sync follows it.
+# Offset syncs that are not written yet, a chain (see `jobs.wire.topics.sync_links`): the last sync follows
+# it.
 UNTOLD_SYNCS_HEADER = "crosslog.untold-syncs"
 
 # The largest offset has as many.
@@ -119,12 +120,12 @@ _DIGITS = 19
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One position as it stands on the topic.
+    """One position as it is on the topic.
 
     `remote_end` is where the remote partition ended when this was committed, `leader_epoch` belongs
     to the last copied record, `last_sync` are that record's offsets on both sides. They are None when
     they were not known or another program (MirrorMaker 2) wrote the position. `untold` is the header of the
-    offset syncs that were not told.
+    offset syncs that were not written.
     """
 
     next_offset: int
@@ -136,7 +137,7 @@ class Position:
 
     @property
     def untold_syncs(self) -> tuple[tuple[int, int], ...]:
-        """The offset sync that was told last and the changes up to `last_sync`; none if all are told."""
+        """The offset sync that was written last and the changes up to `last_sync`; none if all are there."""
         return decode_chain(self.untold)
 
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
@@ -173,7 +174,7 @@ class Positions(Mapping[TopicPartition, int]):
         return len(self._entries)
 
     def entry(self, where: TopicPartition) -> Position | None:
-        """Return a position with what stands around it, None when there is none."""
+        """Return a position with its surroundings, None when there is none."""
         return self._entries.get(where)
 
     def record_key(self, where: TopicPartition, source_alias: str) -> bytes:

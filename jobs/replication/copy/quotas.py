@@ -1,4 +1,4 @@
-"""How fast is copied, and in which order: quotas of brokers, the limit of a flow, priorities of topics."""
+"""Throughput and order of copying: broker quotas, the limit of a flow, topic priorities."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jobs.cluster.descriptions import TopicPartition
 
 @dataclass(slots=True)
 class Quotas:
-    """Brokers that ask to be left alone, because a quota is used up (KIP-219), and until when.
+    """Brokers that throttle this client, because a quota is used up (KIP-219), and until when.
 
     A broker answers at once, tells for how long, and reads nothing more from that connection meanwhile: what
-    is asked before then only waits there, and the broker looks like one that hangs. `rested_ms` is how long
-    was waited for that.
+    is requested before then only waits there, and the broker looks like one that hangs. `rested_ms` is how
+    long was waited for that.
 
     Brokers are named by alias of their cluster and id; `clock` is a monotonic one, in seconds.
     """
@@ -30,7 +30,7 @@ class Quotas:
         self._until_s[broker] = max(self._until_s.get(broker, 0.0), until)
 
     def left_s(self, broker: tuple[str, int]) -> float:
-        """Return for how many seconds a broker is to be left alone; 0: it may be asked."""
+        """Return for how many seconds a broker throttles this client; 0: it may be queried."""
         return max(self._until_s.get(broker, 0.0) - self.clock(), 0.0)
 
     async def wait(self, broker: tuple[str, int]) -> None:
@@ -116,7 +116,7 @@ class FetchScheduler:
     Turns are counted in bytes: one more in priority is twice as much. A partition waits only for partitions
     of a higher priority that have records left to copy; between equal ones there are no turns. A partition
     that was passed over often and long enough has a turn whatever the count says. A broker fills its answer
-    in the order of asking, and the first may fill it alone: so the one that got least of its share is asked
+    in the order of asking, and the first may fill it alone: so the one that got least of its share comes
     for first.
     """
 
@@ -126,7 +126,7 @@ class FetchScheduler:
         self.prefer(priorities or {})
 
     def prefer(self, priorities: Mapping[str, int]) -> None:
-        """Go on with these priorities, by topic; a topic that is not named has 0."""
+        """Use these priorities, by topic; a topic that is not named has 0."""
         if priorities != self._priorities:
             self._priorities = dict(priorities)
             self._accounts.clear()

@@ -1,4 +1,4 @@
-"""Which offset syncs a copied partition owes to its readers.
+"""Due offset syncs of a copied partition.
 
 A sync is due wherever the difference between downstream and upstream offsets changes, and for the
 newest record at every commit. With both, a reader that has all of them knows the downstream offset
@@ -6,7 +6,7 @@ of every record: between two neighbours the difference is constant. MirrorMaker 
 sends a subset of these and drops more of them under load.
 
 Every commit on the target is a marker there, so with many commits there are many changes. They may wait a
-little, and are told together: until then they stand beside the position, so that no crash loses them.
+little, and are written together: until then they are beside the position, so that no crash loses them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pairs = npt.NDArray[np.int64]
 NO_PAIRS: Pairs = np.empty((0, 2), np.int64)
 
 
-# What may wait to be told: so many changes, as many records as MirrorMaker 2 lets pass between two syncs
+# What may wait to be written: so many changes, as many records as MirrorMaker 2 lets pass between two syncs
 # (offset.lag.max), so long.
 MOST_UNTOLD = 100
 MOST_RECORDS = 100
@@ -36,11 +36,11 @@ def _none() -> array[int]:
 
 @dataclass(slots=True)
 class SyncTracker:
-    """Collects the pairs of one partition that are due, and says when they are told.
+    """Collects the pairs of one partition that are due, and says when they are written.
 
     Pairs are (upstream offset, downstream offset) of the same record, in order of both; many of them are
     rows of an array. `last` is that of the newest record that was copied. From `tell` to `commit` it is known
-    whether what is due is being told.
+    whether what is due is being written.
     """
 
     last: Pair | None = None
@@ -54,11 +54,11 @@ class SyncTracker:
 
     @classmethod
     def after(cls, last: Pair, untold: Sequence[Pair] = ()) -> SyncTracker:
-        """Begin behind a record that was copied before: its pair is told once more, before all others.
+        """Begin behind a record that was copied before: its pair is written once more, before all others.
 
-        Whoever copied it may have ended before it told, or may have told of records behind it that then
-        did not count: where syncs are not part of the transaction, this pair takes those back. `untold` is
-        what stood beside the position, see `untold`.
+        Its copier may have ended before it wrote, or may have written about records behind it that then
+        did not count: where syncs are not part of the transaction, this pair replaces those. `untold` is
+        what was beside the position, see `untold`.
         """
         due = array("q", [number for pair in (*untold, last) for number in pair])
         difference = last[1] - last[0]
@@ -67,7 +67,7 @@ class SyncTracker:
 
     @property
     def told(self) -> Pair | None:
-        """The pair that was told last and counts; None: not known."""
+        """The pair that was written last and counts; None: not known."""
         return self._told
 
     def copied(self, changes: Pairs, last: Pair) -> None:
@@ -93,12 +93,12 @@ class SyncTracker:
         return np.vstack((pairs, np.array([self.last], np.int64)))
 
     def owes(self, now_s: float, *, at_once: bool = False) -> bool:
-        """Whether what was committed and not told has waited long enough; `at_once`: at all."""
+        """Whether what was committed and not written has waited long enough; `at_once`: at all."""
         since = self._untold_since
         return since is not None and (at_once or now_s - since >= LONGEST_WAIT_S)
 
     def tell(self, now_s: float, *, at_once: bool = False) -> Pairs:
-        """Return the pairs that are told with the commit that begins now: all that are due, or none."""
+        """Return the pairs that are written with the commit that begins now: all that are due, or none."""
         pairs = self.due()
         self._is_telling = at_once or not len(pairs) or self._is_urgent(pairs) or self.owes(now_s)
         if self._is_telling:
@@ -114,9 +114,10 @@ class SyncTracker:
         return is_long or chain_of(self._told, pairs) is None
 
     def untold(self) -> tuple[Pair, ...]:
-        """Return what is noted beside the position: the pair that was told last, and the changes since.
+        """Return what is noted beside the position: the pair that was written last, and the changes since.
 
-        Whoever goes on from there can tell them. None where all is told, with the commit that began perhaps.
+        A later copier that resumes there can write them. None where all are written, perhaps with this
+        commit.
         """
         pairs = self.due()
         if self._is_telling or not len(pairs):
@@ -137,7 +138,7 @@ class SyncTracker:
     def abort(self) -> None:
         """Forget what was not committed: these records get other offsets when they come again.
 
-        What may have been told of them already is taken back by the last pair that counts.
+        What may have been written about them already is replaced by the last pair that counts.
         """
         self.last, self._difference, safe = self._safe
         first = () if self._told is None or self._is_again else self._told

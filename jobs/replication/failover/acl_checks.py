@@ -23,21 +23,21 @@ def check_acls(found: Evidence, group: str, topics: Collection[str]) -> Check:
     """Return whether the readers of a group may READ it and these topics (destination names) there."""
     here, there = found.origin.acls, found.destination.acls
     if there is None:
-        text = f"{found.destination.alias} has no authorizer: everybody may read."
+        text = f"{found.destination.alias} has no authorizer: all clients may read."
         return Check(_KEY, CheckState.OK, text)
     if isinstance(there, str):
         return _unknown(found.destination.alias, there)
     if isinstance(here, str):
         return _unknown(found.origin.alias, here)
     if here is None:
-        text = f"{found.origin.alias} has no authorizer, so nobody says who reads as {group}."
+        text = f"{found.origin.alias} has no authorizer: which principals read as {group} is not known."
         return Check(
             _KEY, CheckState.UNKNOWN, text, "", _NEXT.format(alias=found.destination.alias)
         )
     readers = sorted(set(_readers(here, group)))
     if not readers:
-        text = f"No ACL of {found.origin.alias} allows anybody to read as {group}."
-        hint = "Whoever reads as this group is a super user: check that it is one there, too."
+        text = f"No ACL of {found.origin.alias} allows a principal to read as {group}."
+        hint = "The consumers of this group are super users: check that they are so on the target, too."
         return Check(_KEY, CheckState.UNKNOWN, text, "", hint)
     return _judged(found.destination.alias, readers, list(_missing(there, readers, group, topics)))
 
@@ -53,10 +53,10 @@ def _unknown(alias: str, why: str) -> Check:
 def _judged(alias: str, readers: Sequence[str], missing: Sequence[str]) -> Check:
     who = ", ".join(readers[:_FEW]) + (f" and {len(readers) - _FEW} more" * (len(readers) > _FEW))
     if not missing:
-        text = f"Who reads as the group on the origin may do so on {alias}."
+        text = f"Principals that read as the group on the origin may do so on {alias}."
         return Check(_KEY, CheckState.OK, text, who)
     more = f" and {len(missing) - _FEW} more" if len(missing) > _FEW else ""
-    text = f"On {alias} some rights of the group's readers are missing."
+    text = f"On {alias} the group's principals lack some ACLs."
     return Check(_KEY, CheckState.BLOCK, text, "; ".join(missing[:_FEW]) + more, "Add these ACLs.")
 
 

@@ -1,4 +1,4 @@
-"""Set, check and take back the offsets of one group, so that doing it twice does no harm."""
+"""Set, check and roll back the offsets of one group, so that doing it twice does no harm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FEW = 5
 
 
 class OffsetsDoor(Protocol):
-    """What is asked of the destination; every question may raise `ClusterFault`."""
+    """What is requested from the destination; every request may raise `ClusterFault`."""
 
     def describe(self, group: str) -> GroupDescription:
         """Return state and members of a group."""
@@ -101,7 +101,7 @@ def apply_group(
 
     `stored` are the offsets that it had before an earlier try, None at the first one: then `store` is given
     what it has now, before anything is changed. What was set already is not set again. With `rehearse`
-    everything is asked and nothing is stored or changed. Never raises `ClusterFault`: it is in the outcome.
+    everything is queried and nothing is stored or changed. Never raises `ClusterFault`: it is in the outcome.
     """
     wanted = {
         one.destination: CommittedOffset(one.target, one.metadata)
@@ -129,8 +129,8 @@ def undo_group(
 ) -> GroupOutcome:
     """Give a group the offsets back that it had before, and take away those that it did not have.
 
-    Refused when the group has moved on since, unless `even_if_moved`; partitions that have their old offset
-    already are left alone.
+    Refused when the group has committed since, unless `even_if_moved`; partitions that have their old offset
+    already are unchanged.
     """
     try:
         now = door.committed(group)

@@ -1,4 +1,4 @@
-"""What both clusters said when a plan was made, and the ways from topic to topic between them. Pure."""
+"""Evidence of a plan: the answers of both clusters, and the routes from topic to topic. Pure."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ class Side:
     acls: Sequence[AclBinding] | str | None = None
 
     def range_of(self, where: TopicPartition) -> OffsetRange:
-        """Return the offsets of a partition; without any when nobody knows."""
+        """Return the offsets of a partition; without any when unknown."""
         return self.ranges.get(where, OffsetRange(error="not asked"))
 
     def is_beyond_end(self, where: TopicPartition, committed: int | None) -> bool:
-        """Whether a commit lies beyond the end of its partition: ends are read after commits."""
+        """Whether a commit is beyond the end of its partition: ends are read after commits."""
         end = self.range_of(where).high_watermark
         return committed is not None and end is not None and committed > end
 

@@ -71,8 +71,10 @@ def _inactive_there(found: Evidence, group: str) -> Check:
     if described is None:
         return Check(key, OK, f"{group} is not active on {alias}.", "it is not known there")
     if described.error:
-        text = f"Whether {group} is active on {alias} could not be asked."
-        return Check(key, UNKNOWN, text, described.error, "The cluster refuses when it is.")
+        text = f"Whether {group} is active on {alias} is not known."
+        return Check(
+            key, UNKNOWN, text, described.error, "The cluster refuses offsets of an active group."
+        )
     if _is_active(described):
         text = f"{group} is active on {alias}: its offsets cannot be set."
         return Check(key, BLOCK, text, _says(described), f"Stop its consumers on {alias}.")
@@ -85,10 +87,10 @@ def _active_here(found: Evidence, group: str) -> Check:
     if side.fault or described is None or described.error:
         why = side.fault or (described.error if described and described.error else "no answer")
         text = f"Whether consumers of {group} still run on {side.alias} is not known."
-        hint = "Make sure that none of them comes back: records would be processed on both sides."
+        hint = "Make sure that none of them restarts: records would be processed on both clusters."
         return Check(key, UNKNOWN, text, why, hint)
     if _is_active(described):
-        text = f"Consumers of {group} are still active on {side.alias}: it goes on committing."
+        text = f"Consumers of {group} are still active on {side.alias} and commit offsets."
         hint = f"Stop them on {side.alias}, then refresh the plan."
         return Check(key, BLOCK, text, _says(described), hint)
     return Check(key, OK, f"No consumer of {group} runs on {side.alias}.", _says(described))
@@ -101,24 +103,24 @@ def _type(found: Evidence, group: str) -> Check:
         one = _described(side, group)
         if one is None or one.type != "share":
             continue
-        text = f"It is a share group on {side.alias}: it has no committed offsets and is not moved."
+        text = f"{group} is a share group on {side.alias}: it has no committed offsets and is not moved."
         hint = "Set its start offset with kafka-share-groups.sh."
         return Check("type", BLOCK, text, "KIP-932", hint)
     if kind in _KEPT_TYPES:
-        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
-    text = f"It is a {kind} group: offsets can be set, what else it keeps is not moved."
+        return Check("type", OK, f"The offsets of a {kind or 'consumer'} group can be set.")
+    text = f"{group} is a {kind} group: its offsets can be set, its other state is not moved."
     return Check("type", WARN, text)
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
-    """Whether a commit lies beyond the end of a partition that a flow copies: of others nothing is set."""
+    """Whether a commit is beyond the end of a partition that a flow copies: of others nothing is set."""
     return bool(item.how) and found.origin.is_beyond_end(item.origin, item.committed)
 
 
 def _beyond_end(
     found: Evidence, items: Sequence[PlanItem], untranslated: Untranslated
 ) -> Iterator[Check]:
-    """Say which commits lie beyond the end of their partition, on the origin and on the destination."""
+    """Say which commits are beyond the end of their partition, on the origin and on the destination."""
     here, there = found.origin, found.destination
     beyond = [one for one in items if _is_beyond(found, one)]
     if beyond:
@@ -145,7 +147,7 @@ def _beyond_end(
             f"{one.destination} at {one.before:,}, ends at {_end_there(found, one):,}"
             for one in beyond
         ]
-        hint = "Partitions for which the plan sets an offset get a right one."
+        hint = "The plan replaces these offsets where it sets one."
         yield Check("beyond_end_there", WARN, text, _few(told), hint)
 
 
@@ -160,7 +162,7 @@ def _end_there(found: Evidence, item: PlanItem) -> int | None:
 
 def _commits(items: Sequence[PlanItem]) -> str:
     count = counted(len(items), "committed offset")
-    return f"{count} {'lies' if len(items) == 1 else 'lie'}"
+    return f"{count} {'is' if len(items) == 1 else 'are'}"
 
 
 def _translated(
@@ -176,18 +178,18 @@ def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -
     impossible = [one for one in items if one.lo is not None and one.target is None]
     nowhere = [one for one in items if not one.how]
     if impossible:
-        text = "Some offsets are outside of the log on the destination."
-        hint = "The remote topic may have been made anew: look at the flow, then refresh."
+        text = "Some offsets are outside the log on the destination."
+        hint = "The remote topic may have been deleted and re-created: check the flow, then refresh the plan."
         return Check("translated", BLOCK, text, _examples(impossible), hint)
     if without:
         return _untranslated(without, untranslated)
     if nowhere:
-        text = "The group also reads topics that no flow copies to the destination."
-        hint = "Make a flow for them, or leave these topics out of the plan."
+        text = "The group also reads topics that no flow replicates to the destination."
+        hint = "Create a flow for them, or exclude these topics from the plan."
         return Check("translated", WARN, text, _examples(nowhere), hint)
     if not items:
         text = "The group has no committed offset on the topics of this plan."
-        return Check("translated", BLOCK, text, "", "There is nothing to be set: leave it out.")
+        return Check("translated", BLOCK, text, "", "Exclude the group from the plan.")
     return Check(
         "translated", OK, f"A lower bound is proven for {counted(len(items), 'partition')}."
     )
@@ -197,12 +199,12 @@ def _untranslated(without: Sequence[PlanItem], untranslated: Untranslated) -> Ch
     text = f"There is no translation for {counted(len(without), 'partition')}."
     evidence = _examples(without)
     if untranslated is Untranslated.EARLIEST:
-        text += " They start at the beginning of the log, and everything there is read again."
+        text += " They start at the beginning of the log, and all its records are reprocessed."
         return Check("translated", WARN, text, evidence)
     if untranslated is Untranslated.LEAVE:
         text += " Nothing is set for them: the consumers' auto.offset.reset decides."
         return Check("translated", WARN, text, evidence)
-    hint = "Let the flow copy some records of them, or say that they start at the beginning."
+    hint = "Let the flow replicate some records of them, or let them start at the earliest offset."
     return Check("translated", BLOCK, text, evidence, hint)
 
 
@@ -213,10 +215,10 @@ def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
         if one.lo is not None and one.target is not None and one.target > one.lo
     ]
     if cut:
-        text = "Some records that were not read are no longer on the destination."
-        hint = "Nothing can bring them back there; the group goes on at the beginning of the log."
+        text = "Some unread records were already deleted on the destination (retention)."
+        hint = "They cannot be restored there; the group resumes at the log start offset."
         evidence = "; ".join(
-            f"{one.destination} begins at {one.log_start}, needed from {one.lo}"
+            f"{one.destination} begins at {one.log_start:,}, needed from {one.lo:,}"
             for one in cut[:_FEW]
         )
         yield Check("within_log", WARN, text, evidence, hint)
@@ -229,13 +231,12 @@ def _rereads(items: Sequence[PlanItem]) -> Check:
     planned = [one for one in items if one.target is not None]
     loose = [one for one in planned if one.reread_most != 0]
     if not loose:
-        return Check("reread", OK, "Nothing is read twice.", counted(len(planned), "partition"))
+        return Check("reread", OK, "No record is reprocessed.", counted(len(planned), "partition"))
     known = sum(one.reread_most or 0 for one in loose)
-    most = (
-        "nobody knows how many" if any(one.reread_most is None for one in loose) else f"{known:,}"
-    )
-    text = f"Records are read again: at most {most}, in {counted(len(loose), 'partition')}."
-    return Check("reread", WARN, text, _examples(loose), "Consumers must bear records twice.")
+    is_bounded = all(one.reread_most is not None for one in loose)
+    most = f"At most {known:,} records" if is_bounded else "An unknown number of records"
+    text = f"{most} will be reprocessed, in {counted(len(loose), 'partition')}."
+    return Check("reread", WARN, text, _examples(loose), "Consumers must be idempotent.")
 
 
 def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -249,11 +250,11 @@ def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     ]
     if back:
         alias = found.destination.alias
-        text = f"On {alias} the group stands further ahead than the plan: it would be set back."
+        text = f"On {alias} the group's offset is ahead of the plan: the plan would move it back."
         evidence = "; ".join(
-            f"{one.destination} from {one.before} to {one.target}" for one in back[:_FEW]
+            f"{one.destination} from {one.before:,} to {one.target:,}" for one in back[:_FEW]
         )
-        hint = f"If it has read these records on {alias}, leave it out."
+        hint = f"If the group has read these records on {alias}, exclude it from the plan."
         yield Check("moves_back", WARN, text, evidence, hint)
 
 
@@ -263,14 +264,14 @@ def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
         return
     here, there = found.origin.alias, found.destination.alias
     count = sum(one.only_here[1] - one.only_here[0] for one in only if one.only_here)
-    text = f"At most {count:,} records exist only on {here}: no flow brings them to {there}."
+    text = f"At most {count:,} records exist only on {here}: no flow replicates them to {there}."
     evidence = "; ".join(
-        f"{one.origin} offsets {one.only_here[0]} to {one.only_here[1]}"
+        f"{one.origin} offsets {one.only_here[0]:,} to {one.only_here[1]:,}"
         for one in only[:_FEW]
         if one.only_here
     )
     more = f" and {len(only) - _FEW} more partitions" if len(only) > _FEW else ""
-    hint = f"A flow from {here} to {there} that copies these topics brings them; then refresh."
+    hint = f"Start a flow from {here} to {there} for these topics, then refresh the plan."
     yield Check("only_here", WARN, text, evidence + more, hint)
 
 
@@ -285,9 +286,9 @@ def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Chec
     missing = sorted(there - known)
     if missing:
         count = counted(len(missing), "partition")
-        text = f"There is no commit on {count} of its topics: nothing is set there."
+        text = f"The group has no committed offset on {count} of its topics: nothing is set there."
         evidence = ", ".join(map(str, missing[:_FEW])) + (", ..." if len(missing) > _FEW else "")
-        hint = "There auto.offset.reset decides where consumers begin, as it does now."
+        hint = "There auto.offset.reset decides where consumers start, as it does now."
         yield Check("without_commit", WARN, text, evidence, hint)
 
 
@@ -296,9 +297,7 @@ def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -
     members = (described.member_count or 0) if described else 0
     is_spark = group.startswith(_SPARK)
     if is_spark or (members and not items):
-        text = (
-            "It seems to keep its offsets elsewhere, for example in a checkpoint of Spark or Flink."
-        )
+        text = "It seems to store its offsets elsewhere, for example in a checkpoint of Spark or Flink."
         why = "its name is one that Spark makes" if is_spark else f"{members} members, no commit"
         hint = "Translate those offsets instead: what is set here would not be looked at."
         yield Check("offsets_elsewhere", WARN, text, why, hint)

@@ -63,7 +63,7 @@ SOURCE = "the last checkpoints on the target"
 def read_last_checkpoints(flow: FlowSpec, *, timeout_s: float = 10.0) -> Known:
     """Return the source offsets of all groups that have checkpoints; raises `ClusterFault`.
 
-    `at_ms` is when the newest of them was written. A checkpoint is never ahead of its group, so going on from
+    `at_ms` is when the newest of them was written. A checkpoint is never ahead of its group, so resuming at
     there skips nothing.
     """
     policy = policy_of(flow)

@@ -1,6 +1,6 @@
 """A plan to move consumer groups from one cluster of a flow to the other, as plain values.
 
-`origin` is the cluster that the groups leave, `destination` the one where they go on.
+`origin` is the cluster that the groups leave, `destination` the one where they resume.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Direction(StrEnum):
 
 
 class Untranslated(StrEnum):
-    """What to do with partitions of which nobody knows where they go on.
+    """What to do with partitions without a translated offset.
 
     `refuse` blocks their group; `earliest` starts them at the beginning of the log, which skips nothing
     that is there and repeats much; `leave` sets no offset, so the consumer's `auto.offset.reset` decides.
@@ -34,7 +34,7 @@ class Untranslated(StrEnum):
 
 
 class CheckState(StrEnum):
-    """How a pre-check ended, from well to worst; `unknown` where something may not be read."""
+    """How a pre-check ended, from best to worst; `unknown` where something may not be read."""
 
     OK = "ok"
     UNKNOWN = "unknown"
@@ -82,12 +82,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One partition of a group: where it stands on the origin, and from where it goes on.
+    """One partition of a group: its offset on the origin, and where it resumes.
 
     `lo` and `hi` bound the offset of the first record that the group has not read (`hi` None: nothing
     bounds it). `target` is what is set, None where nothing is; it skips nothing as far as the bounds hold.
     `before` is what the group has there now, None for no commit. `reread_most` is how many offsets are read
-    again at most, None when nobody knows. `at_risk` are records of the origin that the destination does not
+    again at most, None when unknown. `at_risk` are records of the origin that the destination does not
     have, `not_copied` those of them that the group has read: they come later, and are read again.
     `only_here` are offsets of the origin's partition (from, end) that no flow brought from the destination,
     so that they exist only here. `how` is `forward`, `back`, or empty without any flow. `internal`: Kafka
@@ -184,7 +184,7 @@ class GroupPlan:
 
     @property
     def reread_most(self) -> int | None:
-        """How many offsets are read again at most, None when nobody knows."""
+        """How many offsets are read again at most, None when unknown."""
         found = [one.reread_most for one in self.to_be_set]
         return None if None in found else sum(one for one in found if one is not None)
 
@@ -212,7 +212,7 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """What was looked at of a topic and its counterpart on the destination; ids tell topics made anew."""
+    """What was looked at of a topic and its counterpart on the destination; ids tell re-created topics."""
 
     topic: str
     to_topic: str

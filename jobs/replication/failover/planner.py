@@ -1,4 +1,4 @@
-"""The plan, made of what both clusters said. Pure."""
+"""Builds the plan from the evidence. Pure."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _origin(found: Evidence) -> Check:
         return Check("origin_answers", CheckState.OK, text)
     age_s = max(found.read_at_ms - side.committed_at_ms, 0) // 1000
     text = f"{side.alias} does not answer: offsets are {side.committed_from}, {age_s} s old."
-    hint = "What was committed after that is read again. Make sure that nothing comes back there."
+    hint = "Later commits are lost: their records are reprocessed. Make sure that no consumer restarts there."
     return Check("origin_answers", CheckState.WARN, text, side.fault, hint)
 
 
@@ -126,15 +126,15 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
     time = "" if behind_ms is None else f", {span} by record times"
     if behind:
         text = f"{behind:,} records of {here} are not on {there} yet{time}."
-        hint = "Wait until the flow has copied them. If the cluster is gone, they are lost."
+        hint = "Wait until the flow has replicated them. If the cluster is gone, they are lost."
         yield Check(key, CheckState.WARN, text, counted(len(forward), "partition"), hint)
     elif unknown:
-        text = f"How far the flow is behind is not known for {unknown} partitions."
+        text = f"The replication lag of {counted(unknown, 'partition')} is not known."
         yield Check(key, CheckState.UNKNOWN, text, "no position, or no answer of the source")
     elif forward:
         rest = any(one.only_here for own in items for one in own)
-        what = f"on {here}" if not rest else f"that flows copy from {here}"
-        text = f"Everything {what} was copied to {there}."
+        what = f"of {here}" if not rest else f"that flows read from {here}"
+        text = f"All records {what} were replicated to {there}."
         yield Check(key, CheckState.OK, text, counted(len(forward), "partition"))
 
 
@@ -142,11 +142,11 @@ def _syncs(found: Evidence) -> Iterator[Check]:
     for leg in found.legs:
         name, known_ms = leg.flow.name, leg.read_at_ms
         if known_ms is None:
-            text = f"Up to when the offset syncs of {name} are known cannot be told."
+            text = f"The age of the newest offset sync of {name} is not known."
             yield Check("offset_syncs", CheckState.UNKNOWN, text)
             continue
         age_ms = max(found.read_at_ms - known_ms, 0)
-        text = f"Offset syncs of the flow {name} are known up to {age_ms / 1000:.1f} s before."
+        text = f"Offset syncs of the flow {name} were last read {age_ms / 1000:.1f} s before."
         state = CheckState.OK if age_ms <= OLD_SYNCS_MS else CheckState.WARN
         hint = "" if state is CheckState.OK else "Older syncs only make bounds wider, never wrong."
         yield Check("offset_syncs", state, text, "", hint)

@@ -1,4 +1,4 @@
-"""Ask both clusters everything that a plan rests on. Changes nothing."""
+"""Reads the evidence of a plan from both clusters. Read-only."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Route:
 class EvidenceRequest:
     """What is to be read: the wish, the plan's own flow first in `routes`, and what helps in a disaster.
 
-    `last_seen` is asked for the origin's offsets when it does not answer; without it that is an error.
+    `last_seen` gives the origin's offsets when it does not answer; without it that is an error.
     """
 
     request: FailoverRequest
@@ -78,7 +78,7 @@ class EvidenceRequest:
 
     @property
     def destination(self) -> Connection:
-        """The cluster where they go on."""
+        """The cluster where they resume."""
         flow = self.routes[0].flow
         return flow.target if self.request.direction is Direction.FAILOVER else flow.source
 
@@ -224,7 +224,7 @@ class _Reader:
     def _time_behind(self, origin: Side, legs: Iterable[Leg]) -> int | None:
         """Return the time from the first record that was not copied to the newest, at the worst partition.
 
-        0 when everything was copied; None when nobody knows, or too many partitions are behind to be read.
+        0 when everything was copied; None when unknown, or too many partitions are behind to be read.
         """
         behind: dict[TopicPartition, tuple[int, int]] = {}
         for leg in legs:

@@ -1,4 +1,4 @@
-"""Make a plan of real clusters, and confirm one that was made before, unless it is old or no longer holds."""
+"""Creates a plan from real clusters, and confirms an earlier one unless it is expired or no longer holds."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def _remade(plan: FailoverPlan, now: FailoverPlan, groups: Collection[str]) -> I
         if one.topic not in topics or found is None:
             continue
         if one.topic_id and found.topic_id and one.topic_id != found.topic_id:
-            yield f"{one.topic} was made anew on {plan.origin}."
+            yield f"{one.topic} was deleted and re-created on {plan.origin}."
         if one.to_topic_id != found.to_topic_id:
-            yield f"{one.to_topic} was made anew on {plan.destination}."
+            yield f"{one.to_topic} was deleted and re-created on {plan.destination}."
 
 
 def _moved(planned: GroupPlan, found: GroupPlan | None) -> Iterator[str]:
@@ -172,7 +172,7 @@ def confirm_plan(
         raise PlanRefused("plan_unusable", f"{invalid} Make a new plan.") from None
     refuse_old(plan, int(asking.clock() * 1000), limit_s)
     refuse_blocked(plan, groups)
-    # Only the chosen groups are asked for again, by their names.
+    # Only the chosen groups are queried again, by their names.
     request = replace(plan.request, groups=tuple(map(name_pattern, groups)))
     now = make_plan(plan.flow, request, read(replace(asking, request=request)))
     refuse_changed(plan, now, groups)

@@ -1,4 +1,4 @@
-"""Where each partition of a group goes on, from what the offset syncs prove. Pure."""
+"""Where each partition of a group resumes, from what the offset syncs prove. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _is_internal(group: str, topic: str, there: str | None) -> bool:
 
 def _beyond(found: Evidence, where: TopicPartition) -> str:
     end = found.origin.range_of(where).high_watermark
-    return f"Its committed offset lies beyond the end of the partition ({end:,})."
+    return f"Its committed offset is beyond the end of the partition ({end:,})."
 
 
 def _metadata(found: Evidence, group: str, where: TopicPartition) -> str:
@@ -102,7 +102,7 @@ def _ends(found: Evidence, leg: Leg, item: PlanItem) -> SourceEnd | None:
 
 
 def _back(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
-    """Map an offset back to the source; behind what was copied, the flow's position is where to go on."""
+    """Map an offset back to the source; behind what was copied, the flow's position is where to resume."""
     source = leg.source_of(item.origin, item.destination or item.origin)
     position, copied_end = leg.positions.get(source), leg.copied_ends.get(source)
     end = found.origin.data_ends.get(item.origin, found.origin.range_of(item.origin).end_offset)
@@ -113,8 +113,8 @@ def _back(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
             item = replace(item, only_here=(copied_end, end))
     if copied_end is not None and position is not None and item.committed >= copied_end:
         beyond = item.only_here is not None and item.committed > copied_end
-        reason = "Everything that the flow copied was read: it goes on at the flow's position" + (
-            ", and what was read behind it exists only here." if beyond else "."
+        reason = "All replicated records were read: the group resumes at the flow's position" + (
+            ", and the records that it read after it exist only here." if beyond else "."
         )
         return _certified(item, Certificate(position, position, reason))
     return _certified(item, leg.translation.reverse(source, item.committed))
@@ -140,7 +140,7 @@ def _with_target(item: PlanItem, log: OffsetRange, untranslated: Untranslated) -
     if item.lo is None:
         return _without_bounds(item, start, end, untranslated)
     if item.lo > end:
-        text = f"It would go on at offset {item.lo}, and the log there ends at {end}."
+        text = f"The group would resume at offset {item.lo:,}, but the log there ends at {end:,}."
         return replace(item, problem=text)
     target = max(item.lo, start)
     return replace(item, target=target, reread_most=_reread(item, target, end))

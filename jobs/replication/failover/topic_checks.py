@@ -37,7 +37,7 @@ def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Che
         BLOCK,
         f"{there} is not on {alias}.",
         why,
-        "Start the flow and wait until it has copied the topic.",
+        "Start the flow and wait until it has replicated the topic.",
     )
 
 
@@ -54,24 +54,28 @@ def _partitions(
         return Check("partitions", OK, "Both have the same number of partitions.", evidence)
     if there < count:
         text = (
-            f"{remote.name} has fewer partitions than {topic}: offsets of the others have no place."
+            f"{remote.name} has fewer partitions than {topic}: offsets of the rest cannot be set."
         )
         return Check("partitions", BLOCK, text, evidence, "Let the flow add partitions.")
-    text = f"{remote.name} has more partitions than {topic}: keys may be elsewhere."
-    return Check("partitions", WARN, text, evidence, "Consumers that rely on keys should know.")
+    text = f"{remote.name} has more partitions than {topic}: keys may be in other partitions."
+    return Check(
+        "partitions", WARN, text, evidence, "Check consumers that rely on the order by key."
+    )
 
 
 def _settings(found: Evidence, topic: str, there: str) -> Iterator[Check]:
     here, remote = found.origin.configs.get(topic), found.destination.configs.get(there)
     if here is None or remote is None:
         side = found.origin.alias if here is None else found.destination.alias
-        text = f"Settings of {topic if here is None else there} on {side} could not be read."
+        text = (
+            f"The configuration of {topic if here is None else there} on {side} could not be read."
+        )
         yield Check("settings", UNKNOWN, text, "", "Give the account DescribeConfigs on the topic.")
         return
     differing = [one for rule in _RULES if (one := rule(here, remote)) is not None]
     yield from differing
     if not differing:
-        yield Check("settings", OK, "The settings that matter to consumers are alike.")
+        yield Check("settings", OK, "The configs that matter to consumers are equal.")
 
 
 def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None]:
@@ -83,7 +87,7 @@ def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None
             return None
         before = "no limit" if kept == UNLIMITED else f"{kept} {unit}"
         evidence = f"{key}: {before} on the origin, {there} {unit} on the destination"
-        text = "The destination keeps records for less long: a group that is behind may lose some."
+        text = "Retention is shorter on the destination: a group that lags may lose records."
         return Check(key, WARN, text, evidence, f"Raise {key} there before moving slow groups.")
 
     return rule
@@ -93,9 +97,10 @@ def _cleanup(here: Configs, remote: Configs) -> Check | None:
     mine, theirs = _words(here), _words(remote)
     if mine == theirs:
         return None
-    evidence = f"cleanup.policy: {','.join(sorted(mine))} here, {','.join(sorted(theirs))} there"
-    text = "Records are cleaned up in another way on the destination."
-    return Check("cleanup.policy", WARN, text, evidence, "Set cleanup.policy alike.")
+    mine_text, theirs_text = ",".join(sorted(mine)), ",".join(sorted(theirs))
+    evidence = f"cleanup.policy: {mine_text} on the origin, {theirs_text} on the destination"
+    text = "The cleanup policy differs on the destination."
+    return Check("cleanup.policy", WARN, text, evidence, "Set the same cleanup.policy on both.")
 
 
 def _insync(here: Configs, remote: Configs) -> Check | None:
@@ -103,7 +108,7 @@ def _insync(here: Configs, remote: Configs) -> Check | None:
     if mine is None or theirs is None or theirs >= mine:
         return None
     evidence = f"min.insync.replicas: {mine} on the origin, {theirs} on the destination"
-    text = "Whoever writes on the destination is told that a record is safe with fewer replicas."
+    text = f"min.insync.replicas is {theirs} on the destination, {mine} on the origin."
     return Check("min.insync.replicas", WARN, text, evidence, "Raise it before producers move.")
 
 
@@ -112,7 +117,7 @@ def _size(here: Configs, remote: Configs) -> Check | None:
     if mine is None or theirs is None or theirs >= mine:
         return None
     evidence = f"max.message.bytes: {mine} on the origin, {theirs} on the destination"
-    text = "The destination takes smaller records only."
+    text = "The destination accepts only smaller record batches."
     return Check("max.message.bytes", WARN, text, evidence, "Raise it before producers move.")
 
 

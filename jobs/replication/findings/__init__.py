@@ -1,4 +1,4 @@
-"""What fails in a flow although everything says RUNNING: rules over one snapshot of it.
+"""Silent failures of a flow: rules over one snapshot of it.
 
 In reading order: `finding`, `life`, `snapshot`, `reading`, `memory`, `silent_failures`,
 `partition_failures`, `group_failures`, `loop_failures`, `worker_failures`, `selection_findings`, `drift`,

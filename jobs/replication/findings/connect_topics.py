@@ -78,7 +78,7 @@ class Configs:
             self.entries[of] = config
 
     def setting(self, connector: str, name: str) -> str | None:
-        """Return one setting of a connector as it stands there; None when it is not set."""
+        """Return one setting of a connector as it is there; None when it is not set."""
         entry = self.entries.get(ConfigKey("connector", connector))
         return None if entry is None else entry.properties.get(name)
 

@@ -29,7 +29,7 @@ def drift_findings(
             Code.TOPIC_LEFT_OUT,
             FindingSeverity.WARN,
             f"{surprise.topic}: {surprise.text}",
-            "If it is to be copied under another rule, change the patterns or give the topic another name.",
+            "To change this, edit the flow's patterns or rename the topic.",
             subject=surprise.topic,
             topic=surprise.topic,
         )
@@ -38,7 +38,7 @@ def drift_findings(
             Code.TOPIC_REFUSED,
             FindingSeverity.RISK,
             f"{name} on {flow.target.alias} must not be written by this flow: {reason}",
-            "Give the flow other names for its remote topics, or say that it may append (on_existing).",
+            "Choose other names for the flow's remote topics, or let it append (on_existing).",
             subject=name,
             topic=name,
         )
@@ -54,9 +54,8 @@ def broken_patterns(patterns: Iterable[str]) -> Iterator[Finding]:
             yield Finding(
                 Code.BROKEN_PATTERN,
                 FindingSeverity.RISK,
-                f"MirrorMaker 2 cuts the pattern {pattern} at its comma into two other patterns: it "
-                "matches other "
-                "topics than it says, or none.",
+                f"MirrorMaker 2 splits the pattern {pattern} at its comma into two patterns: it matches "
+                "other topics than intended, or none.",
                 "Write it without a comma: `{1,3}` as alternatives, `[a,b]` as `[ab]`.",
                 subject=pattern,
                 evidence={"pieces": " | ".join(pattern.split(","))},
@@ -64,7 +63,7 @@ def broken_patterns(patterns: Iterable[str]) -> Iterator[Finding]:
 
 
 def _has_inner_comma(pattern: str) -> bool:
-    """Return whether a comma stands between an opening bracket and the next one that closes it."""
+    """Return whether a comma is between an opening bracket and the next one that closes it."""
     return any(
         "," in part.partition(closing)[0]
         for opening, closing in _BRACKETS.items()
@@ -100,12 +99,12 @@ def _missing(flow: FlowSpec, topic: TopicDrift) -> Finding:
     return Finding(
         Code.TOPIC_MISSING,
         FindingSeverity.RISK,
-        f"{remote} does not exist on {target}: nothing of {topic.topic} has been copied."
+        f"{remote} does not exist on {target}: no record of {topic.topic} was replicated."
         if is_gone
         else f"{topic.topic} cannot be compared with {remote} on {target}: {topic.problem}",
-        "See whether MirrorMaker 2 runs, selects the topic and may make it (CREATE on the target)."
+        "Check that MirrorMaker 2 runs, selects the topic and may create it (CREATE on the target)."
         if flow.is_watched
-        else "See why the flow cannot make it: its first page says so.",
+        else "The flow's status shows why it cannot create the topic.",
         **_about(topic),
     )
 
@@ -117,10 +116,10 @@ def _partitions(flow: FlowSpec, topic: TopicDrift) -> Finding:
         FindingSeverity.RISK if is_less else FindingSeverity.WARN,
         f"{topic.topic} has {topic.partitions} partitions on {flow.source.alias}, {topic.remote_topic} has "
         f"{topic.remote_partitions} on {flow.target.alias}.",
-        "The flow adds them with its next sync; when this stays, it may not (ALTER on the topic)."
+        "The flow adds them with its next sync. If this lasts, it lacks ALTER on the topic."
         if is_less
-        else "Who reads by key finds keys elsewhere on the target. Partitions cannot be taken away: only a "
-        "topic made again has fewer.",
+        else "Keys map to other partitions on the target. Partitions cannot be removed: delete and re-create "
+        "the remote topic to have fewer.",
         evidence={
             "source_partitions": topic.partitions,
             "target_partitions": topic.remote_partitions,
@@ -135,9 +134,8 @@ def _factor(flow: FlowSpec, topic: TopicDrift) -> Finding:
         FindingSeverity.NOTICE,
         f"{topic.remote_topic} has {topic.remote_replication_factor} replicas on {flow.target.alias}, "
         f"{topic.topic} has {topic.replication_factor} on {flow.source.alias}.",
-        "After a failover it survives fewer lost brokers. Add replicas with kafka-reassign-partitions.sh, "
-        "and set "
-        "replication_factor (replication.factor in MirrorMaker 2, by default 2) for topics made later.",
+        "After a failover it survives fewer broker failures. Add replicas with kafka-reassign-partitions.sh, "
+        "and set replication_factor (replication.factor in MirrorMaker 2, by default 2) for later topics.",
         evidence={
             "source_replicas": topic.replication_factor,
             "target_replicas": topic.remote_replication_factor,
@@ -165,7 +163,7 @@ def _different(flow: FlowSpec, topic: TopicDrift, others: list[ConfigDrift]) -> 
         Code.CONFIG_DIFFERS,
         FindingSeverity.WARN,
         f"{_named(c.key for c in others)} of {topic.remote_topic} differ from {topic.topic}.",
-        "The evidence has both values. What the next sync does not set stays until somebody changes it.",
+        "Values that the next sync does not set stay until they are changed by hand.",
         evidence={
             c.key: f"{_shown(c.source)} on {flow.source.alias}, {_shown(c.target)} on {flow.target.alias}"
             for c in others
@@ -186,9 +184,9 @@ def _acls(flow: FlowSpec, topic: TopicDrift) -> Iterator[Finding]:
                 code,
                 FindingSeverity.WARN,
                 f"{topic.remote_topic} on {flow.target.alias} {where} {len(acls)} ACLs: {_named(acls)}.",
-                "Turn the sync of ACLs on (sync_acls), or make them on the target."
+                "Turn on the sync of ACLs (sync_acls), or add them on the target."
                 if code is Code.ACLS_NOT_SYNCED
-                else "Nothing ever deletes ACLs of a remote topic: remove by hand what must not be there.",
+                else "The sync never deletes ACLs of a remote topic: remove unwanted ACLs by hand.",
                 evidence={"acls": len(acls)},
                 **_about(topic),
             )
@@ -199,7 +197,7 @@ def _never_synced(flow: FlowSpec, notes: Sequence[str]) -> Finding:
         Code.ACLS_NOT_SYNCED,
         FindingSeverity.WARN,
         f"Some ACLs of {flow.source.alias} are never synced: {' '.join(notes)}",
-        f"Make them on {flow.target.alias} yourself before somebody fails over.",
+        f"Add them on {flow.target.alias} by hand before a failover.",
         evidence={"kinds_of_acls": len(notes)},
     )
 
@@ -215,4 +213,4 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _shown(value: str | None) -> str:
-    return "nothing" if value is None else value or '""'
+    return "not set" if value is None else value or '""'

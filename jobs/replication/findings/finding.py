@@ -1,4 +1,4 @@
-"""A finding about a flow: what is wrong although nothing says so, where, how it was seen, and what to do."""
+"""A finding about a flow: code, severity, sentence, advice, subject and evidence."""
 
 from __future__ import annotations
 

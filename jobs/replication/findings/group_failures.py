@@ -16,7 +16,7 @@ CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
 
 
 def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
-    """Return the memory with whether groups have gone on since the newest checkpoint."""
+    """Return the memory with whether groups have committed since the newest checkpoint."""
     checkpoints, groups = snapshot.checkpoints, snapshot.groups
     if checkpoints is None or groups is None or not checkpoints.exists:
         return before
@@ -29,7 +29,7 @@ def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
 
 
 def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
-    """Yield that no checkpoint comes although groups go on, or that there is no topic of checkpoints."""
+    """Yield that no checkpoint comes although groups commit, or that there is no topic of checkpoints."""
     checkpoints = snapshot.checkpoints
     if checkpoints is None or not snapshot.should_move:
         return
@@ -59,7 +59,7 @@ def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
 
 
 def find_groups_beyond_end(snapshot: FlowSnapshot) -> Iterator[Finding]:
-    """Yield groups whose committed offset lies beyond the end of its partition, once per group and side.
+    """Yield groups whose committed offset is beyond the end of its partition, once per group and side.
 
     `end` is read after the commit, so a group that commits meanwhile is never beyond it.
     """
@@ -138,9 +138,9 @@ def _stale(snapshot: FlowSnapshot, checkpoints: CheckpointsSnapshot, since: date
     return Finding(
         Code.CHECKPOINTS_STALE,
         FindingSeverity.RISK,
-        f"Groups on {snapshot.source} go on, but {checkpoints.topic} has had no checkpoint for "
-        f"{(snapshot.at - (newest or since)).total_seconds() / 60:.0f} min: who fails over repeats ever "
-        "more.",
+        f"Groups on {snapshot.source} commit offsets, but {checkpoints.topic} has had no checkpoint for "
+        f"{(snapshot.at - (newest or since)).total_seconds() / 60:.0f} min: a failover would reprocess more "
+        "and more records.",
         "Check that the checkpoint connector runs and may read the offset syncs and its own checkpoints "
         "(READ on both topics).",
         evidence={

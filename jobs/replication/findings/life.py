@@ -1,4 +1,4 @@
-"""When a finding opens and when it ends, so that it neither flaps nor stays for ever. Pure.
+"""Opening and ending of findings, without flapping. Pure.
 
 What is seen twice in a row opens; what is certain at once (a changed id, a failed task, lost records) opens
 with

@@ -1,4 +1,4 @@
-"""Flows that lead in a circle: records that come back to the cluster where they began. Pure."""
+"""Replication cycles: records that return to their own cluster. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield Finding(
             Code.SAME_CLUSTER,
             FindingSeverity.CRIT,
-            f"{snapshot.source} and {snapshot.target} are the same cluster: the flow copies a cluster into "
-            "itself.",
+            f"{snapshot.source} and {snapshot.target} are the same cluster: the flow replicates a cluster "
+            "into itself.",
             "Correct the bootstrap servers of one of the two.",
             evidence={"cluster_id": cluster_id},
         )
@@ -29,10 +29,9 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
             Code.LOOP,
             FindingSeverity.CRIT,
             f"{topic} is copied from {snapshot.source} to {snapshot.target} and back under the same name: "
-            "its records go "
-            f"round and round. {how}",
-            "Stop one of the two directions now, then leave the topic out of it; names that stay "
-            "(IdentityReplicationPolicy) cannot tell what came from where.",
+            f"its records are replicated in a loop. {how}",
+            "Stop one of the two directions now, then exclude the topic from it: unchanged names "
+            "(IdentityReplicationPolicy) do not show where a record comes from.",
             subject=topic,
             topic=topic,
             evidence={"known_by": how},
@@ -41,10 +40,9 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield Finding(
             Code.LOOP,
             FindingSeverity.RISK,
-            f"{topic} on {snapshot.target} is a copy that came home: its name leads back to where it began.",
-            "Two programs call the same cluster differently, or a flow has no protection against cycles: "
-            "give "
-            "each cluster one alias everywhere, exclude the topic, and delete it.",
+            f"{topic} on {snapshot.target} is a copy of a copy of its own topic: a replication cycle.",
+            "Two programs use different aliases for one cluster, or a flow has no cycle protection: use one "
+            "alias per cluster everywhere, exclude the topic, and delete it.",
             subject=topic,
             topic=topic,
             evidence={"remote_topic": topic},
@@ -60,7 +58,7 @@ def returned_topics(
 ) -> list[str]:
     """Return topics of the target that this flow copied and that began there, or passed the source twice.
 
-    A local topic whose name only looks so is told apart by the source: it has no such topic.
+    A local topic whose name only looks so is recognised by the source: it has no such topic.
     """
     if isinstance(policy, IdentityReplicationPolicy):
         return []

@@ -1,4 +1,4 @@
-"""What must be remembered from one look at a flow to the next, so that standing still can be seen."""
+"""State between two looks at a flow, so that a standstill can be detected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class IdMark(NamedTuple):
 
 
 class CommitMark(NamedTuple):
-    """The newest checkpoint, what all groups had committed then, and since when they have gone on."""
+    """The newest checkpoint, what all groups had committed then, and since when they have committed more."""
 
     newest_at: datetime | None
     committed: int
@@ -67,7 +67,7 @@ class FlowMemory:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowMemory:
-        """Read what `to_mapping` wrote; an empty mapping is a flow that nobody has looked at yet."""
+        """Read what `to_mapping` wrote; an empty mapping is a flow that was not looked at yet."""
         if not values:
             return cls()
         commits = values["commits"]

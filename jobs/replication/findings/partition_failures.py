@@ -1,7 +1,7 @@
-"""Partitions that stand still, lost records, and topics that are no longer the ones that were copied. Pure.
+"""Stuck partitions, lost records, and topics that are no longer the ones that were copied. Pure.
 
 MirrorMaker 2 is silent about all of it: its tasks stay RUNNING, since `MirrorSourceTask.poll` swallows the
-errors of its consumer, and after lost records it goes on where the log begins now.
+errors of its consumer, and after lost records it resumes where the log begins now.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, 
 
 # MirrorMaker 2 commits its positions once a minute.
 NOT_MOVING_AFTER = timedelta(minutes=5)
-# How long a changed id is told: copying may go on as if nothing had been.
+# How long a changed id is reported: copying may continue as before.
 TELL_CHANGES_FOR = timedelta(days=1)
 
 
@@ -48,7 +48,7 @@ def remember_topics(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
 
 
 def find_standstill(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
-    """Yield one finding when the whole flow stands still, else one per partition that does."""
+    """Yield one finding when the whole flow is stuck, else one per partition that does."""
     if not snapshot.should_move or snapshot.partitions is None:
         return
     still = [p for p in snapshot.partitions if _stands_still(p, snapshot, memory)]
@@ -120,7 +120,7 @@ def _flow_stands_still(
     return Finding(
         Code.NOT_MOVING,
         FindingSeverity.CRIT if grown > 0 else FindingSeverity.RISK,
-        f"Nothing is copied any more{says}: {len(still):,} partitions wait with {waiting:,} records.",
+        f"The flow replicates no records{says}: {len(still):,} partitions have {waiting:,} records waiting.",
         _restart(snapshot),
         evidence={
             "partitions_waiting": len(still),
@@ -141,7 +141,7 @@ def _partition_stands_still(
     return Finding(
         Code.STUCK_PARTITION,
         FindingSeverity.RISK,
-        f"{partition.where} stands still at offset {position:,} while other partitions of the flow move: "
+        f"{partition.where} is stuck at offset {position:,} while other partitions of the flow advance: "
         f"{end - position:,} records wait.",
         _restart(snapshot),
         evidence={
@@ -169,10 +169,10 @@ def _states(snapshot: FlowSnapshot) -> str:
 
 def _restart(snapshot: FlowSnapshot) -> str:
     if not snapshot.is_watched:
-        return "Look at the log of the flow's run; stop and start the flow if it says nothing."
+        return "Check the log of the flow's run; restart the flow if the log shows no error."
     return (
-        f"Look at MirrorMaker 2's log of {snapshot.source} to {snapshot.target} for warnings of "
-        "MirrorSourceTask, check that its processes still live, and restart them: it goes on at its position."
+        f"Check MirrorMaker 2's log of {snapshot.source} to {snapshot.target} for warnings of "
+        "MirrorSourceTask, check that its processes run, and restart them: it resumes at its position."
     )
 
 
@@ -189,9 +189,9 @@ def _deleted(
         Code.RETENTION_LOSS,
         FindingSeverity.CRIT,
         f"{partition.where}: up to {start - position:,} records were deleted on {snapshot.source} before "
-        "they were copied.",
-        "They are gone on the source. Raise the topic's retention.ms or retention.bytes, or copy faster; "
-        "bring the records back from another copy if somebody needs them.",
+        "they were replicated.",
+        "Raise the topic's retention.ms or retention.bytes, or the flow's throughput. Restore the records "
+        "from a backup if they are needed.",
         evidence={
             "position_offset": position,
             "log_start_offset": start,
@@ -208,11 +208,10 @@ def _cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterator[Findi
     yield Finding(
         Code.SOURCE_CUT,
         FindingSeverity.CRIT,
-        f"{partition.where} ends at {end:,} on {snapshot.source}, below what was copied ({position:,}): the "
-        "topic "
-        "was made again, or an unclean election cut it.",
-        "Offsets below the old position mean other records now: do not translate offsets of this partition. "
-        "Decide whether the new records are to be copied from their beginning, and reset the flow's "
+        f"{partition.where} ends at {end:,} on {snapshot.source}, below the flow's position ({position:,}): "
+        "the topic was deleted and re-created, or truncated by an unclean leader election.",
+        "Offsets below the old position are of other records now: do not translate offsets of this "
+        "partition. Decide whether to replicate the new records from the beginning, and reset the flow's "
         "position.",
         evidence={"position_offset": position, "source_end_offset": end},
         **about(partition.where),
@@ -230,11 +229,10 @@ def _remote_cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterato
     yield Finding(
         Code.TARGET_CUT,
         FindingSeverity.CRIT,
-        f"The copy of {partition.where} ends at {end:,} on {snapshot.target}, but had reached {needed:,}: "
-        "it was "
-        "made again, emptied, or cut by an unclean election.",
-        "The flow goes on behind what is missing. Reset its position to copy the records again, as long as "
-        "the source has them, and do not use older checkpoints and offset syncs of this partition.",
+        f"The copy of {partition.where} ends at {end:,} on {snapshot.target}, but had reached {needed:,}: it "
+        "was re-created, emptied, or truncated by an unclean leader election.",
+        "The flow does not replicate the missing records again. Reset its position while the source still "
+        "has them, and do not use older checkpoints and offset syncs of this partition.",
         evidence={
             "target_end_offset": end,
             "target_end_before_offset": needed,
@@ -271,19 +269,18 @@ def _source_recreated(
         copied, now, since = mark.before, mark.topic_id, mark.changed_at
     else:
         return
-    goes_on = (
-        "MirrorMaker 2 appends the new records to the old copy without a word. "
+    warning = (
+        "MirrorMaker 2 appends the new records to the old copy and reports nothing. "
         if snapshot.is_watched
         else ""
     )
     yield Finding(
         Code.SOURCE_RECREATED,
         FindingSeverity.CRIT,
-        f"{topic.topic} was deleted and made again on {snapshot.source}: it is another topic under the same "
+        f"{topic.topic} was deleted and re-created on {snapshot.source}: it is another topic with the same "
         "name.",
-        f"{goes_on}Offsets from before mean nothing any more: do not fail over with them. Delete the copy "
-        "and "
-        "reset the positions to have the new topic alone, or accept that both are in one.",
+        f"{warning}Older offsets are invalid: do not fail over with them. Delete the copy and reset the "
+        "positions to replicate only the new topic, or accept that the copy holds both.",
         subject=topic.topic,
         topic=topic.topic,
         evidence={"topic_id_before": copied, "topic_id_now": now},
@@ -300,11 +297,10 @@ def _target_recreated(
     yield Finding(
         Code.TARGET_RECREATED,
         FindingSeverity.CRIT,
-        f"{topic.remote_topic} was deleted and made again on {snapshot.target}: what had been copied is "
+        f"{topic.remote_topic} was deleted and re-created on {snapshot.target}: the replicated records are "
         "gone.",
-        "The flow goes on at its position and does not copy it again. Reset its position, as long as the "
-        "source "
-        "has the records; older checkpoints and offset syncs of this topic are wrong.",
+        "The flow continues at its position and does not replicate them again. Reset its position while the "
+        "source has the records; older checkpoints and offset syncs of this topic are invalid.",
         subject=topic.remote_topic,
         topic=topic.topic,
         evidence={"topic_id_before": mark.before, "topic_id_now": mark.topic_id},

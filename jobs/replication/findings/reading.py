@@ -1,7 +1,7 @@
-"""Ask both clusters of a flow for what silent failures are seen by. Changes nothing.
+"""Reads the snapshot of a flow for its findings from both clusters. Read-only.
 
-Every part is asked by itself: one that does not answer, or for which no time is left, is not known, and the
-others are.
+Every part is queried separately: one that does not answer, or for which no time is left, is not known, and
+the others are.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ PARTITION = 0
 
 @dataclass(slots=True)
 class SyncTail:
-    """The newest sync of each source partition; `next_offset` is where the next look goes on.
+    """The newest sync of each source partition; `next_offset` is where the next look resumes.
 
     `refused` counts records that are no offset syncs. Invariant: all records from the first look's beginning
     to `next_offset` have been taken.
@@ -305,7 +305,7 @@ def _read(client: ClusterClient, known: SyncTail, begin: int) -> SyncTail | None
             raise Refused(
                 f"{known.topic} names more than {limits.SYNCS:,} partitions.",
                 cluster=client.connection.alias,
-                hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+                hint="Check which principals may write to it: only MirrorMaker 2 and crosslog should.",
             )
 
     ends = read_topic_from(client, known.topic, {PARTITION: begin}, take)

@@ -1,4 +1,4 @@
-"""Topics that a flow leaves out, or renames, although nobody asked for it. Pure.
+"""Topics that a flow excludes or renames unexpectedly. Pure.
 
 Source: the traps of DefaultReplicationPolicy, IdentityReplicationPolicy and DefaultTopicFilter: names
 decide what a topic is, and applications choose names without knowing that.
@@ -60,13 +60,13 @@ def _left_out(
 ) -> str:
     if policy.is_internal_topic(name):
         return (
-            "Left out: its name begins with __ or a dot, or ends with internal, as those of Kafka's own "
-            "topics do. No pattern can change that."
+            "Excluded: its name begins with __ or a dot, or ends with internal, as Kafka's internal topics "
+            "do. No pattern can change that."
         )
     excluded_by = topic_filter_of(flow).excluding(name)
     if excluded_by is not None:
         is_default = excluded_by in DEFAULT_TOPICS_EXCLUDE
-        return f"Left out by MirrorMaker 2's default pattern {excluded_by}." if is_default else ""
+        return f"Excluded by MirrorMaker 2's default pattern {excluded_by}." if is_default else ""
     return _cycle(flow, policy, name, on_target)
 
 
@@ -75,8 +75,8 @@ def _taken_for_heartbeats(flow: FlowSpec, policy: ReplicationPolicy, name: str) 
     if topic_filter_of(flow).accepts(name) or policy.topic_source(name) == flow.target.alias:
         return ""
     return (
-        "Copied although no pattern asks for it: MirrorMaker 2 takes its name for heartbeats, which it "
-        "copies always (heartbeats.replication.enabled)."
+        "Replicated although no pattern selects it: MirrorMaker 2 takes its name for heartbeats, which it "
+        "always replicates (heartbeats.replication.enabled)."
     )
 
 
@@ -85,7 +85,7 @@ def _renamed(flow: FlowSpec, policy: ReplicationPolicy, name: str) -> str:
     if flow.policy is not PolicyName.IDENTITY or name in (remote, policy.heartbeats_topic()):
         return ""
     return (
-        f"Called {remote} on the target although names stay: IdentityReplicationPolicy takes every name "
+        f"Named {remote} on the target although names are kept: IdentityReplicationPolicy takes every name "
         "that ends in heartbeats for MirrorMaker 2's."
     )
 
@@ -95,12 +95,12 @@ def _cycle(flow: FlowSpec, policy: ReplicationPolicy, name: str, on_target: Coll
     source, upstream = policy.topic_source(name), policy.upstream_topic(name)
     if source == flow.target.alias and upstream not in on_target:
         return (
-            f"Left out: its name says that it came from {source}, but {source} has no topic {upstream}. "
-            "If it is a topic of its own, give it another name, or the flow another separator."
+            f"Excluded: its name is that of a remote topic from {source}, but {source} has no topic "
+            f"{upstream}. If it is a local topic, rename it, or choose another separator for the flow."
         )
     if source == flow.source.alias and is_recursion(flow, name):
         return (
-            f"Left out: its name says that it came from {source}, where it is. Either another program "
-            f"calls another cluster {source} as well, or it is a topic of its own."
+            f"Excluded: its name is that of a remote topic from {source}. Either another program uses the "
+            f"alias {source} for another cluster, or it is a local topic."
         )
     return ""

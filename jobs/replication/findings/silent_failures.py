@@ -1,4 +1,4 @@
-"""What fails in a flow although everything says RUNNING: all rules over one snapshot of the flow. Pure.
+"""Silent failures of a flow: all rules over one snapshot of it. Pure.
 
 Each look needs the memory of the look before, since standing still is only seen over time. What could not be
 asked is not judged: `judged` names the codes about which the answer is complete.

@@ -1,4 +1,4 @@
-"""Everything that is looked at to find what fails in silence, as plain values. Who asks: `reading`.
+"""Everything that is read to find silent failures, as plain values; `reading` reads it.
 
 What was not asked, or not answered, is None: rules do not judge it, and open findings stay open.
 """
@@ -20,7 +20,7 @@ class PartitionSnapshot:
     `position` is the next source offset to copy, `end_offset` the source's last stable offset, `data_end` the
     offset after its last real record (transaction markers are none). `remote_end` is where the remote
     partition ends, read after `last_sync` (upstream and downstream offset of the newest offset sync) and
-    after `remote_end_then` (where it ended at the flow's last commit). `rests`: nobody expects it to move.
+    after `remote_end_then` (where it ended at the flow's last commit). `rests`: it is not expected to move.
     """
 
     where: TopicPartition
@@ -98,12 +98,12 @@ class CheckpointsSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class GroupSnapshot:
-    """Where a group stands on one partition, on both sides.
+    """The offsets of a group on one partition, on both sides.
 
     `committed` and `target_committed` are its committed offsets; `is_active_on_target`: it has members there.
     `is_failed_over`: a plan of the flow moved it there, and it has no members on the source.
     `checkpoint` are upstream and downstream offset of its newest checkpoint. `target_at_most` is the highest
-    target offset at which it could go on without leaving anything out, proved by offset syncs; None: unknown.
+    target offset at which it could resume without skipping anything, proved by offset syncs; None: unknown.
     `end` and `target_end` are high watermarks, read after the committed offset of their side; None: unknown.
     """
 
@@ -120,12 +120,12 @@ class GroupSnapshot:
 
     @property
     def is_beyond_end(self) -> bool:
-        """Whether its committed offset lies beyond the end of the source partition."""
+        """Whether its committed offset is beyond the end of the source partition."""
         return None not in (self.committed, self.end) and (self.committed or 0) > (self.end or 0)
 
     @property
     def is_beyond_target_end(self) -> bool:
-        """Whether its offset on the target lies beyond the end of the remote partition."""
+        """Whether its offset on the target is beyond the end of the remote partition."""
         known = None not in (self.target_committed, self.target_end)
         return known and (self.target_committed or 0) > (self.target_end or 0)
 

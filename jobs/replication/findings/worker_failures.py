@@ -1,4 +1,4 @@
-"""What connectors, heartbeats, offset syncs and checkpoints of a flow tell of its health. Pure."""
+"""Findings about connectors, heartbeats, offset syncs and converters of a flow. Pure."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
 
 
 def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
-    """Yield topics whose records went through JsonConverter: nobody reads them."""
+    """Yield topics whose records went through JsonConverter: clients cannot read them."""
     for topic, count in sorted((snapshot.wrapped or {}).items()):
         if count:
             yield Finding(
@@ -131,7 +131,7 @@ def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.TASK_FAILED,
         FindingSeverity.CRIT,
-        f"{key} has failed: {reason or 'it does not say why'}",
+        f"{key} has failed: {reason or 'without an error message'}",
         "Connect does not start it again. Remove the cause, then restart it (POST "
         f"/connectors/{key.connector}/restart?includeTasks=true&onlyFailed=true, or the whole MirrorMaker 2 "
         "where it has no REST interface).",
@@ -145,8 +145,8 @@ def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.CONNECTOR_PAUSED,
         FindingSeverity.WARN,
-        f"{key} is {said.status.state}: somebody paused it, and it does nothing.",
-        f"Resume it when it is to go on: PUT /connectors/{key.connector}/resume.",
+        f"{key} is {said.status.state}: it replicates nothing.",
+        f"Resume it: PUT /connectors/{key.connector}/resume.",
         subject=str(key),
         evidence=_said(said),
         since=said.at,
@@ -158,7 +158,7 @@ def _not_assigned(key: StatusKey, said: ConnectorStatus) -> Finding:
         Code.TASK_NOT_ASSIGNED,
         FindingSeverity.RISK,
         f"{key} is {said.status.state}: no worker runs it.",
-        "Check that MirrorMaker 2's workers live and reach each other; restart them.",
+        "Check that MirrorMaker 2's workers run and reach each other; restart them.",
         subject=str(key),
         evidence=_said(said),
         since=said.at,
@@ -186,8 +186,8 @@ def _stopped_arriving(
             Code.HEARTBEATS_STALE,
             FindingSeverity.CRIT,
             f"Heartbeats are sent on {snapshot.source}, but none has arrived in {beats.arrives_in} on "
-            f"{snapshot.target} for {_minutes(age)}: the flow copies nothing.",
-            "See whether other topics move, then look at the log of what copies this flow.",
+            f"{snapshot.target} for {_minutes(age)}: the flow replicates nothing.",
+            "Check whether other topics advance, then check the log of this flow's replicator.",
             evidence=evidence,
             since=arrived_at,
         )
@@ -195,12 +195,10 @@ def _stopped_arriving(
     yield Finding(
         Code.HEARTBEATS_STALE,
         FindingSeverity.WARN,
-        f"Nobody has sent heartbeats on {snapshot.source} for {_minutes(age)}, so none arrive on "
-        f"{snapshot.target}: "
-        "they no longer show whether the flow lives.",
-        f"They are sent by the heartbeat connector of the way back, {snapshot.target} to {snapshot.source}: "
-        "check "
-        "that it runs.",
+        f"No heartbeat was written to {snapshot.source} for {_minutes(age)}, so none reaches "
+        f"{snapshot.target}: they no longer show whether the flow works.",
+        f"The heartbeat connector of the opposite direction, {snapshot.target} to {snapshot.source}, writes "
+        "them: check that it runs.",
         evidence=evidence,
         since=arrived_at,
     )
@@ -210,13 +208,10 @@ def _absent(snapshot: FlowSnapshot, beats: HeartbeatsSnapshot) -> Finding:
     return Finding(
         Code.HEARTBEATS_ABSENT,
         FindingSeverity.NOTICE,
-        f"No heartbeats of {snapshot.source} arrive on {snapshot.target}: nothing tells a quiet flow from a "
-        "dead one.",
-        f"They come from the heartbeat connector of the way back ({snapshot.target} to {snapshot.source}), "
-        "which "
-        f"writes to heartbeats on {snapshot.source}; dedicated MirrorMaker 2 runs it by itself, Connect and "
-        "Strimzi "
-        "with one direction do not. Add it, and let the flow copy heartbeats.",
+        f"No heartbeats of {snapshot.source} reach {snapshot.target}: an idle flow looks like a dead one.",
+        f"The heartbeat connector of the opposite direction ({snapshot.target} to {snapshot.source}) writes "
+        f"the topic heartbeats on {snapshot.source}. Dedicated MirrorMaker 2 runs it; Connect and Strimzi "
+        "with one direction do not. Add it, and let the flow replicate heartbeats.",
         evidence={"heartbeats_on_source": "yes" if beats.at_source else "none"},
     )
 
@@ -227,8 +222,8 @@ def _stopped_being_sent(snapshot: FlowSnapshot, emitted_at: datetime) -> Iterato
         yield Finding(
             Code.HEARTBEATS_STALE,
             FindingSeverity.RISK,
-            f"What copies this flow has sent no heartbeat to {snapshot.target} for {_minutes(age)}.",
-            "Its process hangs or is gone: look at its log and restart it.",
+            f"The replicator of this flow has sent no heartbeat to {snapshot.target} for {_minutes(age)}.",
+            "Its process hangs or has ended: check its log and restart it.",
             subject="emitter",
             evidence={"sent_age_s": int(age.total_seconds())},
             since=emitted_at,

@@ -1,4 +1,4 @@
-"""What a flow needs of its two clusters that does not simply work there; pure rules."""
+"""Requirements of a flow that its clusters do not meet; pure rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far behind: the rules, without any I/O.
+"""Replication lag: the rules, without any I/O.
 
 Replication lag
     R1  Records: end offset minus position, never below zero.

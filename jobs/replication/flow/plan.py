@@ -1,4 +1,4 @@
-"""What a flow copies from where on: pure rules from what both clusters said to starts and refusals."""
+"""Start offsets and refusals of a flow's partitions: pure rules over the answers of both clusters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartit
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.spec import OnRecreated
 
-# Stands in every reason that goes away when a person accepts the new topic.
+# Is in every reason that goes away when a person accepts the new topic.
 CREATED_AGAIN = "created again"
 
 
@@ -96,7 +96,7 @@ def _judge(
         state = CopyState.RETRYING if is_retriable else CopyState.FAILED
         return _refuse(where, position, state, _no_place(where, place))
     if offsets is None or offsets.log_start_offset is None or offsets.high_watermark is None:
-        reason = (offsets and offsets.error) or "the source did not say which offsets it has"
+        reason = (offsets and offsets.error) or "the source did not answer which offsets it has"
         return _refuse(where, position, CopyState.RETRYING, f"{where}: {reason}.")
     afresh = where.topic in known.reset_topics
     if is_recreated(topic, known) and not afresh:
@@ -150,7 +150,7 @@ def _gone(topics: Iterable[TopicDescription], known: Known) -> list[PartitionPro
 
 def _no_place(where: TopicPartition, place: RemotePlace | None) -> str:
     if place is None:
-        return f"{where}: the remote topic could not be made; it is tried again."
+        return f"{where}: the remote topic could not be created; it is retried."
     if place.problem:
         return place.problem
     return (

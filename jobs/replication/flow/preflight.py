@@ -1,4 +1,4 @@
-"""Ask both clusters what a flow needs to know before it copies, and make the remote topics."""
+"""Checks both clusters before a flow copies, and creates the remote topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics and groups a flow replicates, and why not the others.
+"""Selection of a flow's topics and groups, with the reasons for the others.
 
 Source: shouldReplicateTopic and isCycle of MirrorSourceConnector, DefaultTopicFilter and
 DefaultGroupFilter of org.apache.kafka.connect.mirror.
@@ -169,12 +169,12 @@ def explain_topic(spec: FlowSpec, topic: TopicDescription) -> Selection:
     if is_cycle(policy, name, spec.target.alias):
         return Selection(
             selected=False,
-            reason=f"Its name says that it came from {spec.target.alias}: copying it back would be a cycle.",
+            reason=f"It is a remote topic from {spec.target.alias}: copying it back would be a cycle.",
         )
     if is_recursion(spec, name):
         return Selection(
             selected=False,
-            reason=f"Its name says that it came from {spec.source.alias} itself: "
+            reason=f"It is a remote topic from {spec.source.alias} itself: "
             "its copy would be copied again and again.",
         )
     return Selection(selected=True, reason=f"It matches the pattern {pattern}")

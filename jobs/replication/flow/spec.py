@@ -115,10 +115,11 @@ class FlowSpec:
 
     `emit_checkpoints_interval_s` is how often the offsets of groups are translated and told in MirrorMaker
     2's checkpoints, 0 for never. With `sync_group_offsets` they are also written to groups of the same
-    name on the target, as long as nobody uses them there, at most every `sync_group_offsets_interval_s`.
+    name on the target, as long as they have no members there, at most every `sync_group_offsets_interval_s`.
 
     `client_rack` is where the flow's tasks run: brokers may send them to a replica in the same rack
-    (KIP-392); empty: no wish. `custom_policy` is what the policy `custom` makes names of, else None.
+    (KIP-392); empty: no rack preference. `custom_policy` is what the policy `custom` makes names of, else
+    None.
 
     A flow `copied_by` MirrorMaker 2 is never run by crosslog: only what names topics and groups counts,
     and where the offset syncs are (unless it is said, on the source, as MirrorMaker 2 keeps them).

@@ -1,4 +1,4 @@
-"""Windows of the week in which bulk copying is welcome, such as `Mon-Fri 22:00-06:00 Europe/Berlin`.
+"""Weekly catch-up windows, such as `Mon-Fri 22:00-06:00 Europe/Berlin`.
 
 Days are optional (every day) and so is the zone (UTC). The times are what a clock on a wall there shows: the
 begin belongs to the window, the end does not, and an end at or before the begin is on the next day. A

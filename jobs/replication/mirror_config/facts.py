@@ -1,4 +1,4 @@
-"""What is known of the clusters beside the configuration."""
+"""Facts about the clusters beside the configuration."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _OPEN = {"{": "}", "[": "]", "(": ")"}
 
 
 def pattern_error(pattern: str) -> NotAPattern | None:
-    """Return why a pattern is none, or (`NotEvaluated`) one that Java alone evaluates; None: it is well."""
+    """Return why a pattern is none, or (`NotEvaluated`) one that Java alone evaluates; None: it is valid."""
     try:
         expression_of(pattern)
     except NotAPattern as error:
@@ -22,7 +22,7 @@ def pattern_error(pattern: str) -> NotAPattern | None:
 
 
 def comma_inside(text: str) -> str | None:
-    """Return the bracketed part of a list in which a comma stands, which splits it; None for none."""
+    """Return the bracketed part of a list that contains a comma, which splits it; None for none."""
     starts: list[tuple[int, str]] = []
     escaped = False
     for at, character in enumerate(text):

@@ -51,7 +51,7 @@ class Kind(StrEnum):
 class Entry:
     """A setting as it is written; the value of a secret is redacted already (`is_secret`).
 
-    `line` counts from 1; None where a form has no lines to speak of. `path` is where the key stands in
+    `line` counts from 1; None where a form has no lines to speak of. `path` is where the key is in
     a form with levels (JSON, YAML), else empty.
     """
 
@@ -115,12 +115,12 @@ def derived(entry: Entry, rule: str) -> Value:
 
 
 def ruled(value: str, rule: str) -> Value:
-    """Return a value that a rule makes of several settings, or of where something stands."""
+    """Return a value that a rule makes of several settings, or of where something is."""
     return Value(value, Kind.DERIVED, None, rule)
 
 
 def default(value: str, rule: str = "") -> Value:
-    """Return a value that nobody wrote."""
+    """Return a value that is not in a file."""
     return Value(value, Kind.DEFAULT, None, rule)
 
 
@@ -151,7 +151,7 @@ class MirrorFlow:
     """Source to target, as one file configures it.
 
     `is_enabled`: records are copied. `has_heartbeats`: heartbeats of this pair are written to the
-    target. `worker` is None where nobody told (connectors of a Connect cluster of its own).
+    target. `worker` is None where it is not known (connectors of a separate Connect cluster).
     """
 
     source: str

@@ -157,8 +157,8 @@ class CustomReplicationPolicy(ReplicationPolicy):
         if _take_apart(self._remote, made) == (alias, "t"):
             return None
         return (
-            f"The alias {alias} does not fit {self.templates.remote_topic}: in {made}, nobody can tell where "
-            f"it ends, since {between!r} stands in it or overlaps it. Choose another text between the two."
+            f"The alias {alias} does not fit {self.templates.remote_topic}: its end in {made} is not unique: "
+            f"{between!r} is in it or overlaps it. Choose another text between the two."
         )
 
 
@@ -197,8 +197,8 @@ def _misfits(templates: PolicyTemplates) -> dict[str, str]:
     remote = Template.parse(templates.remote_topic, frozenset({SOURCE, TOPIC}))
     if not remote.literals[1]:
         return {
-            "remote_topic": f"Between {SOURCE} and {TOPIC} something must stand: without it, nobody can tell "
-            "where one ends and the other begins."
+            "remote_topic": f"A text between {SOURCE} and {TOPIC} is required: without it, the alias and the "
+            "topic cannot be separated."
         }
     if templates.offset_syncs == templates.checkpoints:
         return {

@@ -1,7 +1,7 @@
 """Which naming policies explain the names of a cluster's topics, with evidence and how sure that is. Pure.
 
-MirrorMaker 2 leaves names that nobody else gives: internal topics with the separator in them, and heartbeats
-of other clusters. From these come aliases, and from aliases the remote topics.
+MirrorMaker 2 leaves names that no other program uses: internal topics with the separator in them, and
+heartbeats of other clusters. From these come aliases, and from aliases the remote topics.
 """
 
 from __future__ import annotations

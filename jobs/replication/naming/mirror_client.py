@@ -1,4 +1,4 @@
-"""The questions of Kafka's MirrorClient and RemoteClusterUtils, with the same answers and without the traps.
+"""Kafka's MirrorClient and RemoteClusterUtils: the same answers without their defects.
 
 Source: MirrorClient of org.apache.kafka.connect.mirror. Unlike there, only committed records count, and
 what could not be read to its end is an error and never a part of the answer.
@@ -52,7 +52,7 @@ class MirrorClient:
     def remote_consumer_offsets(
         self, group: str, remote_alias: str
     ) -> dict[TopicPartition, CommittedOffset]:
-        """Return where a group of another cluster goes on here, by its last checkpoints.
+        """Return where a group of another cluster resumes here, by its last checkpoints.
 
         Empty when the group has none. Raises `UnknownTopicOrPartition` when there are no checkpoints of that
         cluster at all; `ClusterFault` also when the topic could not be read to its end.

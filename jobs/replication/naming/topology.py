@@ -1,4 +1,4 @@
-"""What the names of topics on a cluster tell about the flows that end there.
+"""The flows into a cluster, derived from its topic names.
 
 Source: org.apache.kafka.connect.mirror.MirrorClient. Pure: the caller lists the topics.
 """

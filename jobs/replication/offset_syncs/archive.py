@@ -1,8 +1,8 @@
 """The archive of a flow's offset syncs: a folder of Parquet files and a manifest, and what it answers.
 
 Kafka compacts the topic of offset syncs to the last one per partition; what translation needs is all of them.
-`jobs.replication.offset_syncs.archive_writer` appends, this module answers: of a partition that nobody asks
-for nothing is read, and what was read is kept in memory up to a bound.
+`jobs.replication.offset_syncs.archive_writer` appends, this module answers: of a partition that is not
+queried for nothing is read, and what was read is kept in memory up to a bound.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from jobs.replication.translation.translator import Translator
 _TRIES = 5
 # A file of fewer syncs is read at once and closed.
 _FEW = 20_000
-# So many syncs of partitions that were asked for stay in memory.
+# So many syncs of partitions that were queried stay in memory.
 MOST_REMEMBERED = 4_000_000
 
 
@@ -60,7 +60,7 @@ class SmallPart:
         return SyncRows.empty() if number is None else self._table.rows(number)
 
     def kept(self, where: TopicPartition) -> Int64s | None:
-        """Return what MirrorMaker 2 would have kept: nobody wrote that."""
+        """Return what MirrorMaker 2 would have kept: it is not stored."""
         return None
 
 
@@ -75,7 +75,7 @@ class Piece(NamedTuple):
 class SyncParts:
     """All offset syncs that count, in consecutive pieces of the log; of each partition as rows.
 
-    `as_of_ms`: only what was written by then; a sync of which nobody knows when it was written counts.
+    `as_of_ms`: only what was written by then; a sync whose time is not known counts.
     """
 
     def __init__(self, pieces: Sequence[Piece] = (), as_of_ms: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What an archive of offset syncs says of itself: how far it was read, its files, and what is missing."""
+"""The manifest of an archive of offset syncs: next offset, files and gaps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OLD = 1
 class GapKind(StrEnum):
     """Why syncs are missing: `COMPACTED`, all but the last of a partition; `LOST`, perhaps the last one too.
 
-    After a loss nothing that was told before counts any more.
+    After a loss nothing that was written before counts any more.
     """
 
     COMPACTED = "compacted"
@@ -37,9 +37,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Offset syncs that nobody kept, somewhere from `from_offset` up to `to_offset` of their topic.
+    """Offset syncs that are missing, somewhere from `from_offset` up to `to_offset` of their topic.
 
-    They belong before the append `before`. `to_offset` is None when the topic was deleted: nobody knows
+    They belong before the append `before`. `to_offset` is None when the topic was deleted: it is not known
     what else it held. `at_ms` is when it was seen (ms since 1970).
     """
 
@@ -64,7 +64,7 @@ class Source:
 class Manifest:
     """The state of an archive; every change replaces it whole.
 
-    `identity` is another one when the archive was removed and begun again. `next_offset` is where to go on
+    `identity` is another one when the archive was removed and begun again. `next_offset` is where to resume
     reading; None: nothing was read yet. `appends` counts what was appended. `refused` counts records of the
     topic that are no offset syncs, by reason. `read_at_ms` is when the end of the topic was last reached,
     `newest_at_ms` the time of the newest sync (ms since 1970; None: never). `holes` counts those in the log

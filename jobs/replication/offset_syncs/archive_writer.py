@@ -1,6 +1,6 @@
-"""Whoever appends to an archive of offset syncs: one process at a time, while any number read.
+"""The single writer of an archive of offset syncs; readers need no lock.
 
-A crash loses at most an append that was not finished, and the manifest says where to go on reading.
+A crash loses at most an append that was not finished, and the manifest says where to resume reading.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class SyncArchive:
             self._lock.close()
 
     def append(self, increment: Increment, *, tidies: bool = True) -> None:
-        """Keep what was read and where to go on; nothing of it counts before all of it is on disk.
+        """Keep what was read and where to resume; nothing of it counts before all of it is on disk.
 
         Who appends a lot in a row leaves tidying (`tidy`) to the end.
         """
@@ -213,7 +213,7 @@ def _mergeable(parts: Sequence[Part], gaps: Sequence[Gap]) -> list[Part]:
 
 
 def _noted(gaps: Sequence[Gap], gap: Gap, append: int) -> tuple[Gap, ...]:
-    """Return all gaps with one more; what compaction removed bit by bit is told as one."""
+    """Return all gaps with one more; what compaction removed bit by bit is reported as one."""
     new, last = replace(gap, before=append), gaps[-1] if gaps else None
     if last is None or not GapKind.COMPACTED is last.kind is new.kind:
         return (*gaps, new)

@@ -1,6 +1,6 @@
-"""Reads a long topic of offset syncs in ranges, by many at once, into the same archive as the follower's.
+"""Reads a long offset sync topic in parallel ranges into the follower's archive.
 
-A range holds the batches that begin in it. Whoever has all ranges in order joins them: what is missing
+A range holds the batches that begin in it. The reader of all ranges in order joins them: what is missing
 between the last batch of one and the first of the next is seen only there.
 """
 
@@ -62,7 +62,7 @@ def ranges_of(start: int, end: int, readers: int) -> list[SyncRange]:
 
 
 def begin_backfill(place: SyncsPlace, archive: SyncArchive) -> tuple[int, int]:
-    """Find out where to go on and where the topic ends; what happened to the topic is told to the archive.
+    """Find out where to resume and where the topic ends; what happened to the topic is noted in the archive.
 
     Raises `ClusterFault`.
     """

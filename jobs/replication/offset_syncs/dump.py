@@ -45,7 +45,7 @@ class SyncDump:
     )
 
     def add(self, place: tuple[int, int], sync: OffsetSync) -> None:
-        """Take an offset sync that stands at (partition, offset) of the topic."""
+        """Take an offset sync at (partition, offset) of the topic."""
         where = TopicPartition(sync.topic, sync.partition)
         number = self.numbers.setdefault(where, len(self.numbers))
         values = (*place, number, sync.upstream_offset, sync.downstream_offset)

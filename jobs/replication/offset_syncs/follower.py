@@ -1,4 +1,4 @@
-"""Follows the offset syncs of a flow into its archive, at most two seconds behind, until told to stop.
+"""Follows the offset syncs of a flow into its archive, at most two seconds behind, until a stop.
 
 It reads whichever topic the flow's settings name: on the target after the source, or on the source after the
 target (KIP-716), also where MirrorMaker 2 writes it.
@@ -64,7 +64,7 @@ def follow(
     stop: threading.Event,
     heard: Callable[[Heard], None] = lambda _: None,
 ) -> None:
-    """Append what comes until `stop` is set; faults of the cluster are told and tried again, with pauses.
+    """Append what comes until `stop` is set; faults of the cluster are reported and retried, with pauses.
 
     `heard` is called after every request. Raises OSError when the archive cannot be written, and every fault
     that no further try ends (`Patience`).

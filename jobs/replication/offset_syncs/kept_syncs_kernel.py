@@ -68,7 +68,7 @@ def _insert(store: Int64s, old: Int64s, upstream: int, downstream: int, number: 
 def feed(store: Int64s, scratch: Int64s, upstream: Int64s, downstream: Int64s) -> None:
     """Give a store (3 x 64) offset syncs in the order of the log; `scratch` is another one, overwritten.
 
-    The numbers of the syncs go on from the highest in the store.
+    The numbers of the syncs continue from the highest in the store.
     """
     number = store[2].max() + 1
     for row in range(len(upstream)):

@@ -81,7 +81,7 @@ def take_syncs(
 
     `aborted` are (producer id, first offset) of aborted transactions that reach into these bytes. What is no
     sync is counted and passed by. A range of a log begins with the first batch that begins in it
-    (`skips_begun`; what is missing before that is for whoever has the range before), and ends before the
+    (`skips_begun`; what is missing before that belongs to the range before), and ends before the
     first batch that begins at `until` or behind. Where the bytes hold very many syncs, what is behind them is
     left for the next call.
     """
@@ -222,7 +222,7 @@ class Step(NamedTuple):
 
 @dataclass(slots=True)
 class SyncsReader:
-    """Reads one topic; knows where it is, and goes on from there after a fault.
+    """Reads one topic; knows where it is, and resumes there after a fault.
 
     `next_offset` is None before anything was read; `leader_epoch` is that of the last batch, -1 for not
     known. `is_first`: nothing was ever read, so nothing can be missing.
@@ -237,7 +237,7 @@ class SyncsReader:
 
     @classmethod
     def after(cls, cluster: RawCluster, topic: str, manifest: Manifest) -> SyncsReader:
-        """Go on where an archive stands; of another topic everything is read."""
+        """Resume at the end of an archive; of another topic everything is read."""
         source = manifest.source
         if source is None or manifest.next_offset is None:
             return cls(cluster, topic)
@@ -254,7 +254,7 @@ class SyncsReader:
     async def step(self, wait_ms: int = WAIT_MS) -> Step:
         """Read the next syncs, waiting for some at the end; raises `ClusterFault`, also without the topic.
 
-        What is missing is told as a gap, and reading goes on behind it.
+        What is missing is reported as a gap, and reading continues behind it.
         """
         try:
             return await self._step(wait_ms)

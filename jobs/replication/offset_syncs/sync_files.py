@@ -56,7 +56,7 @@ def write_syncs(
 ) -> int:
     """Write partitions, sorted, and return how many syncs they have; at no time more than a group is held.
 
-    `kept` is asked when all are written.
+    `kept` is called when all are written.
     """
     counts: list[tuple[str, int, int]] = []
     waiting: list[tuple[TopicPartition, SyncRows]] = []
@@ -143,7 +143,7 @@ class SyncFile:
         return SyncTable(self.names, self.row_at, SyncRows.joined(pieces))
 
     def kept(self, where: TopicPartition) -> Int64s | None:
-        """Return what MirrorMaker 2 would have kept at the end of this file; None where nobody wrote that."""
+        """Return what MirrorMaker 2 would have kept at the end of this file; None: not stored."""
         if self._kept is None or where not in self._numbers:
             return None
         if self._stores is None:
@@ -154,13 +154,13 @@ class SyncFile:
         return found
 
     def _columns(self, first: int, behind: int) -> tuple[Int64s, ...]:
-        """Return the columns of some row groups; whoever goes from partition to partition reads each once."""
+        """Return the columns of some row groups; reading partition by partition reads each once."""
         seen = self._seen
         if seen is None or seen[0] != (first, behind):
             with self._named():
                 groups = list(range(first, behind))
                 content = self._file.read_row_groups(groups, columns=list(_NAMES))
-                if _NAMES[-1] not in content.column_names:  # nobody wrote chains then
+                if _NAMES[-1] not in content.column_names:  # chains were not written then
                     none = np.zeros(len(content), np.int64)
                     content = content.append_column(_NAMES[-1], pa.array(none))
                 columns = tuple(content[name].to_numpy() for name in _NAMES)

@@ -1,6 +1,6 @@
 """Offset syncs as columns, in the order of the log; many partitions as one table.
 
-Every sync is kept, with what stands beside it: the sync that was told before it
+Every sync is kept, with what is beside it: the sync that was written before it
 (`jobs.wire.topics.sync_links`). Where that is the one before it here, none is missing between the two,
 whatever was removed from the log; where it is another one, some are.
 """
@@ -27,11 +27,11 @@ UNKNOWN = -1
 class SyncRows(NamedTuple):
     """Offset syncs in the order of the log.
 
-    `partition` is an index into a list of source partitions that stands beside it. `hole` is how many holes
-    the log has before this sync: where records were removed that nobody kept. Two syncs of a partition with
-    the same number have none between them. `follows_upstream` and `follows_downstream` are the sync that was
-    told before it, both -1 where that is not known. `at_ms` is when it was written (ms since 1970), -1 where
-    nobody kept that. `chained` is 1 where it is no record of its own, but stands beside a later one.
+    `partition` is an index into a list of source partitions beside it. `hole` is how many holes
+    the log has before this sync: where records were removed that are not stored. Two syncs of a partition
+    with the same number have none between them. `follows_upstream` and `follows_downstream` are the sync that
+    was written before it, both -1 where that is not known. `at_ms` is when it was written (ms since 1970), -1
+    where that is not stored. `chained` is 1 where it is no record of its own, but is beside a later one.
     """
 
     partition: Int64s
@@ -51,7 +51,7 @@ class SyncRows(NamedTuple):
     def without_links(
         cls, partition: Int64s, upstream: Int64s, downstream: Int64s, hole: Int64s
     ) -> SyncRows:
-        """Return rows of which nobody told what they follow, nor when they were written."""
+        """Return rows for which it is not known what they follow, nor when they were written."""
         unknown = np.full(len(partition), UNKNOWN, np.int64)
         own = np.zeros(len(partition), np.int64)
         return cls(partition, upstream, downstream, hole, unknown, unknown, unknown, own)
@@ -67,7 +67,7 @@ class SyncRows(NamedTuple):
         return SyncRows(*(column[rows] for column in self))
 
     def records(self) -> SyncRows:
-        """Return what MirrorMaker 2 sees: of a record that stands for several syncs, its own."""
+        """Return what MirrorMaker 2 sees: of a record with several syncs, its own."""
         return self.pick(self.chained == 0) if self.chained.any() else self
 
     def known_at(self, at_ms: int) -> SyncRows:
@@ -167,7 +167,7 @@ def store_of(kept: Int64s) -> OffsetSyncStore:
 def kept_by(store: OffsetSyncStore) -> Int64s:
     """Return the inverse of `store_of`."""
     kept = nothing_kept()
-    # The latest gets the highest number: numbers go on from there.
+    # The latest gets the highest number: numbers continue from there.
     numbers: dict[int, int] = {}
     for sync in reversed(store.syncs):
         numbers.setdefault(id(sync), len(numbers))

@@ -1,4 +1,4 @@
-"""Which ACLs of a source topic are made for its remote topic, and which are not. Pure.
+"""Sync of ACLs from a source topic to its remote topic. Pure.
 
 Source: MirrorSourceConnector.syncTopicAcls, shouldReplicateAcl and targetAclBinding of Kafka 4.3.1.
 Nothing is ever deleted. Unlike there, the literal name `*`, which means every topic, is not renamed
@@ -31,7 +31,7 @@ class AclPlan:
 def target_acl(binding: AclBinding, remote_topic: str) -> AclBinding | None:
     """Return the binding for the remote topic; None when it has none there.
 
-    Nobody but the flow may write into a remote topic, so ALLOW WRITE is dropped and ALLOW ALL
+    Only the flow may write into a remote topic, so ALLOW WRITE is dropped and ALLOW ALL
     becomes ALLOW READ.
     """
     if binding.permission == ALLOW and binding.operation == WRITE:

@@ -1,4 +1,4 @@
-"""What is done to remote topics, as plain values: created, grown, changed. Pure."""
+"""Changes of remote topics as plain values: created, partitions added, configs changed. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TopicNote:
 
 
 def _shown(value: str | None) -> str:
-    return "nothing" if value is None else value or '""'
+    return "not set" if value is None else value or '""'
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Creation:
     needed: Mapping[str, str]
 
     def spec(self) -> NewTopicSpec:
-        """Return the topic as it is asked for."""
+        """Return the topic as it is requested."""
         return NewTopicSpec(self.partitions, self.replication_factor, self.configs)
 
     def spec_of_needed(self) -> NewTopicSpec:
@@ -212,7 +212,7 @@ def _replication_factor(
         return flow.replication_factor, "The flow's setting."
     replicas = max((len(partition.replicas) for partition in topic.partitions), default=0)
     if not replicas:
-        return None, "As on the source, which did not tell."
+        return None, "As on the source, which did not answer."
     if brokers is not None and brokers < replicas:
         return brokers, f"The source has {replicas}, but the target only {brokers} live brokers."
     return replicas, "As on the source."

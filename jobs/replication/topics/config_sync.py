@@ -1,4 +1,4 @@
-"""Which settings a remote topic takes over from its source topic, and which it keeps. Pure.
+"""Sync of configs from a source topic to its remote topic. Pure.
 
 Source: MirrorSourceConnector.targetConfig and incrementalAlterConfigs of Kafka 4.3.1, and
 DefaultConfigPropertyFilter with `use.defaults.from=target`. There, a value that the source has by
@@ -35,16 +35,16 @@ class Reason(StrEnum):
     """Why, as a sentence for a person."""
 
     CHANGED = "The source topic has this value."
-    TAKEN_BACK = "The source topic took back the value that was copied from it."
+    TAKEN_BACK = "The source topic no longer sets the value that was copied from it."
     TOLD_TO_DELETE = "Only the remote topic sets it, and the flow deletes such overrides."
     TARGET_ONLY = "Only the remote topic sets it: kept."
     SAME_AS_DEFAULT = "Only the remote topic sets it, to the source's default: kept."
     OWN = "A copy has the timestamps and the compression of its source record: never changed by the sync."
-    EXCLUDED = "The flow never copies it (config_properties_exclude)."
-    STATIC = "The file of the source's broker sets it, which is never copied."
+    EXCLUDED = "The flow excludes it (config_properties_exclude)."
+    STATIC = "It is set in the source broker's server.properties, which is not synced."
     TARGET_DEFAULT = "Neither topic sets it, and the clusters' defaults differ."
-    NOT_ON_TARGET = "The target's version of Kafka does not know this setting."
-    NOT_ON_SOURCE = "The source's version of Kafka does not know this setting: kept."
+    NOT_ON_TARGET = "The target's version of Kafka does not know this config."
+    NOT_ON_SOURCE = "The source's version of Kafka does not know this config: kept."
     READ_ONLY = "It cannot be changed, or is secret."
 
 
@@ -97,7 +97,7 @@ def compare_configs(
     """Return the differences of two topics with the verdict on each, sorted by key.
 
     `copied` are the overrides that the source topic had at the last sync: one that is gone since,
-    and whose value the remote topic still has, is taken back there, too.
+    and whose value the remote topic still has, is removed there, too.
     """
     excluded = NameFilter(flow.config_properties_exclude)
     found = []

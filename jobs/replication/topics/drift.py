@@ -194,7 +194,7 @@ def _factor(topic: TopicDescription | None) -> int:
 
 def _problem(topic: TopicDescription, remote: TopicDescription | None) -> str:
     if not topic.partitions:
-        return f"The source does not tell its partitions: {topic.error or 'no answer'}"
+        return f"The source did not answer with its partitions: {topic.error or 'no answer'}"
     if remote is None:
         return "The target did not answer."
     return f"There is no remote topic to compare with: {remote.error}" if remote.error else ""

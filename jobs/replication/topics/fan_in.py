@@ -1,4 +1,4 @@
-"""Remote topics that two flows would write, or that somebody else has written.
+"""Remote topics with two writers, or with records of another writer.
 
 IdentityReplicationPolicy's names do not tell where records came from, so two sources, or a source and
 local producers, would be mixed in one topic without a way back. MirrorMaker 2 does that silently.
@@ -58,7 +58,7 @@ class Collision:
         named = [f"{w.flow} (from {w.topic} on {w.source_alias})" for w in self.writers]
         return (
             f"{self.remote_topic} is written by {' and '.join(named)}: their records would be mixed. "
-            "Let one of them name its remote topics otherwise, or exclude the topic from it."
+            "Choose other remote topic names for one of them, or exclude the topic from it."
         )
 
 
@@ -68,11 +68,11 @@ def refuse_existing(flow: FlowSpec, existing: Existing) -> str | None:
         return None
     name = existing.remote_topic
     if existing.end_offset is None:
-        return f"The target did not tell whether topic {name} holds records; it is asked again."
+        return f"The target did not answer whether topic {name} holds records; it is queried again."
     source = flow.source.alias
     tail = (
-        f"Nothing is copied into {name}. Use the default policy (names with the source's alias), exclude "
-        "the topic, or set on_existing to append when this is what you want."
+        f"No record is replicated into {name}. Use the default policy (names with the source's alias), "
+        "exclude the topic, or set on_existing to append if you want this."
     )
     if existing.other_sources:
         others = ", ".join(existing.other_sources)
@@ -95,7 +95,7 @@ def mixed_sources(flow: FlowSpec, remote_topic: str, others: Sequence[str]) -> s
     return (
         f"Target topic {remote_topic} is written by this flow and by one from {', '.join(others)} (see "
         f"{positions_topic(others[0])}): records of {flow.source.alias} are mixed with theirs. Stop one "
-        "of them, and let it name its remote topics otherwise."
+        "of them, and choose other remote topic names for it."
     )
 
 

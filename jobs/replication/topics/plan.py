@@ -1,4 +1,4 @@
-"""What both clusters say about replicated topics, and what the next sync will do: the dry run. Only reads."""
+"""Plan of the next topic sync (dry run). Read-only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class AclsState:
 class TopicsState:
     """Source topics, their remote topics by name (with an error when not there), settings and ACLs.
 
-    A topic is absent from the settings when nobody asked; `acls` is None when nobody asked.
+    A topic is absent from the settings when it was not requested; `acls` is None when not requested.
     `faults` say what could not be read.
     """
 
@@ -141,7 +141,7 @@ class TopicPlan:
         ]
 
     def lines(self) -> list[str]:
-        planned = [str(change) for change in self.changes()] or ["Nothing is to be changed."]
+        planned = [str(change) for change in self.changes()] or ["No changes."]
         left = [f"note: {note}" for note in self.notes]
         return [*planned, *left, *(f"failed: {failure}" for failure in self.failures)]
 

@@ -1,4 +1,4 @@
-"""What a flow would do with every topic of its source, and what of that is hardly wanted."""
+"""Preview of a flow: its effect on every source topic, with warnings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_ISR = "min.insync.replicas"
 
 @dataclass(frozen=True, slots=True)
 class PreviewInput:
-    """What is known of both clusters; what nobody asked for is empty or None.
+    """What is known of both clusters; what was not requested is empty or None.
 
     `target` are the topics of the target by name, None when not known. `configs` are those of source
     topics, `brokers` the number of the target's live brokers, `refused` the target's topics that the
@@ -76,7 +76,7 @@ class TopicPreview:
 def preview_topics(flow: FlowSpec, known: PreviewInput) -> list[TopicPreview]:
     """Return the preview of every topic, in the order given. Pure."""
     surprises = find_selection_findings(flow, known.topics, frozenset(known.target or ()))
-    if known.target is None:  # whether a name on the source came from there cannot be told
+    if known.target is None:  # it is not known whether a name on the source came from there
         surprises = []
     return [_preview(flow, known, topic, surprises) for topic in known.topics]
 
@@ -227,7 +227,7 @@ def _selects_nothing(
     if own and not any(one.is_selected for one in previews):
         yield Caution(
             SELECTS_NOTHING,
-            f"0 of {len(own)} topics of {flow.source.alias} match: nothing is copied until one does.",
+            f"0 of {len(own)} topics of {flow.source.alias} match: no records are replicated until one does.",
         )
 
 

@@ -91,7 +91,7 @@ def ensure_remote_topics(
 
     `copied` are the source topics that have a position: a topic of the target that keeps its name
     and is not among them is looked at before it is written. None: not known, nothing is refused.
-    What cannot be made is told by its `problem`. Raises `ClusterFault` when a cluster does not answer
+    What cannot be created has a `problem`. Raises `ClusterFault` when a cluster does not answer
     at all.
     """
     names = remote_names(spec, topics)
@@ -196,7 +196,7 @@ def _after_creation(
 ) -> dict[str, TopicDescription]:
     """Describe new topics again: somebody else may have made one of them with other partitions.
 
-    A broker may not know a topic that was made a moment ago; then it is as it was asked for.
+    A broker may not know a topic that was made a moment ago; then it is as it was requested.
     """
     made = {found.names[t.name]: t for t in missing if found.names[t.name] in found.created}
     seen = describe_remote_topics(target, made.keys())

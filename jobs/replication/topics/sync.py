@@ -39,7 +39,7 @@ _Done = tuple[list[TopicChange], list[TopicNote]]
 
 @dataclass(frozen=True, slots=True)
 class TopicSync:
-    """What one sync did (`changes`), left alone (`notes`) and could not do (`failures`).
+    """What one sync did (`changes`), did not change (`notes`) and could not do (`failures`).
 
     `overrides` are for the next call, see `sync_topics`.
     """
@@ -84,7 +84,7 @@ def sync_topics(
     """Make the remote topics of these source topics follow them; raises nothing.
 
     `topics` are those that the flow copies (`Preflight.copied_topics`). `copied` are the `overrides` of
-    the sync before: with them, a setting that the source topic took back is taken back here, too.
+    the sync before: with them, a setting that the source topic removed is removed here, too.
     """
     plan = plan_sync(source, target, flow, topics, copied)
     changes, failures = apply_plan(target, plan)

@@ -1,4 +1,4 @@
-"""Where an offset of one side is on the other, with what proves it.
+"""Offset translation with certificates.
 
 In reading order: `translator`, `sync_history`, `bounds`, `partition_syncs`, `bounded`,
 `record_comparison`, `questions`.

@@ -1,4 +1,4 @@
-"""What a running flow keeps of its offset syncs to say where its groups go on: in bounded memory."""
+"""The offset syncs of a running flow in bounded memory, for its checkpoints."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class BoundedTranslator(Translator):
     """Answers by the syncs of one flow, in the order of their topic, of which it keeps not all.
 
     At most `most` are kept, but at least `fewest` of each partition; of a stretch in which every record is as
-    far from its copy as the others, the first and the last. Whoever uses it looks at the ids of the remote
+    far from its copy as the others, the first and the last. Callers look at the ids of the remote
     topics (`drop_marked`), so a target offset that falls says less than to an archive: the same topic was cut
-    there, or the same sync was told again.
+    there, or the same sync was written again.
     """
 
     def __init__(self, most: int = MOST_SYNCS, fewest: int = FEWEST_PER_PARTITION) -> None:

@@ -1,7 +1,7 @@
-"""The rule of translation: what two neighbouring offset syncs say of the offsets between them. Pure.
+"""The rule of translation between two neighbouring offset syncs. Pure.
 
 It is written once, for one offset (ints) and for many (arrays): `ONE` and `MANY` say how values are compared
-and chosen. `own` is the side that is asked from, `other` the one that is told of: going there the source and
+and chosen. `own` is the side of the given offset, `other` the other one: going there the source and
 the target, on the way back the target and the source.
 """
 
@@ -40,18 +40,19 @@ class Why(IntEnum):
 
 
 _TEXTS = {
-    Why.IS_SYNC: "It is an offset sync.",
+    Why.IS_SYNC: "The offset is an offset sync.",
     Why.ONE_POSSIBILITY: "The two offset syncs leave one possibility.",
     Why.GAPS_ON_BOTH: "Between the two offset syncs source and target may have offsets without a record.",
     Why.GAPS_ON_SOURCE: "Between the two offset syncs the source has offsets without a record.",
     Why.NO_LATER_SYNC: "There is no later offset sync.",
-    Why.BEFORE_FIRST: "It is before the first offset sync.",
-    Why.SYNCS_MISSING: "It is before the first offset sync after some that nobody kept.",
-    Why.WENT_BACK: "The source went back later: records were copied again, or the topic was made anew.",
+    Why.BEFORE_FIRST: "The offset is before the first offset sync.",
+    Why.SYNCS_MISSING: "The offset is before the first offset sync that follows a gap in the archive.",
+    Why.WENT_BACK: "Later source offsets were lower: records were copied again, or the topic was deleted and "
+    "re-created.",
     Why.NO_SYNC: "There is no offset sync of this partition.",
-    Why.AT_THE_END: "Everything from there on is written to the target behind its end of now.",
-    Why.ALL_COPIED: "Nothing is left to read, and everything is copied.",
-    Why.PERHAPS_NO_RECORD: "It is there if the offset has a record, later if it has none.",
+    Why.AT_THE_END: "All records from there on are written after the current end of the target.",
+    Why.ALL_COPIED: "All records are read and replicated.",
+    Why.PERHAPS_NO_RECORD: "Exact if the offset has a record, later if it has none.",
 }
 
 
@@ -114,7 +115,7 @@ MANY = Values(np.maximum, np.minimum, np.where)
 
 
 class Place(NamedTuple):
-    """Offsets that are asked for, and the sync at or before and the one behind, each as (own, other).
+    """Offsets that are translated, and the sync at or before and the one behind, each as (own, other).
 
     Where there is none behind (`has_after`) its numbers mean nothing. `is_linked`: no sync is missing between
     the two.
@@ -175,7 +176,7 @@ def copied_again(
 def seen_again(
     found: tuple[Any, Any, Any], values: Values, again_from: int
 ) -> tuple[Any, Any, Any]:
-    """Return what an older epoch says on the way back: what was copied again stands behind it, too.
+    """Return what an older epoch says on the way back: what was copied again is behind it, too.
 
     `again_from` is the lowest source offset of all later epochs.
     """

@@ -1,9 +1,10 @@
-"""The offset syncs of one source partition, in the order of the log, and which stand around an offset.
+"""The offset syncs of one source partition, in the order of the log, and the neighbours of an offset.
 
-When the upstream offset goes back (records are copied again, or the source topic was made anew) an epoch
-begins. When the downstream offset goes back, the remote topic was made anew: a generation begins, and what
-was before counts no more. So it is where syncs are missing: any of that may have happened meanwhile. A sync
-that names the one before it (`jobs.wire.topics.sync_links`) is linked to it: between the two none is missing.
+When the upstream offset goes back (records are copied again, or the source topic was deleted and re-created)
+an epoch begins. When the downstream offset goes back, the remote topic was deleted and re-created: a
+generation begins, and what was before counts no more. So it is where syncs are missing: any of that may have
+happened meanwhile. A sync that names the one before it (`jobs.wire.topics.sync_links`) is linked to it:
+between the two none is missing.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class PartitionSyncs:
         after_gap: bool = False,
         follows: tuple[int, int] | None = None,
     ) -> None:
-        """Take the next sync, and which one it follows (None: not told); one that repeats says nothing new.
+        """Take the next sync, and which one it follows (None: not known); one that repeats says nothing new.
 
         `after_gap`: some may be missing before it. They are not where it follows the last one here, and they
         are where it follows another one.

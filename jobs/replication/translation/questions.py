@@ -1,4 +1,4 @@
-"""Offsets that somebody kept outside Kafka, read from what they paste or upload. Pure.
+"""Offsets stored outside Kafka, read from pasted or uploaded text. Pure.
 
 Understood are:
     CSV      topic,partition,offset  or  group,topic,partition,offset (as kafka-consumer-groups.sh
@@ -32,7 +32,7 @@ _SPARK = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An offset of a partition, and where it stood: the number of its line or entry, from 1 on."""
+    """An offset of a partition, and where it was: the number of its line or entry, from 1 on."""
 
     line: int
     where: TopicPartition

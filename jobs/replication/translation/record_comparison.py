@@ -1,6 +1,6 @@
 """Narrows a certificate to one offset by comparing the records of both sides between two offset syncs.
 
-Both sides hold the same records in the same order, so the first stands for the first. That is believed only
+Both sides hold the same records in the same order, so the first is the copy of the first. That holds only
 where every record's hash of key and value agrees and none is there twice; else the bounds stay as they were.
 """
 
@@ -20,7 +20,7 @@ from jobs.replication.translation.sync_history import Certificate
 MOST_RECORDS = 10_000
 MATCHED = "The records of both sides between the two offset syncs are the same: {} compared."
 TOO_MANY = "There are more than {:,} records between the offset syncs: too many to compare."
-TWICE = "A record is there twice between the offset syncs: which one is meant cannot be told."
+TWICE = "A record occurs twice between the offset syncs: which one matches is not known."
 DIFFERENT = (
     "The records of both sides differ between the offset syncs: a filter, retention or compaction."
 )
@@ -85,7 +85,7 @@ def spans_of(found: Certificate, upstream: int) -> tuple[Span, Span] | None:
 
 
 def _bracket(found: Certificate, upstream: int) -> tuple[KeptSync, KeptSync | None] | None:
-    """Return the two syncs that a certificate stands on; None when they do not enclose the offset."""
+    """Return the two syncs that a certificate is based on; None when they do not enclose the offset."""
     if found.exact or not found.evidence:
         return None
     before, *rest = found.evidence

@@ -1,8 +1,8 @@
-"""Where an offset of one side is on the other, proved by all offset syncs of a partition.
+"""Translation of an offset, proved by all offset syncs of a partition.
 
 A sync says that two offsets mean the same record. What lies between two of them is bounded by both: no
 answer of this module leaves out a record, and where the bounds meet, it is exact. The rule itself is
-`bounds`; here it is asked for one offset, with the syncs that say so, and for many.
+`bounds`; here it is used for one offset, with the syncs that say so, and for many.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM, P
 class Certificate(NamedTuple):
     """What is known of `e`, the downstream offset of the first copied record at or after an upstream offset.
 
-    Invariant: lo <= e <= hi, as far as e is on the target yet; `hi` is None where nothing bounds it. Going on
+    Invariant: lo <= e <= hi, as far as e is on the target yet; `hi` is None where nothing bounds it. Resuming
     at `lo` skips nothing. `evidence` are the syncs that say so, `reason` why it is not exact, or that it is.
-    The way back is told in the same form: `lo` and `hi` are upstream offsets then.
+    The way back has the same form: `lo` and `hi` are upstream offsets then.
     """
 
     lo: int
@@ -50,9 +50,10 @@ class Certificate(NamedTuple):
 
 
 def repeats_nothing(found: Certificate, asked: int, side: int = UPSTREAM) -> bool:
-    """Return whether whoever goes on at `lo` reads no record again: none is between it and the true place.
+    """Return whether a group that resumes at `lo` reads no record again: none is between it and the true
+    place.
 
-    `asked` is the offset that was asked for, `side` whose it is. Behind a sync at the offset before, the
+    `asked` is the given offset, `side` whose it is. Behind a sync at the offset before, the
     first record is one that was not read.
     """
     if found.exact or found.reason == Why.PERHAPS_NO_RECORD.text:
@@ -96,7 +97,7 @@ class ComingCommits(NamedTuple):
 class SyncHistory:
     """All offset syncs of one partition, in the order in which they were written.
 
-    Rules: the reference of offset translation, with KAFKA-12468's caution. Whoever writes syncs tells the
+    Rules: the reference of offset translation, with KAFKA-12468's caution. A writer of syncs writes the
     first record after going back; where that sync is lost, nothing can know of it.
     """
 
@@ -114,9 +115,9 @@ class SyncHistory:
         after_gap: bool = False,
         follows: tuple[int, int] | None = None,
     ) -> None:
-        """Take the next sync; `after_gap`: some before it are missing, and nobody knows what they said.
+        """Take the next sync; `after_gap`: some before it are missing, and their content is not known.
 
-        `follows` is the one that was told before it, None where nobody says so.
+        `follows` is the one that was written before it, None where that is not known.
         """
         self.syncs.add(upstream, downstream, after_gap=after_gap, follows=follows)
 
@@ -127,8 +128,8 @@ class SyncHistory:
     def reverse(self, downstream: int, facts: Facts = NOTHING_KNOWN) -> Certificate | None:
         """Return bounds of the lowest upstream offset of all that is at a downstream offset or behind it.
 
-        Whoever has read everything before `downstream` and goes on at `lo` on the source skips nothing. None
-        without any sync.
+        A group that has read everything before `downstream` and resumes at `lo` on the source skips nothing.
+        None without any sync.
         """
         return self._certificate(downstream, facts, DOWNSTREAM)
 

@@ -1,4 +1,4 @@
-"""Everything that can be said of offsets between the two sides of one flow: the one door to translation.
+"""Translation of offsets between the two sides of one flow: the entry point of this package.
 
 Behind it stand the archived offset syncs of the flow; in front of it stand the console, the failover plan,
 the checkpoints that crosslog writes, and the command line.
@@ -28,7 +28,7 @@ from jobs.replication.translation.sync_history import Certificate, SyncHistory
 class SourceEnd(NamedTuple):
     """The ends of both sides of a partition, the target's read *before* the source's.
 
-    A group that has read up to `source_end` may go on at `target_end`, which skips nothing, because whatever
+    A group that has read up to `source_end` may resume at `target_end`, which skips nothing, because whatever
     is written to the target afterwards is copied from the source's records behind that end.
     `copied_to` is the flow's position (the next source offset to copy), read before both. `source_start` and
     `target_start` are log starts, `source_high` and `target_high` high watermarks, each read together with
@@ -86,8 +86,8 @@ class Translator:
     ) -> None:
         """Take the next offset sync of a partition, in the order of the log.
 
-        `after_gap`: some before it are missing, and nobody knows what they said. `follows`: the one that was
-        told before it, None where nobody says so.
+        `after_gap`: some before it are missing, and their content is not known. `follows`: the one that was
+        written before it, None where that is not known.
         """
         history = self._histories.get(where)
         if history is None:
@@ -158,7 +158,7 @@ class Translator:
     def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
         """Return between which source offsets a target offset lies, for the way back; None without any sync.
 
-        Whoever has read the target up to `downstream` and goes on at `lo` on the source skips nothing.
+        A group that has read the target up to `downstream` and resumes at `lo` on the source skips nothing.
         """
         history = self.history(where)
         return None if history is None else history.reverse(downstream, self.facts)
@@ -193,7 +193,7 @@ class Translator:
 def at_the_end(found: Certificate | None, upstream: int, end: SourceEnd) -> Certificate | None:
     """Return a certificate that also uses where both sides end.
 
-    Whatever stands at or behind the source's end was not there when the target's end was read: its copy
+    Whatever is at or behind the source's end was not there when the target's end was read: its copy
     comes behind that end. Where neither side holds a record, an offset below the source's log start is as
     good as the start: what is between them is nowhere any more.
     """
@@ -224,7 +224,7 @@ def _by_partition(
     asked = np.asarray(offsets, np.int64)
     names, numbers = _numbered(wheres) if which is None else (wheres, np.asarray(which, np.int64))
     if len(numbers) != len(asked):
-        raise ValueError(f"{len(asked)} offsets of {len(numbers)} partitions are asked for")
+        raise ValueError(f"{len(asked)} offsets of {len(numbers)} partitions are requested")
     order = np.argsort(numbers, kind="stable")
     return names, asked, order, slices_by_partition(numbers[order])
 

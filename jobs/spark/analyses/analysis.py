@@ -1,4 +1,4 @@
-"""What a kind of analysis says of itself: its question, its arguments with bounds, the tables of its answer.
+"""Definition of a kind of analysis: its question, its arguments with bounds, the tables of its answer.
 
 Nothing here or in `kinds` imports pyspark: forms, routes and commands are made from it.
 """
@@ -22,7 +22,7 @@ LONGEST_TEXT = 249
 class ArgumentType(StrEnum):
     """How an argument is written; the job gets an int for MOMENT (Unix ms), a folder's path for LOG.
 
-    For FLOW, CLUSTER and FILE it gets the name that was given, and what it stands for from
+    For FLOW, CLUSTER and FILE it gets the name that was given, and its value from
     `AnalysisTask.resources`.
     """
 
@@ -43,11 +43,13 @@ class ArgumentType(StrEnum):
 
 
 class ColumnType(StrEnum):
-    """How a value of a table is shown, and what stands in Parquet for it."""
+    """How a value of a table is shown, and its type in Parquet."""
 
     TEXT = "text"
+    # A word of a closed vocabulary in snake_case, as `topic_created`.
+    CODE = "code"
     INTEGER = "integer"
-    # A place in a log: written without separators.
+    # An offset of a log.
     OFFSET = "offset"
     # Unix ms in Parquet (int64).
     MOMENT = "moment"
@@ -193,14 +195,14 @@ def checked_arguments(analysis: Analysis, given: Mapping[str, Any]) -> dict[str,
 def _value(argument: Argument, given: Any) -> Any:
     if given is None or given == "":
         if argument.is_required:
-            raise ValueError("It is needed.")
+            raise ValueError("It is required.")
         return argument.default
     return _READ[argument.type](argument, given)
 
 
 def _text(_argument: Argument, given: Any) -> str:
     if not isinstance(given, str):
-        raise ValueError("A text is needed.")  # noqa: TRY004  as all that is wrong with a value
+        raise ValueError("A text is required.")  # noqa: TRY004  as all that is wrong with a value
     if len(given) > LONGEST_TEXT or not given.isprintable():
         raise ValueError(f"At most {LONGEST_TEXT} printable characters.")
     return given
@@ -212,7 +214,7 @@ def _integer(argument: Argument, given: Any) -> int:
     except ValueError:
         number = None
     if number is None or isinstance(given, bool):
-        raise ValueError("A whole number is needed.")
+        raise ValueError("A whole number is required.")
     is_low = argument.least is not None and number < argument.least
     is_high = argument.most is not None and number > argument.most
     if is_low or is_high:
@@ -221,7 +223,7 @@ def _integer(argument: Argument, given: Any) -> int:
 
 
 def _moment(_argument: Argument, given: Any) -> int:
-    wanted = "A time is needed: 2026-03-31T12:00:00Z."
+    wanted = "A time is required: 2026-03-31T12:00:00Z."
     if isinstance(given, bool) or not isinstance(given, int | str | datetime):
         raise ValueError(wanted)  # noqa: TRY004  as above
     try:
@@ -243,13 +245,13 @@ def _choice(argument: Argument, given: Any) -> str:
 
 def _log(_argument: Argument, given: Any) -> str:
     if not isinstance(given, str) or "\0" in given:
-        raise ValueError("A metadata log is needed.")
+        raise ValueError("A metadata log is required.")
     return given
 
 
 def _name(_argument: Argument, given: Any) -> str:
     if not isinstance(given, str) or not given.isprintable():
-        raise ValueError("A name is needed.")
+        raise ValueError("A name is required.")
     return given
 
 

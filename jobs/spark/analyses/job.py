@@ -86,7 +86,7 @@ def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession
 
 @contextmanager
 def _cancelled_at_stop(context: SparkContext, group: str, run_dir: Path) -> Iterator[None]:
-    """Make this thread's Spark jobs a group, and cancel it when the run is asked to stop.
+    """Make this thread's Spark jobs a group, and cancel it when a stop of the run is requested.
 
     Each group has a pool of its own: where the engine's scheduler is fair, small ones pass large ones.
     """
@@ -114,9 +114,10 @@ def _cancelled_at_stop(context: SparkContext, group: str, run_dir: Path) -> Iter
         watcher.join()
 
 
-# What a person is told when an analysis broke: one sentence out of Spark's pages of stack traces.
+# The error of a failed analysis for people: one sentence out of Spark's pages of stack traces.
 
 _NO_ROOM = "No space left on device"
+_NO_MESSAGE = "Failed without an error message; see the log."
 # So the names of these errors end in Python, NumPy and Arrow.
 _NO_MEMORY = "MemoryError"
 _FULL_BELOW_BYTES = 1 << 20
@@ -134,14 +135,14 @@ def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
     if is_full or _NO_ROOM in text:
         return JobResult(
             Outcome.FAILED,
-            f"There is no room left in {_full_folder(error, folders)}. Make room there and ask again.",
+            f"No space left on {_full_folder(error, folders)}. Free some space and run it again.",
         )
     is_short = isinstance(error, OSError) and error.errno == errno.ENOMEM
     if is_short or isinstance(error, MemoryError) or _NO_MEMORY in text:
         return JobResult(
             Outcome.FAILED,
-            f"It takes more than {task_memory_mb():,} MiB of memory in one process. Ask about less, or raise "
-            "CROSSLOG_TASK_MEMORY_MB.",
+            f"The analysis needs more than {task_memory_mb():,} MiB of memory in one process. Choose a "
+            "smaller range, or raise CROSSLOG_TASK_MEMORY_MB.",
         )
     return JobResult(Outcome.ERRORED, sentence_of(text))
 
@@ -158,7 +159,7 @@ def sentence_of(text: str) -> str:
                 return line[:_LONGEST]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by:") and line.count(": ") > 1]
-    first = causes[-1] if causes else next(iter(lines), "It broke without a word; see the log.")
+    first = causes[-1] if causes else next(iter(lines), _NO_MESSAGE)
     return first.removeprefix("Caused by:").strip()[:_LONGEST]
 
 

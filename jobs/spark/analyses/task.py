@@ -1,4 +1,4 @@
-"""What an analysis gets while it runs: Spark, a place for its tables, and whether it was asked to stop."""
+"""What an analysis gets while it runs: Spark, a place for its tables, and whether a stop was requested."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class AnalysisTask:
     def report(
         self, message: str, *, done: int | None = None, total: int | None = None, unit: str = ""
     ) -> None:
-        """Say what is going on, and how much of it is done (`unit`: records, bytes, partitions).
+        """Report the current step, and how much of it is done (`unit`: records, bytes, partitions).
 
-        Raises Stopped when the run was asked to stop.
+        Raises Stopped when a stop of the run was requested.
         """
         self.check_stop()
         eta_s = None
@@ -62,7 +62,7 @@ class AnalysisTask:
         contract.write_progress(self.run_dir, progress)
 
     def check_stop(self) -> None:
-        """Raise Stopped when the run was asked to stop."""
+        """Raise Stopped when a stop of the run was requested."""
         if (self.run_dir / contract.STOP).exists():
             raise Stopped
 

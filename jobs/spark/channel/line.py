@@ -1,4 +1,4 @@
-"""The line between a running flow's driver and its tasks, see `messages` for what is said on it.
+"""The line between a running flow's driver and its tasks, see `messages` for its messages.
 
 JSON lines over TCP on the driver's host. A Spark task returns only once, at its end; a task that
 copies for days must say how it is doing while it lives, and take on and give back partitions. Where tasks run
@@ -28,8 +28,8 @@ from jobs.spark.channel.sealed_line import Connection, Seal, SealedSocket
 ALIVE_S = 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _MOST_LINE_BYTES = 64 * 1024 * 1024
-# Whoever has not said the token yet is a stranger: little is read of it, and not for long. A task says it
-# at once, so that even a large flow never has this many of them.
+# A client that has not sent the token yet is a stranger: little is read of it, and not for long. A task says
+# it at once, so that even a large flow never has this many of them.
 MOST_HELLO_BYTES = 1024
 HELLO_WITHIN_S = 10.0
 MOST_STRANGERS = 64
@@ -91,7 +91,7 @@ class DriverChannel:
 
     `on_event` is called from one thread per task. `host` is what tasks connect to, `bind_host` where
     the driver listens when that differs. `hello_within_s` is how long a caller may take for its token.
-    `is_sealed` makes a certificate for this run, and whoever comes has to speak TLS.
+    `is_sealed` makes a certificate for this run, and clients have to speak TLS.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ def _first_line(connection: Connection, lines: BinaryIO, ends_at: float) -> byte
 class TaskChannel:
     """A task's end: takes what the driver asks for, reports, and knows when to stop.
 
-    A lost driver is a stop too: nobody would know what the task still does. `assignment` is None when
+    A lost driver is a stop too: what the task still does would not be known. `assignment` is None when
     the driver asked for a stop before it gave one.
     """
 

@@ -1,4 +1,4 @@
-"""What driver and tasks of a flow say to each other, as JSON values.
+"""Messages between driver and tasks of a flow, as JSON values.
 
 Driver to task: `assignment` (once, first), then `add`, `remove`, `tuning`, `stop`. Task to driver:
 `token` and `task` (once, first), then `partitions` (reports), `released`, `alive`, `fault` (why it ends).

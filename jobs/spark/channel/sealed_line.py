@@ -130,7 +130,7 @@ class SealedSocket:
         self._connection.settimeout(seconds)
 
     def shutdown(self, how: int) -> None:
-        """Hang up; whoever reads here or there is told."""
+        """Hang up; readers on both ends notice."""
         self._connection.shutdown(how)
 
     def close(self) -> None:

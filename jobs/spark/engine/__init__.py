@@ -2,5 +2,5 @@
 
 It is a run like others, with a folder, a supervisor and a lease; runs come to it through its inbox.
 
-In reading order: `folder`, `door`, `guest`, `warm_up`, `driver`.
+In reading order: `folder`, `door`, `analysis_thread`, `warm_up`, `driver`.
 """

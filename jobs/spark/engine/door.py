@@ -39,7 +39,7 @@ IDLE_S = 600.0
 AT_ONCE = 2
 TASKS = 2
 LEASE_S = 60.0
-# Folders of ended engines that stay for whoever looks for their logs.
+# Folders of ended engines that stay for those who look for their logs.
 KEPT_ENGINES = 3
 
 
@@ -56,9 +56,9 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     # Another start may hold the lock for as long as an engine takes to come up.
     with submit.starting(run_dir), folder.locked(run_dir.parent):
         engine = _open_engine(run_dir.parent, wanted)
-        message = "Waits for the engine"
+        message = "Waiting for the engine"
         if engine is None:
-            engine, message = _start(wanted, run_dir.parent, environment), "Starts the engine"
+            engine, message = _start(wanted, run_dir.parent, environment), "Starting the engine"
         contract.write_spec(run_dir, spec)
         submit.touch_lease(run_dir)
         with open(run_dir / contract.LOG, "ab", opener=for_this_user_only):
@@ -79,7 +79,7 @@ def start_engine(
 ) -> Path:
     """Start the engine of a folder of runs where none lives, and return its folder.
 
-    It ends when it had nothing to do for `idle_s`, or when nobody touched its lease for `lease_s`.
+    It ends when it had nothing to do for `idle_s`, or when its lease was not renewed for `lease_s`.
     """
     wanted = _engine_spec({}, lease_s, environment, idle_s)
     runs_dir = runs_dir.absolute()
@@ -109,7 +109,7 @@ def touch_lease(run_dir: Path) -> None:
 
 
 def is_alive(run_dir: Path) -> bool:
-    """Return whether a run waits or goes on in a living engine: not any more when it has a result."""
+    """Return whether a run waits or runs in a living engine: not any more when it has a result."""
     is_over = _engine_of(run_dir) is not None and (run_dir / contract.RESULT).exists()
     return not is_over and submit.is_alive(run_dir)
 

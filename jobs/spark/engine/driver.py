@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import folder, warm_up
-from jobs.spark.engine.guest import Guest, end, stop_if_unwanted
+from jobs.spark.engine.analysis_thread import AnalysisThread, end, stop_if_unwanted
 from jobs.spark.secret import close_context, open_context, why_over
 from jobs.spark.settings import master_of
 
@@ -53,7 +53,7 @@ class SparkState:
             return why_over(self._context)
         except Exception:  # whatever the bridge to a JVM says that is not there
             logger.exception("Spark does not answer")
-            return "Spark's process ended by itself."
+            return "Spark's process exited unexpectedly."
 
     def is_over(self) -> bool:
         """Return whether it does not work any more."""
@@ -69,7 +69,7 @@ class Engine:
         self._run_dir = run_dir
         self._at_once = int(spec.arguments.get("at_once", 1))
         self._idle_s = float(spec.arguments["idle_s"])
-        self._guests: list[Guest] = []
+        self._threads: list[AnalysisThread] = []
         self._places: dict[Path, int] = {}
         self._answered = 0
         self._busy_at = self._looked_at = time.monotonic()
@@ -89,10 +89,10 @@ class Engine:
                 why = self._state.why_over()
                 if why is not None:
                     return JobResult(Outcome.ERRORED, why)
-            self._look_after_guests()
+            self._look_after_threads()
             self._take_waiting()
             # While jobs begin Spark is not stopped: it would forget one, for which somebody waits for ever.
-            if self._guests or self._is_warming_up():
+            if self._threads or self._is_warming_up():
                 self._busy_at = now
             elif self._warm_up is None:
                 self._warm_up = warm_up.begin(self._spark, self._run_dir)
@@ -103,12 +103,12 @@ class Engine:
     def _is_warming_up(self) -> bool:
         return self._warm_up is not None and self._warm_up.is_alive()
 
-    def _look_after_guests(self) -> None:
-        for guest in self._guests:
-            guest.look()
-        going_on = [guest for guest in self._guests if not guest.is_over]
-        self._answered += len(self._guests) - len(going_on)
-        self._guests = going_on
+    def _look_after_threads(self) -> None:
+        for thread in self._threads:
+            thread.look()
+        running = [thread for thread in self._threads if not thread.is_over]
+        self._answered += len(self._threads) - len(running)
+        self._threads = running
 
     def _take_waiting(self) -> None:
         """Begin what there is room for, and tell the others their place."""
@@ -117,7 +117,7 @@ class Engine:
             try:
                 place += self._took(file, run_dir, place)
             except (OSError, ValueError):
-                # Its folder was removed, or is no run: nobody waits for it.
+                # Its folder was removed, or is no run: no caller waits for it.
                 logger.exception("run cannot be taken folder=%s", run_dir)
                 file.unlink(missing_ok=True)
 
@@ -126,13 +126,13 @@ class Engine:
         spec = contract.read_spec(run_dir)
         if stop_if_unwanted(run_dir, spec):
             end(run_dir, JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir)))
-        elif len(self._guests) < self._at_once:
-            self._guests.append(Guest(run_dir, self._spark, self._state))
+        elif len(self._threads) < self._at_once:
+            self._threads.append(AnalysisThread(run_dir, self._spark, self._state))
         else:
-            before = place + len(self._guests)
+            before = place + len(self._threads)
             if self._places.get(run_dir) != before:
                 self._places[run_dir] = before
-                folder.tell(run_dir, f"Waits for the engine: {before} before it")
+                folder.tell(run_dir, f"Waiting for the engine: {before} before it")
             return 1
         self._places.pop(run_dir, None)
         file.unlink(missing_ok=True)
@@ -142,11 +142,11 @@ class Engine:
         """Stop everything that was handed over, within `ENDING_S`."""
         for run_dir in folder.close(self._run_dir):
             end(run_dir, JobResult(Outcome.CANCELLED, reason))
-        for guest in self._guests:
-            submit.request_stop(guest.run_dir, reason or "")
+        for thread in self._threads:
+            submit.request_stop(thread.run_dir, reason or "")
         until = time.monotonic() + ENDING_S
-        while (self._guests or self._is_warming_up()) and time.monotonic() < until:
+        while (self._threads or self._is_warming_up()) and time.monotonic() < until:
             warm_up.cancel(self._spark)
-            self._look_after_guests()
+            self._look_after_threads()
             time.sleep(LOOK_S)
         return JobResult(Outcome.CANCELLED, reason, {"answered": self._answered})

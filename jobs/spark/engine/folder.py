@@ -1,6 +1,6 @@
 """The folder of an engine: its inbox, and the lock under which runs are handed over and engines end.
 
-An engine stands beside the folders of its runs (`engine-ID`). What is in `inbox` waits: a file per run, named
+An engine is beside the folders of its runs (`engine-ID`). What is in `inbox` waits: a file per run, named
 in the order of their arrival, with the path of the run's folder in it. `closed` says that nothing more is
 taken. The lock is one for all engines of a folder of runs: who holds it may start one, hand over, or close.
 """

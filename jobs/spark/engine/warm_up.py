@@ -1,4 +1,4 @@
-"""What an engine does first, so that questions do not wait for classes and modules."""
+"""Warm-up of an engine, so that analyses do not wait for classes and modules."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def begin(spark: SparkSession, folder: Path) -> threading.Thread:
             tasks = context.defaultParallelism
             context.parallelize(range(tasks), tasks).mapPartitions(load_modules).collect()
             first_query(spark.newSession(), folder)
-        except Exception:  # whoever asks something sees what is wrong
+        except Exception:  # the first analysis reports what is wrong
             logger.exception("the engine could not warm up")
         logger.info("the engine is warm seconds=%.1f", time.monotonic() - began)
 
@@ -53,7 +53,7 @@ def begin(spark: SparkSession, folder: Path) -> threading.Thread:
 
 
 def cancel(spark: SparkSession) -> None:
-    """End what Spark does for the warm-up now; more may begin, so whoever wants its end asks again."""
+    """End what Spark does for the warm-up now; more may begin, so the caller repeats it."""
     spark.sparkContext.cancelJobGroup(_GROUP)
 
 

@@ -1,4 +1,4 @@
-"""The two clusters of a flow, as its driver asks them: in turn, beside its loop, and now and then."""
+"""Requests of the driver to the two clusters of a flow, outside its loop."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ class Clusters:
     following: TopicSyncSchedule = field(default_factory=TopicSyncSchedule)
 
     def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Preflight:
-        """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
+        """Fence every writer of the flow, then ask: so positions do not move afterwards.
 
         Raises `SameCluster` before anything is written when source and target are one cluster.
 
-        Topics that begin anew, under another id, have their new positions on the target when this returns.
+        Topics that start over, under another id, have their new positions on the target when this returns.
         """
         self._refuse_same_cluster()
         fence_flow(self.flow)
         survey = self.survey(topic_ids, reset_topics)
         accepted = survey.plan.topic_ids
-        anew = {
+        recreated = {
             topic for topic in accepted if topic_ids.get(topic, accepted[topic]) != accepted[topic]
         }
-        fresh = [start for start in survey.plan.starts if start.topic in anew | reset_topics]
+        fresh = [start for start in survey.plan.starts if start.topic in recreated | reset_topics]
         if fresh:
             note_fresh_starts(self.target, self.flow.source.alias, fresh)
         return survey

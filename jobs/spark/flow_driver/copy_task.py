@@ -1,4 +1,4 @@
-"""What runs inside a Spark task of a flow: one engine, its partitions, until told to stop."""
+"""The program of a Spark task of a flow: one engine copies its partitions until a stop."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A flow's tasks at work: who has which partition, and what is asked of them, until something ends it.
+"""A flow's tasks at work: their partitions and the requests to them, until the run ends.
 
-One loop in one thread decides everything. What tasks say arrives in a queue, what takes long is asked
+One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run
 beside it (`background_call`), and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`,
 `pause_rules`, `topology`.
 """
@@ -44,7 +44,7 @@ PROGRESS_INTERVAL_S = 1.0
 RECOVERY_RETRY_DELAY_S = 2.0
 STOP_TIMEOUT_S = 25.0
 PARENT_LOST_WITHIN_S = 1.0
-# What a Spark job ends with when nobody listens at the JVM's port any more.
+# What a Spark job ends with when the JVM's port is closed.
 _NO_JVM = "Connection refused"
 _SURVEY = "survey"
 
@@ -96,7 +96,7 @@ class FlowDriverLoop:
                 self._assignment.add(start)
 
     def run(self, should_stop: Callable[[], bool]) -> str | None:
-        """Copy until told to stop or until all is done; returns why the tasks must begin anew, if so."""
+        """Copy until a stop or until all is done; returns why the tasks must restart, if so."""
         try:
             while not (should_stop() or self._state.is_done or self._is_over()):
                 self._step()
@@ -174,7 +174,7 @@ class FlowDriverLoop:
             # Spark's JVM was killed, and its tasks with it: that is one crash, which the supervisor tells.
             processes.end_if_orphaned(self._parent, PARENT_LOST_WITHIN_S)
         state = self._state
-        state.restart(f"Task {loss.number} ended unexpectedly and is started again: {loss.why}")
+        state.restart(f"Task {loss.number} exited unexpectedly and is restarted: {loss.why}")
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)
         lost = self._assignment.lost(loss.number)
         self._task_pool.tasks[loss.number].is_lost = bool(lost)
@@ -188,7 +188,7 @@ class FlowDriverLoop:
             state.given_up.add(where)
             self._assignment.forget(where)
 
-    # --- what is asked of the clusters ------------------------------------------------------------
+    # --- requests to the clusters ---------------------------------------------------------------
 
     def _ask(self, now_s: float) -> None:
         """Ask one thing at a time: where lost partitions are first, then what has changed."""
@@ -241,9 +241,10 @@ class FlowDriverLoop:
         state = self._state
         found = compare(self._assignment.partitions, state.topic_ids, survey.plan, seen_ids(survey))
         if found.again:
-            state.anew = {start.topic for start in found.again}
-            self._problem = f"Topic {found.again[0].topic} was created again and is copied anew."
-            return  # that it has another id is to be found out once more, with nobody copying
+            state.recreated = {start.topic for start in found.again}
+            topic = found.again[0].topic
+            self._problem = f"Topic {topic} was re-created and is replicated from its beginning."
+            return  # the id is compared again after the restart, while no task copies
         state.see(survey)
         if state.ends is not None:
             state.end_here(survey)
@@ -259,7 +260,7 @@ class FlowDriverLoop:
             self._assignment.forget(where)
             self._progress.forget(where)
 
-    # --- what is asked of the tasks ---------------------------------------------------------------
+    # --- requests to the tasks ------------------------------------------------------------------
 
     def _apply_control(self) -> None:
         """Do what people ask for, and hold back what is to wait."""

@@ -1,6 +1,6 @@
-"""Who has which partition of a running flow, and what to ask of the tasks next: a pure state machine.
+"""The assignment of partitions to tasks of a running flow, and the next requests: a pure state machine.
 
-Invariant: at any moment at most one task may write a partition. It is given to a task only while nobody has
+Invariant: at any moment at most one task may write a partition. It is given to a task only while no task has
 it: never given before, let go of by its last task (which committed), or recovered (its last task is gone
 and fenced, and its position was read from the target again).
 """
@@ -17,12 +17,12 @@ from jobs.spark.flow_driver.balancing import Rates, assign
 
 @dataclass(slots=True)
 class AssignedPartition:
-    """One partition: `start` is where whoever gets it next begins.
+    """One partition: `start` is where its next task begins.
 
     `owner` is the task that it is meant for, and that has it once `is_given`. `is_leaving`: its task
-    was asked to let go of it. `is_lost`: its task is gone and it is not recovered yet. `goes_to` is where it
-    is to move. `again` is where to begin instead once it is let go of. `is_forgotten` when nothing is to be
-    remembered then.
+    was requested to let go of it. `is_lost`: its task is gone and it is not recovered yet. `goes_to` is where
+    it is to move. `again` is where to begin instead once it is let go of. `is_forgotten` when nothing is to
+    be remembered then.
     """
 
     start: PartitionStart
@@ -75,7 +75,7 @@ class PartitionAssignment:
         return sum(assigned.is_wanted for assigned in self._all.values())
 
     def owner(self, where: TopicPartition) -> int | None:
-        """Return the task that has a partition and may report it, None when nobody does."""
+        """Return the task that has a partition and may report it, None when none does."""
         assigned = self._all.get(where)
         if assigned is None or not assigned.is_given or assigned.is_forgotten:
             return None
@@ -90,7 +90,7 @@ class PartitionAssignment:
         }
 
     def add(self, start: PartitionStart) -> None:
-        """Copy a partition from here on; one that is copied already goes on as it is."""
+        """Copy a partition from here on; one that is copied already continues as it is."""
         assigned = self._all.get(start.where)
         if assigned is None:
             self._all[start.where] = AssignedPartition(start)
@@ -99,7 +99,7 @@ class PartitionAssignment:
             assigned.is_restarting, assigned.again = True, start
 
     def set_paused(self, where: TopicPartition, *, hold: bool) -> None:
-        """Stop copying a partition, or go on with it; its place is remembered."""
+        """Stop copying a partition, or resume it; its place is remembered."""
         assigned = self._all[where]
         if not assigned.is_forgotten:
             assigned.is_wanted = not hold
@@ -129,7 +129,7 @@ class PartitionAssignment:
         self._all[where].goes_to = task
 
     def revoked(self, task: int, let_go: PartitionStart) -> bool:
-        """Take a task's answer; returns False for one that nobody waits for any more."""
+        """Take a task's answer; returns False for one that is not expected any more."""
         assigned = self._all.get(let_go.where)
         if assigned is None or assigned.owner != task or not assigned.is_leaving:
             return False

@@ -1,4 +1,4 @@
-"""Which partitions are held back just now, and why: by a person, or because bulk copying has its windows.
+"""Paused partitions and the reasons: an operator, or a closed catch-up window.
 
 H1  A partition that is named, or whose topic is, is held back.
 H2  Outside of the windows, a partition in bulk copying is held back. Without windows nothing is.
@@ -16,7 +16,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.windows import is_open, next_change
 from jobs.spark.control import Control, is_named
 
-PAUSED_BY_USER = "Paused by a person."
+PAUSED_BY_USER = "Paused by an operator."
 
 
 class PauseRules:
@@ -50,4 +50,4 @@ class PauseRules:
             known = self._opens = (control, next_change(control.windows, now))
         windows = ", ".join(window.text for window in control.windows)
         opens = f"; it opens {known[1]:%a %d %b %H:%M} UTC" if known[1] else ""
-        return f"Bulk copying waits for its window ({windows}){opens}."
+        return f"Waiting for the catch-up window ({windows}){opens}."

@@ -230,9 +230,9 @@ class ProgressTable:
         )
 
     def is_finished(self, ends: Mapping[TopicPartition, int], now_s: float | None = None) -> bool:
-        """Return whether every partition that can go on has reached its end offset.
+        """Return whether every partition that can be copied has reached its end offset.
 
-        At `now_s` (monotonic) one that was refused for `LASTING_S` cannot go on; None: refusals may end.
+        At `now_s` (monotonic) one that was refused for `LASTING_S` cannot be copied; None: refusals may end.
         """
         with self._lock:
             return all(
@@ -262,7 +262,7 @@ class ProgressTable:
             more = f" and {len(denied) - MOST_NAMED} more" if len(denied) > MOST_NAMED else ""
             rights = ", ".join(sorted({right for _, right in denied})[:MOST_NAMED])
             told.append(
-                f"{len(denied)} of {len(ends)} partitions cannot be copied, they were refused for "
+                f"{len(denied)} of {len(ends)} partitions are not replicated, access was denied for "
                 f"{LASTING_S:.0f} s: {places}{more}. Give the principal the missing right: {rights}."
             )
         return " ".join(told)
@@ -278,12 +278,12 @@ class ProgressTable:
             ]
 
     def failed(self) -> list[Row]:
-        """Return the rows of partitions that cannot go on."""
+        """Return the rows of partitions that cannot be copied."""
         with self._lock:
             return [dict(row) for row in self._rows.values() if row["state"] in CLOSED]
 
     def closed(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Return those of these partitions that cannot go on."""
+        """Return those of these partitions that cannot be copied."""
         with self._lock:
             return [w for w in partitions if w in self._rows and self._rows[w]["state"] in CLOSED]
 
@@ -319,10 +319,10 @@ def _where(row: Mapping[str, Any]) -> TopicPartition:
 # E1  Nothing left: 0 s.
 # E2  What is left is unknown, or nothing was copied lately: unknown. No guess is shown.
 # E3  Up to fixed ends (`--until-caught-up`): what is left over the offsets copied per second.
-# E4  Behind a source that goes on growing: its growth is subtracted first. A copier that is not faster
+# E4  Behind a source that keeps growing: its growth is subtracted first. A copier that is not faster
 #     never arrives: unknown.
 # E5  Of a whole flow: all that is left over all that is copied, because what one partition no longer
-#     needs serves the others. Partitions that cannot go on, or are paused, do not count.
+#     needs serves the others. Partitions that cannot be copied, or are paused, do not count.
 
 
 @dataclass(frozen=True, slots=True)

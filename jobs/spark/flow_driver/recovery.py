@@ -1,4 +1,4 @@
-"""Finding out where the partitions of a lost task are while the others copy, and which faults end a run."""
+"""Recovery of the partitions of a lost task while the others copy, and the faults that end a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RunPatience:
         self._with(f"task-{task}", has_worked=True).succeeded()
 
     def why_given_up(self, task: int) -> str:
-        """Return why what a lost task had would only fail again, "" where it may go on.
+        """Return why what a lost task had would only fail again, "" where it may continue.
 
         Where the run never copied anything, it ends.
         """
@@ -84,7 +84,7 @@ def recover(
     lost: Iterable[PartitionStart],
     told: Mapping[TopicPartition, int],
 ) -> list[PartitionStart]:
-    """Fence a lost task and return where its partitions go on.
+    """Fence a lost task and return where its partitions resume.
 
     `lost` are the starts that it was given, `told` the positions that it said it had committed. Raises
     `ClusterFault` and `PositionsBehind`.
@@ -100,7 +100,7 @@ def find_starts(
     *,
     patience_s: float = POSITIONS_TIMEOUT_S,
 ) -> list[PartitionStart]:
-    """Read positions until they have reached what was told; raises `PositionsBehind`."""
+    """Read positions until they have reached what was reported; raises `PositionsBehind`."""
     lost = list(lost)
     give_up_at = time.monotonic() + patience_s
     while True:
@@ -110,8 +110,8 @@ def find_starts(
             return [_start(start, positions) for start in lost]
         if time.monotonic() >= give_up_at:
             raise PositionsBehind(
-                f"{behind[0].where} was committed up to {told[behind[0].where]}, but the target says "
-                f"{positions.get(behind[0].where)}."
+                f"{behind[0].where} was committed up to {told[behind[0].where]}, but the position on the "
+                f"target is {positions.get(behind[0].where)}."
             )
         time.sleep(POLL_INTERVAL_S)
 

@@ -1,7 +1,7 @@
-"""The driver of a replication flow: one Spark application that copies until it is told to stop.
+"""The driver of a replication flow: one Spark application that copies until it is stopped.
 
-It surveys both clusters and lets `FlowDriverLoop` work on what it found. Only what cannot be mended while
-tasks run comes back here: then everything begins anew, from the positions on the target.
+It surveys both clusters and lets `FlowDriverLoop` work on what it found. Only what cannot be fixed while
+tasks run comes back here: then everything restarts, from the positions on the target.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BALANCE_INTERVAL_S = 60.0
 BALANCE_LASTING_S = 20.0
 POLL_INTERVAL_S = 0.2
 SPARK_S = 1.0
-ASKED_AGAIN = "It is asked again."
+ASKED_AGAIN = "It is queried again."
 
 
 def run(spec: JobSpec, run_dir: Path) -> JobResult:
@@ -153,7 +153,7 @@ class FlowDriver:
                     return self._refused(copying.patience.refused)
                 failures = failures + 1 if problem else 0
                 if problem:
-                    self._begin_anew_after(problem, failures)
+                    self._restart_after(problem, failures)
         return self._result()
 
     def _begin(self, clusters: Clusters) -> None:
@@ -193,9 +193,9 @@ class FlowDriver:
         summary = self.state.summary()
         return JobResult.refused(fault, summary, has_worked=self.has_copied_before)
 
-    def _begin_anew_after(self, problem: str, failures: int) -> None:
-        logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)
-        self.state.restart(f"All tasks are started again: {problem}")
+    def _restart_after(self, problem: str, failures: int) -> None:
+        logger.warning("all tasks restart flow=%s: %s", self.state.flow.name, problem)
+        self.state.restart(f"All tasks are restarted: {problem}")
         self.state.progress.fail_all_open(CopyState.RETRYING, self.state.message)
         self.state.show()
         self._pause(backoff_s(failures))

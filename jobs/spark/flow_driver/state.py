@@ -1,4 +1,4 @@
-"""What a flow's driver knows, from one beginning to the next, and what of it is shown in `progress.json`."""
+"""The state of a flow's driver between two starts, and its form in `progress.json`."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ _WITH_A_TASK = frozenset({CopyState.COPYING, CopyState.CAUGHT_UP})
 class FlowState:
     """`topic_ids` are those under which topics are copied.
 
-    `given_up` are partitions that failed and stay so, `anew` topics whose failures count no more: they
+    `given_up` are partitions that failed and stay so, `recreated` topics whose failures count no more: they
     were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
-    never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
+    never), `unknown_ends` the partitions whose end is not known yet. `message` is one sentence, `fault`
     why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
     what came of writing them, None: nothing yet. `stages` are the moments of the start that have passed.
     `began_as` is the flow with the settings that the run began with, `taken` what of them was changed since;
@@ -97,7 +97,7 @@ class FlowState:
     on_settings: Callable[[], None] = lambda: None
     survey: Preflight | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
-    anew: set[str] = field(default_factory=set)
+    recreated: set[str] = field(default_factory=set)
     ends: dict[TopicPartition, int] | None = None
     unknown_ends: set[TopicPartition] = field(default_factory=set)
     restarts: int = 0
@@ -111,14 +111,14 @@ class FlowState:
     taken: Mapping[str, Any] = field(default_factory=dict)
 
     def begin(self, survey: Preflight) -> None:
-        """Begin anew with a survey: partitions that failed in this run stay as they are."""
+        """Restart with a survey: partitions that failed in this run stay as they are."""
         self._take(survey)
         self.stages.setdefault(SURVEYED, _now_ms())
         self.fault = ""
         failed = {_where(row): row for row in self.progress.failed()}
         planned = {start.where for start in survey.plan.starts}
-        self.given_up = {w for w in planned & failed.keys() if w.topic not in self.anew}
-        self.anew = set()
+        self.given_up = {w for w in planned & failed.keys() if w.topic not in self.recreated}
+        self.recreated = set()
         starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
         rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
         self.progress.start([*rows, *(failed[where] for where in self.given_up)])
@@ -134,19 +134,19 @@ class FlowState:
         self.topic_ids = dict(survey.plan.topic_ids)
         self.reset_topics = frozenset()
         self.message = (
-            f"Copying {len(survey.plan.starts)} partitions of {len(survey.topics)} topics."
+            f"Replicating {len(survey.plan.starts)} partitions of {len(survey.topics)} topics."
             if survey.plan.starts
-            else "No partition can be copied now: see the reasons, or the flow's filters."
+            else "No partition can be replicated: check the reasons, or the flow's filters."
         )
 
     def restart(self, message: str) -> None:
-        """Count a restart, of one task or of all, that nobody asked for; `message` says why."""
+        """Count a restart, of one task or of all, that was not requested; `message` says why."""
         self.restarts += 1
         self.crashes.append(time.time_ns() // 1_000_000)
         self.message = message
 
     def take_settings(self) -> bool:
-        """Take over the settings that are asked for now; returns whether one of them is new."""
+        """Take over the settings that are requested now; returns whether one of them is new."""
         asked = self.control.control.settings
         if asked == self.taken:
             return False
@@ -155,7 +155,7 @@ class FlowState:
             changed = with_settings(self.began_as or self.flow, asked)
         except InvalidFields as error:
             told = "; ".join(f"{name}: {text}" for name, text in error.errors.items())
-            self.control.problem = f"The changed settings cannot be used: {told}"
+            self.control.problem = f"The changed settings are not valid: {told}"
             return False
         self.began_as = self.began_as or self.flow
         self.flow = changed
@@ -182,7 +182,7 @@ class FlowState:
         )
 
     def limit_bytes_per_s(self) -> int | None:
-        """Return the limit of the whole flow: what is asked for now, else its own setting."""
+        """Return the limit of the whole flow: what is requested now, else its own setting."""
         control = self.control.control
         return control.limit_bytes_per_s if control.has_limit else self.flow.max_bytes_per_s
 
@@ -244,7 +244,7 @@ class FlowState:
         }
 
     def summary(self) -> Row:
-        """Return what stands in the result: counts of the whole run."""
+        """Return what is in the result: counts of the whole run."""
         rows = self.progress.rows(time.monotonic())
         return {
             "records": sum(row["records"] for row in rows),

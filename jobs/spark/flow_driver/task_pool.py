@@ -2,7 +2,7 @@
 
 A job of its own, not one job with many tasks: Spark ends a whole job when one of its tasks is lost for
 good, and the others would have to end with it. Spark's own retries are off (`spark.task.maxFailures=1`),
-because only the driver may say when it is safe to go on: after fencing, at positions read again. An
+because only the driver may say when it is safe to resume: after fencing, at positions read again. An
 executor that is lost together with its machine does not count as a failure for Spark, which runs the task
 again elsewhere; its coming is heard here like that of a job started again.
 """
@@ -62,7 +62,7 @@ class SparkJob:
         return self._thread.is_alive()
 
     def cancel(self) -> None:
-        """Ask Spark to end it: it kills the Python worker if that does not return."""
+        """Cancel the Spark job: Spark kills the Python worker if that does not return."""
         self._context.cancelJobGroup(self._group)
 
     def _run(self) -> None:
@@ -96,7 +96,7 @@ class TaskHandle:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be told to take partitions on."""
+        """Whether it can take partitions on."""
         return self.line is not None and self.has_assignment and not self.is_lost
 
     @property
@@ -136,7 +136,7 @@ class TaskPool:
             self.tasks.append(TaskHandle(number, now_s, self.start_job(number)))
 
     def ready(self) -> list[int]:
-        """Return the tasks that can be told to take partitions on."""
+        """Return the tasks that can take partitions on."""
         return [handle.number for handle in self.tasks if handle.is_ready]
 
     def expected(self, now_s: float) -> list[int]:
@@ -153,7 +153,7 @@ class TaskPool:
         ]
 
     def task_connected(self, line: Line, now_s: float) -> LostTask | None:
-        """Note that a task listens; returns the loss of the one it replaces, if nobody noted that."""
+        """Note that a task listens; returns the loss of the one it replaces, if that was not noted."""
         handle = self.tasks[line.task]
         loss = None
         if handle.line is not None:
@@ -185,13 +185,13 @@ class TaskPool:
         for handle in self.tasks:
             job = handle.job
             if job is not None and not job.is_running():
-                why = job.problem or "it ended although nobody asked"
+                why = job.problem or "it exited unexpectedly"
                 loss = self._lose(handle, why, now_s)
                 self._back_off(handle, now_s)
                 if loss is not None:
                     yield loss
             elif handle.line is not None and now_s - handle.last_message_s > SILENCE_TIMEOUT_S:
-                loss = self._lose(handle, f"it said nothing for {SILENCE_TIMEOUT_S:.0f} s", now_s)
+                loss = self._lose(handle, f"it sent no report for {SILENCE_TIMEOUT_S:.0f} s", now_s)
                 if job is not None:
                     job.cancel()
                 if loss is not None:

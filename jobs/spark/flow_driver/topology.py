@@ -1,7 +1,7 @@
-"""What a new survey means for a flow that runs: pure rules.
+"""Changes of topology in a new survey of a running flow: pure rules.
 
 T1  A partition that can be copied and is not: new.
-T2  A copied partition whose topic was created again: all begins anew, with the new topic's beginning,
+T2  A copied partition whose topic was created again: all restarts, with the new topic's beginning,
     if that is accepted; else ended.
 T3  A copied partition whose topic is gone, or no longer selected: ended.
 T4  Any other doubt about a copied partition is left to its task, which sees more than a survey:

@@ -81,7 +81,7 @@ def test_a_flow_has_its_numbers(scrape, metric, value):
 
 
 def test_a_flow_says_how_long_it_goes_on_and_how_much_of_it_is_paused(scrape):
-    make_flow(eta_s=300.5, held_back={"Paused by a person.": 2, "Waits for its window.": 1})
+    make_flow(eta_s=300.5, held_back={"Paused by an operator.": 2, "Waits for its window.": 1})
     found = scrape()
     assert found["crosslog_flow_eta_seconds", FLOW] == 300.5
     assert found["crosslog_flow_paused_partitions", FLOW] == 3

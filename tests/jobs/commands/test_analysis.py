@@ -24,7 +24,7 @@ def log(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param([], "--log: It is needed.", id="nothing given"),
+        pytest.param([], "--log: It is required.", id="nothing given"),
         pytest.param(["nowhere"], "--log: nowhere: it cannot be listed", id="no such folder"),
         pytest.param(["--log", "/proc/self"], "--log: /proc/self: there is neither", id="no log"),
     ],
@@ -34,7 +34,7 @@ def test_bad_input_is_named_by_its_argument(arguments, said, capsys):
     assert capsys.readouterr().err.startswith(said)
 
 
-def test_what_stands_in_the_output_folder_is_not_written_over(log, tmp_path, capsys):
+def test_what_is_in_the_output_folder_is_not_written_over(log, tmp_path, capsys):
     assert main(["metadata-records", str(log), "--output", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"--output: {tmp_path} is there already: name a new folder.\n"
 

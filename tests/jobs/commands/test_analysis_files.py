@@ -78,8 +78,8 @@ def test_a_file_that_is_wrong_is_named_by_its_argument(words, argument, text):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["FLOW.yaml"], "--archive: --archive DIR is needed.", id="no archive"),
-        pytest.param([], "--flow: It is needed.", id="no flow"),
+        pytest.param(["FLOW.yaml"], "--archive: --archive DIR is required.", id="no archive"),
+        pytest.param([], "--flow: It is required.", id="no flow"),
         pytest.param(["half.yaml", "--archive", "new"], "half.yaml: source:", id="half a flow"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def listener():
-    """A server of this process; nobody answers on it."""
+    """A server of this process that does not answer."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()

@@ -33,5 +33,5 @@ def test_a_cut_answer_is_refused(length):
         read_brokers(answer([1])[:length], "abc")
 
 
-def test_nobody_there_is_no_answer(free_port):
+def test_an_empty_port_is_no_answer(free_port):
     assert live_brokers(f"127.0.0.1:{free_port}", "abc") is None

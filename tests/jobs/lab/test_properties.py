@@ -31,7 +31,7 @@ def test_a_static_quorum_is_never_configured():
     assert "controller.quorum.voters" not in settings()
 
 
-def test_the_node_stands_in_its_rack():
+def test_the_node_is_in_its_rack():
     assert settings(node_id=2)["broker.rack"] == "dc-b"
 
 

@@ -1,4 +1,4 @@
-"""A run folder whose disk is full: what stood there stays whole, and nothing half is left."""
+"""A run folder whose disk is full: existing files stay whole, and no partial file is left."""
 
 import os
 import subprocess

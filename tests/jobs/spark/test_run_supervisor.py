@@ -22,7 +22,7 @@ RunSupervisor(folder, contract.read_spec(folder), grace_s=0.5).supervise()
 """
 
 
-def test_spark_that_hangs_after_its_result_is_ended_and_the_result_stands(tmp_path):
+def test_spark_that_hangs_after_its_result_is_ended_and_the_result_counts(tmp_path):
     bin_folder = tmp_path / "path" / "pyspark" / "bin"
     bin_folder.mkdir(parents=True)
     (bin_folder.parent / "__init__.py").touch()

@@ -66,19 +66,19 @@ def test_a_reference_that_leads_to_nothing_is_refused_in_a_sentence_without_the_
 
 @pytest.mark.parametrize("master", ["local[2]", CLUSTER])
 @pytest.mark.parametrize("name", list(secret.AUTHENTICATED))
-def test_nobody_can_turn_authentication_off(told, monkeypatch, tmp_path, master, name):
+def test_authentication_cannot_be_turned_off(told, monkeypatch, tmp_path, master, name):
     properties = tmp_path / "spark.conf"
     properties.write_text(f"{name} no\n")
     monkeypatch.setenv("CROSSLOG_SPARK_PROPERTIES", str(properties))
     assert made(master)[name] == made(master, **{name: "no"})[name] == secret.AUTHENTICATED[name]
 
 
-def test_the_secret_stands_on_no_command_line(told, tmp_path):
+def test_the_secret_is_on_no_command_line(told, tmp_path):
     spec = JobSpec("r", "replicate", {"flow": {"tasks": 1}}, spark={"master": CLUSTER})
     command = " ".join(submit_command(spec, tmp_path))
     assert "spark.authenticate=true" in command
     assert "hunter2" not in command
-    with pytest.raises(ValueError, match="seen by every user of this machine"):
+    with pytest.raises(ValueError, match="visible to every user of this machine"):
         made(**{"spark.authenticate.secret": "hunter2"})
 
 

@@ -1,4 +1,4 @@
-"""Which Spark runs a job, and with which settings."""
+"""The Spark of a job and its settings."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_a_properties_file_that_makes_no_sense_is_refused_with_its_line(
         ("spark.dynamicAllocation.enabled", "true"),
     ],
 )
-def test_nobody_can_have_a_task_run_twice_at_a_time(name, value):
+def test_a_task_cannot_be_run_twice_at_a_time(name, value):
     assert made(**{name: value})[name] != value
 
 

@@ -135,4 +135,4 @@ def test_what_was_planned_is_what_is_done(east, west):
         plan = flow.plan([topic])
         changes, failures = apply_plan(flow.target, plan)
         assert (changes, failures) == (plan.changes(), [])
-        eventually(lambda: flow.plan([topic]).lines()[0] == "Nothing is to be changed.", 20)
+        eventually(lambda: flow.plan([topic]).lines()[0] == "No changes.", 20)

@@ -95,7 +95,7 @@ def test_a_full_disk_is_named_by_its_folder(runs, log, engine, tmp_path):
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
     assert result.outcome is Outcome.FAILED
-    assert f"no room left in {tmp_path}" in result.error
+    assert f"No space left on {tmp_path}" in result.error
 
 
 def test_a_stop_ends_what_hangs_and_its_processes_and_the_engine_goes_on(runs, log, engine):

@@ -137,7 +137,7 @@ def test_people_pause_resume_and_restart_single_partitions(shared, east):
     running, topic = shared.running, shared.new_topic(10, 10)
     running.ask(paused=[f"{topic}:0"])
     running.wait_for_states({0: "paused"}, topic)
-    assert running.rows(topic)[0]["reason"] == "Paused by a person."
+    assert running.rows(topic)[0]["reason"] == "Paused by an operator."
     produce(east, topic, 5)
     produce(east, topic, 5, partition=1)
     running.wait_for_positions({1: 15}, topic)
@@ -169,7 +169,7 @@ def test_outside_of_its_windows_only_bulk_copying_waits(east, west, folder):
     with running:
         running.wait_for_positions({1: 5})
         running.wait_for_states({0: "paused"})
-        assert "Bulk copying waits for its window" in running.rows()[0]["reason"]
+        assert "Waiting for the catch-up window" in running.rows()[0]["reason"]
         running.ask(windows=["00:00-24:00"], bulk_lag=20)
         running.wait_for_positions({0: 50})
 

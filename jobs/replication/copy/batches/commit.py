@@ -185,7 +185,7 @@ def _check(answers: Mapping[TopicPartition, ProducedPartition], alias: str) -> N
 
 
 class SyncsToWrite(NamedTuple):
-    """Syncs of a partition, and the pair that was told before them (None: nobody knows)."""
+    """Syncs of a partition, and the pair that was written before them (None: not known)."""
 
     topic: str
     partition: int
@@ -239,7 +239,7 @@ LONGEST_GAP_S = 0.11
 SHORTEST_GAP_S = 0.04
 # The answers of several brokers come so soon after each other.
 GATHER_S = 0.005
-# The source is asked so long before the gap is over: what it gives is on the target when the commit begins.
+# The source is queried so long before the gap is over: what it gives is on the target when the commit begins.
 AHEAD_S = 0.02
 # The rate of records is a mean over about so long.
 RATE_S = 1.0
@@ -259,7 +259,7 @@ class CommitPace:
     """The gap between two commits of a flow that keeps up; times are seconds of `clock`.
 
     `readers_wait`: readers of committed records see nothing before the commit. Where few records come, the
-    gap is as long as `WORTH_RECORDS` need, and the source is asked again when it is over: one fetch, one
+    gap is as long as `WORTH_RECORDS` need, and the source is queried again when it is over: one fetch, one
     produce request and one commit instead of one for each record.
     """
 

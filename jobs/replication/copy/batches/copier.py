@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 REPORT_INTERVAL_S = 0.5
 POLL_INTERVAL_S = 0.1
 LONGEST_BACKOFF_S = 5.0
-# After being told to stop, what is on its way gets this long to arrive; the next start aborts it.
+# After the request to stop, what is on its way gets this long to arrive; the next start aborts it.
 STOP_GRACE_S = 8.0
 PATIENCE_S = 3.0
 # A broker of the target that hangs holds up a whole transaction, so it is given up sooner than others.
@@ -60,8 +60,8 @@ class BatchCopier:
 
     `slot` is the number of this share of the flow: together with the flow's name it makes the
     transactional id, so two copiers with the same slot fence each other and the later one wins. `hand_over`
-    takes what only the record path can go on with. `unprepared` are the partitions about which the target is
-    to be asked before they are copied.
+    takes what only the record path can copy. `unprepared` are the partitions about which the target is
+    to be queried before they are copied.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class BatchCopier:
         self._patience = Patience(waits_for_people=True)
 
     def copy(self, starts: Sequence[PartitionStart]) -> None:
-        """Copy until told to stop or, where nothing can be asked for, until no partition can go on.
+        """Copy until a stop or, where nothing can be requested, until no partition can be copied.
 
         Raises `ClusterFault` for faults that need an operator, `ProducerFenced` among them.
         """
@@ -127,7 +127,7 @@ class BatchCopier:
         return self._changes is not None or any(part.is_open for part in self.parts)
 
     def _may_change(self) -> bool:
-        """Whether something is asked for; not while it is unknown whether the last commit counts."""
+        """Whether something is requested; not while it is unknown whether the last commit counts."""
         return self._changes is not None and self._changes.is_waiting and not self._pending
 
     def apply_changes(self) -> None:
@@ -295,7 +295,7 @@ class BatchCopier:
         return {part.remote.topic for part in parts} | {name for name in own if name}
 
     def tune(self) -> None:
-        """Go on with the limit and the priorities that are asked for now."""
+        """Use the limit and the priorities that are requested now."""
         if self._changes is not None:
             self.throttle.per_s = self._changes.tuning.max_bytes_per_s
             self.fetch_scheduler.prefer(self._changes.tuning.priorities)

@@ -1,4 +1,4 @@
-"""What the end of a session means: what may pass, what a person must mend, what one partition has to say."""
+"""What the end of a session means: what may pass, what a person must fix, what one partition has to say."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BUSY = "CONCURRENT_TRANSACTIONS"
 def apply_error(error: Exception, parts: Collection[BatchPartition]) -> str:
     """Decide what an error means, for partitions too; returns what a pause may help against, or "".
 
-    Raises what only a person can mend: above all `ProducerFenced`, whatever else went wrong at the same
+    Raises what only a person can fix: above all `ProducerFenced`, whatever else went wrong at the same
     time, because who is fenced must not begin again.
     """
     found = list(leaves(error))
@@ -63,7 +63,7 @@ def fault_text(fault: ClusterFault) -> str:
 
 
 def apply_refusal(part: BatchPartition, refusal: Refusal) -> str:
-    """Decide what a refusal of the target means for a partition; the others simply go on.
+    """Decide what a refusal of the target means for a partition; the others continue.
 
     Returns what a pause of the whole session may help against, "" where the partition deals with it.
     """

@@ -92,7 +92,7 @@ class Fetcher:
             yield self._fetch_from(broker)
 
     def overdue(self, after_s: float) -> Iterator[tuple[int, float, list[BatchPartition]]]:
-        """Yield brokers that have not answered for so long, how long it is, and what they were asked for."""
+        """Yield brokers that have not answered for so long, how long it is, and what was requested."""
         for broker, (since_s, wanted) in self._asked.items():
             late_s = time.monotonic() - since_s
             if late_s > after_s:
@@ -291,7 +291,7 @@ class SourceResets:
         self._look_again = False
 
     def add(self, part: BatchPartition, fault: ClusterFault) -> None:
-        """Take an error of one partition: look again, go on elsewhere, or set it aside."""
+        """Take an error of one partition: look again, use another broker, or set it aside."""
         match kind_of(fault):
             case FaultKind.RESET_POSITION:
                 self._lost.append(part)
@@ -371,7 +371,7 @@ def check_topic_id(part: BatchPartition, now: object) -> bool:
 
 
 def _find_position(part: BatchPartition, start: int, end: int) -> None:
-    """Go on at the log start when retention was faster; stop when the log became shorter."""
+    """Resume at the log start when retention was faster; stop when the log became shorter."""
     if part.fetched < start:
         part.skip_to(start)
     else:

@@ -1,7 +1,7 @@
-"""From fetched bytes to outgoing batches: what is dropped, what passes as it is, what is packed anew.
+"""From fetched bytes to outgoing batches: what is dropped, what passes as it is, what is repacked.
 
 Dropped: transaction markers, batches of aborted transactions (read_committed), batches below the
-position. Passed: a dense batch of a good size. Packed anew: everything else that format v2 can hold,
+position. Passed: a dense batch of a good size. Repacked: everything else that format v2 can hold,
 which is batches with gaps (compaction), batches that begin before the position, small ones, those
 that are too large for the target, and those whose timestamps the source's broker had set.
 """
@@ -140,7 +140,7 @@ class BatchFilter:
         waiting: list[Run],
         filtered: FilteredBatches,
     ) -> None:
-        """Take what stands before a batch that cannot be taken."""
+        """Take what is before a batch that cannot be taken."""
         offset = error.offset if isinstance(error, BatchError) else filtered.next_offset
         self._pack(waiting, position, filtered)
         if filtered.problem is None:
@@ -307,7 +307,7 @@ def _as_packed(made: NewBatch, leader_epoch: int) -> OutgoingBatch:
 
 
 def _check_headway(filtered: FilteredBatches, position: int) -> None:
-    """Stop where every batch of an answer ends before what was asked for: asking again would never end."""
+    """Stop where every batch of an answer ends before the requested offset: asking again would never end."""
     if (
         filtered.last_seen is not None
         and filtered.last_seen < position

@@ -37,7 +37,7 @@ class Leaders:
         self._known = await self.cluster.metadata(self._topics, newer_than=known)
 
     async def request_refresh(self) -> None:
-        """Refresh, unless nobody answers now; raises `ClusterFault` for what is not retriable."""
+        """Refresh, unless no broker answers now; raises `ClusterFault` for what is not retriable."""
         try:
             await self.refresh()
         except ClusterFault as fault:
@@ -45,7 +45,7 @@ class Leaders:
                 raise
 
     def leader(self, where: TopicPartition) -> int | None:
-        """Return the broker that leads a partition, None while nobody is known to."""
+        """Return the broker that leads a partition, None while none is known to."""
         return self._known.leader(where) if self._known else None
 
     def leader_epoch(self, where: TopicPartition) -> int:

@@ -1,10 +1,10 @@
 """Transaction markers: ends of transactions that reach every partition, and the fencing of older producers.
 
-Where nobody leads a partition for a moment, brokers (seen with 4.3.1) leave the marker of a transaction
+Where a partition has no leader for a moment, brokers (seen with 4.3.1) leave the marker of a transaction
 out there and call the transaction complete all the same. Its records stay open then, and the producer's next
 marker on that partition decides about them: aborted records would count, committed ones would not.
-Whether it happened can be told from what the coordinator's own broker knew of the leaders before and
-after: its knowledge only moves forward, and who was missed has another leader epoch. There the end is told
+Whether it happened follows from what the coordinator's own broker knew of the leaders before and
+after: its knowledge only moves forward, and who was missed has another leader epoch. There the end is sent
 once more, by a transaction that writes nothing and ends in the same way; where the marker was not missing,
 that changes nothing.
 """
@@ -51,7 +51,7 @@ RETRY_DELAY_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class LeaderSnapshot:
-    """What one broker knew at one moment: the leader epoch of each partition, None where nobody leads it.
+    """What one broker knew at one moment: the leader epoch of each partition, None where it has no leader.
 
     `gone` are partitions that it does not know at all: not yet, or deleted.
     """
@@ -74,7 +74,7 @@ class LeaderSnapshot:
 class TransactionCompletion:
     """The ends of the transactions of one id; `identity` is its producer's newest.
 
-    Everything here raises `ClusterFault`; `LeaderMoved` while nobody leads one of the partitions.
+    Everything here raises `ClusterFault`; `LeaderMoved` while one of the partitions has no leader.
     """
 
     def __init__(self, target: RawCluster, name: str, identity: ProducerIdentity) -> None:
@@ -87,7 +87,7 @@ class TransactionCompletion:
         return await self._ask(lambda connection: self._leaders_on(connection, partitions))
 
     async def require_leaders(self, partitions: Collection[TopicPartition]) -> LeaderSnapshot:
-        """Likewise; raises `LeaderMoved` where nobody leads."""
+        """Likewise; raises `LeaderMoved` where there is no leader."""
         found = await self.read_leaders(partitions)
         for where in sorted(partitions):
             if found.epochs[where] is None:
@@ -105,7 +105,7 @@ class TransactionCompletion:
     ) -> None:
         """Return when an end has reached all these partitions.
 
-        `before` is what `require_leaders` found before it; None: nothing is known, so it is told again
+        `before` is what `require_leaders` found before it; None: nothing is known, so it is sent again
         everywhere.
         """
         while missed := (await self._once_ended(partitions))[1].missed_since(before):
@@ -129,9 +129,10 @@ class TransactionCompletion:
     ) -> tuple[DescribedTransaction, LeaderSnapshot]:
         """Wait until no end is under way; returns what there is then, and who leads these partitions.
 
-        Both are asked at once on one connection. A broker answers what comes on one in the order of asking,
-        so the leaders are those after the end. Where it is read in the log, the leaders are asked afterwards:
-        the same broker writes there that an end is complete, after it knew who led for the last marker.
+        Both are requested at once on one connection. A broker answers what comes on one in the order of
+        asking, so the leaders are those after the end. Where it is read in the log, the leaders are queried
+        afterwards: the same broker writes there that an end is complete, after it knew who led for the last
+        marker.
         """
 
         async def look(connection: BrokerConnection) -> tuple[DescribedTransaction, LeaderSnapshot]:
@@ -181,13 +182,13 @@ def _not_led(where: TopicPartition, cluster: str, *, is_gone: bool) -> LeaderMov
         return LeaderMoved(
             f"The brokers do not know {where} now, {waits}.",
             cluster=cluster,
-            hint="If somebody deleted the topic it goes on by itself, without what was written there last.",
+            hint="If the topic was deleted, replication resumes by itself, without the last records of it.",
         )
     return LeaderMoved(
-        f"Nobody leads {where}, {waits}: brokers would leave its end out there.",
+        f"{where} has no leader, {waits}: brokers would omit its transaction marker there.",
         cluster=cluster,
-        hint="It goes on by itself when the partition has a leader: start its brokers again, and give the "
-        "topic more replicas.",
+        hint="Replication resumes when the partition has a leader: start its brokers, and add replicas to "
+        "the topic.",
     )
 
 
@@ -236,14 +237,14 @@ def fence_flow(flow: FlowSpec) -> int:
     """Take over every transactional id of a flow, before its positions are read; return how many there were.
 
     A task that was cut off may still be alive somewhere: what it left open is aborted, on every partition
-    that it wrote to, and whatever it sends later is refused. Where nobody leads such a partition, that has to
-    wait: raises `LeaderMoved`, or another `ClusterFault`.
+    that it wrote to, and whatever it sends later is refused. Where such a partition has no leader, that has
+    to wait: raises `LeaderMoved`, or another `ClusterFault`.
     """
     return asyncio.run(_fence(flow))
 
 
 def fence_slot(flow: FlowSpec, slot: int) -> None:
-    """Take over the transactional id of one share while the others go on; raises `ClusterFault`.
+    """Take over the transactional id of one share while the others continue; raises `ClusterFault`.
 
     Without transactions there is nothing to take over: a writer that was cut off stops by itself.
     """

@@ -15,7 +15,7 @@ class Memory:
     used_bytes: int = 0
 
     def hold(self, size_bytes: int) -> Held:
-        """Return a piece of memory that nobody looks at yet, so it does not count yet."""
+        """Return a piece of memory that is not read yet, so it does not count yet."""
         return Held(self, size_bytes)
 
 
@@ -44,7 +44,7 @@ class Held:
 class OutgoingBatch:
     """One batch on its way to the target.
 
-    It stands for the upstream offsets from `from_offset` (where the one before it ended) up to
+    It covers the upstream offsets from `from_offset` (where the one before it ended) up to
     `next_offset`; `offsets` are those of its records, None when they are dense from `first_offset`.
     `is_packed`: crosslog made this batch, it is not the source's own. `held` is the memory it looks into.
     """

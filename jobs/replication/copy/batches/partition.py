@@ -45,7 +45,7 @@ class BatchPartition:
     batch before the offset that they stand beside.
     `retry_at` is a monotonic time at which a partition that is set aside is tried again, `blocked` why
     nothing moves although nothing failed. `topic_id` is that of the topic that is copied. `needs_note`: the
-    position is to be written even if nothing is copied. `counts_duplicates`: nobody else writes to the
+    position is to be written even if nothing is copied. `counts_duplicates`: no other producer writes to the
     remote partition, and no markers are there, so a gap behind `remote_end` is what was written twice.
     `keeps_up`: since the last commit there was a moment in which everything that the source had was sent.
     """
@@ -113,7 +113,7 @@ class BatchPartition:
 
     @property
     def is_open(self) -> bool:
-        """Whether this partition can go on, now or later."""
+        """Whether this partition can be copied, now or later."""
         return self.state not in (CopyState.FAILED, CopyState.STOPPED)
 
     @property
@@ -172,7 +172,7 @@ class BatchPartition:
         return outgoing
 
     def was_fetched(self, end_offset: int | None) -> None:
-        """Note where the source's log ended when this partition was fetched last; None: not told."""
+        """Note where the source's log ended when this partition was fetched last; None: not known."""
         self.end_offset, self.reason = end_offset, ""
         is_at_end = end_offset is not None and self.fetched >= end_offset
         self.state = CopyState.CAUGHT_UP if is_at_end else CopyState.COPYING
@@ -236,8 +236,8 @@ class BatchPartition:
             return
         self.find(
             f"{self.where} lost its records from offset {end_offset} to {self.fetched - 1} on the source "
-            "after they were copied (unclean leader election). They stay on the target; copying went on "
-            f"with the source's new records from offset {end_offset}."
+            "after they were replicated (unclean leader election). They stay on the target; replication "
+            f"resumed with the source's new records at offset {end_offset}."
         )
         self.fetched = end_offset
 
@@ -257,7 +257,7 @@ class BatchPartition:
         if self.needs_records:
             self.record_path_reason = self.stop_reason
             self.state = CopyState.STOPPED
-            self.reason = f"The record path goes on here: {self.stop_reason}."
+            self.reason = f"The record path takes over here: {self.stop_reason}."
         else:
             self.fail(self.stop_reason)
 
@@ -270,7 +270,7 @@ class BatchPartition:
         return self.is_dirty or (self.is_open and self.syncs.owes(now_s, at_once=is_last))
 
     def find(self, finding: str) -> None:
-        """Note something that a person must know although copying goes on."""
+        """Note something that a person must know although copying continues."""
         if finding not in self.findings:
             self.findings.append(finding)
 
@@ -287,7 +287,7 @@ class BatchPartition:
         self.refusals += 1
 
     def come_back(self, now_s: float) -> None:
-        """Go on where it was set aside, when its time has come."""
+        """Resume where it was set aside, when its time has come."""
         if self.retry_at is not None and self.retry_at <= now_s:
             self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
             self.denied = ""

@@ -305,8 +305,8 @@ async def produce_until_acknowledged(
 
     With transaction protocol 2, a partition refuses the first batch of a transaction while the markers of
     the one before are on their way: such a batch is sent again, the same bytes with the same sequence. Where
-    that can happen, it must be the only one on its way to its partition. `throttled` is told for how many
-    milliseconds the broker asks to be left alone.
+    that can happen, it must be the only one on its way to its partition. `throttled` is called with how many
+    milliseconds the broker throttles the client.
     """
     tries = RetryBudget(cluster.timing, CONCURRENT_TRANSACTIONS_TIMEOUT_S)
     waiting = dict(batches)

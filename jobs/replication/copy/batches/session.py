@@ -38,7 +38,7 @@ class BatchSession:
     """Copies from the committed positions until told to stop or until something breaks.
 
     `commit_writer` is where positions and offset syncs are written. `committing` are the positions of a
-    commit of which nobody knows yet whether it counts. Raises a group of `PartitionsRefused`,
+    commit of which it is not known yet whether it counts. Raises a group of `PartitionsRefused`,
     `SourceChanged` and any `ClusterFault` that no retry inside helps against.
     """
 
@@ -70,7 +70,7 @@ class BatchSession:
         return max(self._sender.waited_s(), 0.0 if began is None else time.monotonic() - began)
 
     async def run(self) -> None:
-        """Run until told to stop or until no partition can go on; commits before it returns."""
+        """Run until a stop or until no partition can be copied; commits before it returns."""
         tasks: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
             self._sender.start(group)
@@ -208,5 +208,5 @@ class BatchSession:
 def _leaderless(leaders: Leaders, name: str) -> str:
     return (
         f"{name} on {leaders.cluster.alias} has no leader now: its brokers are down, or an election is "
-        "going on."
+        "in progress."
     )

@@ -73,7 +73,7 @@ class TargetState:
     def resolve_uncertain_commit(
         self, parts: Collection[BatchPartition], pending: Mapping[TopicPartition, Reached]
     ) -> None:
-        """Find out whether a commit counts of which nobody knows; no older producer can change it now."""
+        """Find out whether an uncertain commit counts; no older producer can change it now."""
         with ClusterClient(self._flow.target) as target:
             self.positions = read_positions(target, self._flow.source.alias)
         for part in parts:
@@ -96,8 +96,8 @@ class TargetState:
 def settle_uncertain(part: BatchPartition, reached: Reached, next_offset: int, alias: str) -> None:
     """Settle a commit up to `reached` if the position that was read after it, `next_offset`, says it counts.
 
-    A commit that only told offset syncs left the position as it was: it is taken as lost, and they are told
-    once more. Raises `PositionsMoved`.
+    A commit that only told offset syncs left the position as it was: it is taken as lost, and they are
+    written once more. Raises `PositionsMoved`.
     """
     if next_offset == part.committed:
         return
@@ -132,13 +132,13 @@ _Result = TypeVar("_Result")
 async def in_thread(work: Callable[[], _Result]) -> _Result:
     """Return what work that blocks returns, beside the event loop; raises what it raises.
 
-    When the caller is cancelled the work goes on alone: a pool of threads would be waited for at the end.
+    When the caller is cancelled the work continues alone: a pool of threads would be waited for at the end.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_Result] = loop.create_future()
 
     def tell(finish: Callable[[], None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             loop.call_soon_threadsafe(lambda: None if done.done() else finish())
 
     def run() -> None:

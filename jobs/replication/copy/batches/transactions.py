@@ -47,8 +47,8 @@ class ProducerSettings:
 class UnfinishedTransaction:
     """Where the last transaction has written, until its end is known to have reached all of it.
 
-    It outlives the one who writes. `is_committed` None: it is not decided, or nobody knows. `gone` are those
-    that the target does not know any more, and since when (monotonic).
+    It outlives the one who writes. `is_committed` None: it is not decided, or it is not known. `gone` are
+    those that the target does not know any more, and since when (monotonic).
     """
 
     partitions: set[TopicPartition] = field(default_factory=set)
@@ -108,7 +108,7 @@ class Delivery:
 
     @property
     def last_identity(self) -> ProducerIdentity | None:
-        """Return the identity for whoever begins again after this; None: it never had one."""
+        """Return the identity for the next producer after this; None: it never had one."""
         return self._identity
 
     @property
@@ -119,8 +119,8 @@ class Delivery:
     async def begin(self) -> None:
         """Become the only producer of this id: what older ones left open is ended, and they are fenced.
 
-        Who begins again with the identity of `before` is told instead that somebody else has taken over:
-        raises `ProducerFenced`, or other `ClusterFault`s.
+        With the identity of `before`, it learns whether another producer has taken over instead: raises
+        `ProducerFenced`, or other `ClusterFault`s.
         """
         settings = self._settings
         before = self._identity if settings.transactional_id is not None else None
@@ -161,7 +161,7 @@ class Delivery:
             # What is known already stays: the try below leaves an abort of nothing behind.
             left.is_committed = last.is_committed
         try:
-            # Also where nothing is open: who was fenced is told so here.
+            # Also where nothing is open: a fenced producer is refused here.
             await completion.end(commit=last.is_open and left.is_committed is True)
         except TransactionFailed:
             witness = None  # nothing was open, or the broker ended it, because it took too long
@@ -214,7 +214,7 @@ class Delivery:
     async def require_leaders(self, more: Iterable[TopicPartition] = ()) -> LeaderSnapshot | None:
         """Return who leads what the open transaction writes to, `more` of it included, just before its end.
 
-        Raises `LeaderMoved` where nobody leads. None: there is no transaction.
+        Raises `LeaderMoved` where there is no leader. None: there is no transaction.
         """
         if self.transactional_id is None:
             return None
@@ -223,7 +223,7 @@ class Delivery:
     async def commit(self, leaders: LeaderSnapshot | None) -> None:
         """End the transaction; without a transactional id there is nothing to do.
 
-        `leaders` is what `require_leaders` found. Raises `OutcomeUnknown` when nobody said whether it was
+        `leaders` is what `require_leaders` found. Raises `OutcomeUnknown` when no broker said whether it was
         committed.
         """
         if self.transactional_id is None or not self._is_open:

@@ -1,7 +1,7 @@
 """The record path: every record is read by one Kafka client and written by another.
 
 At least once with the idempotent producer: a position is committed when the target has acknowledged
-everything below it, and whatever breaks, copying goes on from the committed positions.
+everything below it, and whatever breaks, copying resumes at the committed positions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RecordCopier:
         report: Report,
         changes: AssignmentChanges | None = None,
     ) -> None:
-        """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
+        """Copy until told to stop; raises `ClusterFault` for faults that need an operator."""
         name = CLIENT_ID_PREFIX + self.flow.name
         with (
             ClusterClient(self.flow.source, client_id=name) as source,
@@ -96,7 +96,7 @@ class _Copying:
         self._throttle = progress.throttle
 
     def run(self) -> None:
-        """Copy until told to stop or, without changes, until no partition can go on."""
+        """Copy until a stop or, without changes, until no partition can be copied."""
         failures = 0
         while not self._should_stop() and self._is_waiting():
             self._take_changes()
@@ -152,7 +152,7 @@ class _Copying:
         return ""
 
     def _after(self, event: NotDelivered) -> str:
-        """Find out which partitions the target refuses; the others simply go on."""
+        """Find out which partitions the target refuses; the others continue."""
         logger.warning("records were not delivered: %s", event.reason)
         refused = [p for p in self._parts if p.is_open and p.remote in event.refusals]
         for part in refused:
@@ -228,7 +228,7 @@ class _Copying:
             part.be_careful(part.position, min(FIRST_CHUNK, part.pending // 10))
 
     def _wait(self, waited_s: float) -> bool:
-        """Tell what is waited for; returns whether to go on waiting for the target."""
+        """Report what is waited for; returns whether to keep waiting for the target."""
         self._progress.tick(waited_s)
         if not self._should_stop():
             return True

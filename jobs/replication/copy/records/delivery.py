@@ -28,7 +28,7 @@ SMALLEST_BUFFER_BYTES = 32 * 1024 * 1024
 
 
 class NotDelivered(Exception):
-    """Something queued is not on the target, or nobody knows: go on from the committed positions.
+    """Something queued is not on the target, or that is not known: resume at the committed positions.
 
     `refusals` are the target's words per remote partition; empty when the producer itself gave up.
     """
@@ -52,7 +52,7 @@ class Delivery:
 
     `limit_bytes` are the smallest and the largest `max.message.bytes` of the remote topics. `wait`
     is called about twice a second while something is waited for; it ends the wait by returning
-    False. `held_back` is told for how many seconds a broker wants to be left alone (KIP-219).
+    False. `held_back` is called with the seconds for which a broker throttles the client (KIP-219).
     Invariant: after a refusal nothing more is written to any partition by this producer.
     """
 

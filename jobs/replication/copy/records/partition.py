@@ -78,7 +78,7 @@ class CopiedPartition:
 
     @property
     def is_open(self) -> bool:
-        """Whether this partition can go on, now or later."""
+        """Whether this partition can be copied, now or later."""
         return self.state not in (CopyState.FAILED, CopyState.STOPPED)
 
     @property
@@ -149,7 +149,7 @@ class CopiedPartition:
         self.position = log_start_offset
 
     def find(self, finding: str) -> None:
-        """Note something that a person must know although copying goes on."""
+        """Note something that a person must know although copying continues."""
         if finding not in self.findings:
             self.findings.append(finding)
 

@@ -38,7 +38,7 @@ class ProgressReport:
         self._away = ""
 
     def held_back(self, seconds: float) -> None:
-        """Take note that a broker wanted to be left alone so long, because a quota was used up."""
+        """Note that a broker throttled the client so long, because a quota was used up."""
         self.quota_ms += round(seconds * 1000)
 
     def tick(self, waited_s: float = 0.0) -> None:
@@ -71,7 +71,7 @@ class ProgressReport:
             self._report(changed)
 
     def forget(self, where: tuple[str, int]) -> None:
-        """Tell everything anew when this partition comes back."""
+        """Report everything again when this partition comes back."""
         self._told.pop(where, None)
 
     def _look(self) -> str:

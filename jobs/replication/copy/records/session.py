@@ -59,7 +59,7 @@ READER = {
 class Pace:
     """When to stop (asked after every batch), what to do meanwhile, and how often to commit.
 
-    `held_back` is told for how many seconds a broker wants to be left alone (KIP-219).
+    `held_back` is called with the seconds for which a broker throttles the client (KIP-219).
     """
 
     should_stop: Callable[[], bool]
@@ -268,7 +268,7 @@ class CopySession:
         elif is_offset_out_of_range(error):
             self._find_position(part)
         elif is_retriable(error):
-            logger.info("reader goes on partition=%s error=%s", part.where, error)
+            logger.info("reader continues partition=%s error=%s", part.where, error)
         else:
             denied = f"READ on topic {part.where.topic} of {self._source.connection.alias}"
             self._set_aside(
@@ -278,7 +278,7 @@ class CopySession:
             )
 
     def _find_position(self, part: CopiedPartition) -> None:
-        """Go on at the log start when retention was faster; stop when the log became shorter."""
+        """Resume at the log start when retention was faster; stop when the log became shorter."""
         found = read_offset_ranges(self._source, [part.where], with_timestamps=False)[part.where]
         if found.log_start_offset is None or found.high_watermark is None:
             self._set_aside(part, f"{part.where}: {found.error}")

@@ -27,7 +27,7 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Who asked for a run, and when it went on; `asked_by` is empty for a shell without a name.
+    """Who requested a run, and when it resumed; `asked_by` is empty for a shell without a name.
 
     `left_out` are groups of the plan that the run is not about, with why.
     """
@@ -102,7 +102,7 @@ def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("From", f"{plan['origin']} (cluster id {plan['origin_cluster_id'] or _DASH})"),
         ("To", f"{plan['destination']} (cluster id {plan['destination_cluster_id'] or _DASH})"),
         ("Evidence read", _stamp(read_at)),
-        ("Asked by", report["asked_by"] or _DASH),
+        ("Requested by", report["asked_by"] or _DASH),
         ("Started", report["started_at"]),
         ("Finished", report["finished_at"]),
         ("Groups", counts or "none"),

@@ -55,7 +55,7 @@ class SigningKey:
 
     @property
     def public_pem(self) -> str:
-        """The public key, to be given to whoever verifies."""
+        """The public key, to be given to those who verify."""
         return _pem_of(self.private.public_key())
 
     @property
@@ -92,7 +92,7 @@ def digest_of(report: Mapping[str, Any]) -> str:
 def verify(document: Any, public_pem: str | None = None) -> str:
     """Return the id of the key that signed a document; raises `BadReport`.
 
-    Without a public key the one in the document counts: that says that nobody changed the report since it
+    Without a public key the one in the document counts: that proves that the report did not change since it
     was signed, and not by whom it was.
     """
     report, signature = _parts(document)

@@ -40,7 +40,7 @@ def to_connect(flows: Sequence[MirrorFlow], config: MirrorConfig) -> tuple[str, 
 
 
 def connector_settings(flow: MirrorFlow, connector: Connector) -> dict[str, str]:
-    """Return what a connector needs to be told: everything but its defaults."""
+    """Return the settings that a connector needs: everything but its defaults."""
     settings = {
         key: value.value
         for key, value in sorted(connector.config.items())

@@ -62,9 +62,9 @@ _REASONS = {
     "offset.lag.max": "crosslog writes offset syncs where they are needed to be exact",
     "metric": "metrics are at /metrics of the console",
     "config.providers": "secrets are references to the environment or to files",
-    "topic.filter.class": "a filter of one's own is a program",
-    "group.filter.class": "a filter of one's own is a program",
-    "config.property.filter.class": "a filter of one's own is a program",
+    "topic.filter.class": "a custom filter is a program",
+    "group.filter.class": "a custom filter is a program",
+    "config.property.filter.class": "a custom filter is a program",
 }
 _OTHERWISE = "crosslog has no such setting"
 

@@ -55,7 +55,7 @@ def export(config: MirrorConfig, form: ExportForm, only: Pair | None = None) -> 
     if REDACTED in text:
         notes = [
             *notes,
-            f"Secrets are never kept: put them back where {REDACTED} stands, best as references.",
+            f"Secrets are not stored: replace each {REDACTED} by the secret, best as a reference.",
         ]
     return Exported(form, text, tuple(dict.fromkeys(notes)))
 
@@ -74,7 +74,7 @@ def _addresses(flows: Sequence[MirrorFlow]) -> list[str]:
 
 
 def _flows(config: MirrorConfig, only: Pair | None) -> Sequence[MirrorFlow]:
-    """Return the flows to write; of one that stands in several files the first."""
+    """Return the flows to write; of one that is in several files the first."""
     found: dict[Pair, MirrorFlow] = {}
     for flow in config.flows:
         pair = (flow.source, flow.target)

@@ -121,7 +121,7 @@ def _flow(
 
 
 def _own_settings(flow: MirrorFlow, notes: list[str]) -> dict[str, str]:
-    """Return what the connectors of a flow are told; where they differ, the source connector counts."""
+    """Return the settings of the connectors of a flow; where they differ, the source connector counts."""
     found: dict[str, str] = {}
     told = [(c, k, v) for c in flow.connectors for k, v in c.config.items()]
     for connector, key, value in told:

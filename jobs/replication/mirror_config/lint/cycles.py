@@ -95,8 +95,8 @@ def _circle(members: list[str], flows: list[MirrorFlow]) -> Iterator[Finding]:
         yield Finding(
             "cycle",
             Severity.INFO,
-            f"{names} form a circle: what came from a cluster is not copied back to it, since names tell.",
-            "Nothing, as long as no topic of one's own begins with a cluster's alias.",
+            f"{names} form a cycle: remote topics are not replicated back, as their names show their source.",
+            "Nothing, as long as no local topic begins with a cluster's alias.",
             file,
         )
 

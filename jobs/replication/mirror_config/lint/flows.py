@@ -260,7 +260,7 @@ def lint_converters(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]
 
 
 def lint_connect_worker(flow: MirrorFlow) -> Iterator[Finding]:
-    """Yield what a Connect cluster of one's own decides and these files do not tell."""
+    """Yield what a separate Connect cluster decides and these files do not contain."""
     if flow.form is not Form.CONNECT:
         return
     for connector in flow.connectors:
@@ -294,7 +294,7 @@ def lint_exactly_once(flow: MirrorFlow) -> Iterator[Finding]:
         yield Finding(
             "eos-isolation",
             Severity.ERROR if is_required else Severity.WARNING,
-            f"Exactly once is asked for, but isolation.level of {flow.name}'s consumer is {level!r}: the "
+            f"Exactly once is requested, but isolation.level of {flow.name}'s consumer is {level!r}: the "
             "connector then does not support it.",
             f"Set {flow.name}.{_ISOLATION}=read_committed."
             if flow.form is Form.PROPERTIES
@@ -357,7 +357,7 @@ def lint_checkpoints(flow: MirrorFlow) -> Iterator[Finding]:
 
 
 def lint_heartbeats(flows: Sequence[MirrorFlow]) -> Iterator[Finding]:
-    """Yield flows that nobody can watch by heartbeats: those of the way back are needed for it."""
+    """Yield flows that heartbeats cannot watch: those of the opposite direction are needed for it."""
     beating = {(flow.source, flow.target) for flow in flows if flow.has_heartbeats}
     for flow in flows:
         if flow.is_enabled and (flow.target, flow.source) not in beating:

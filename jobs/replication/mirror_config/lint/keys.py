@@ -1,6 +1,6 @@
 """Keys that are none, or that reach nothing where they are written. Pure.
 
-Source: MirrorMakerConfig (what it passes on, and what it drops without a word), and MirrorConnectorConfig
+Source: MirrorMakerConfig (what it passes on, and what it drops silently), and MirrorConnectorConfig
 (of `source.cluster.*` and `target.cluster.*`, clients get the names of MirrorClientConfig only).
 """
 

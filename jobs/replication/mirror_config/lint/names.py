@@ -247,7 +247,7 @@ def _policy(flow: MirrorFlow, connector: Connector, naming: Naming) -> Iterator[
             separator,
             "empty-separator",
             Severity.WARNING,
-            "The separator is empty: where an alias ends cannot be told, and internal topics have "
+            "The separator is empty: the end of an alias cannot be found, and internal topics have "
             f"names like {names.offset_syncs}.",
             "Leave replication.policy.separator out.",
         )

@@ -236,7 +236,7 @@ def _number(
 def _is_round_ms(number: int) -> bool:
     """Return whether a number looks like milliseconds: whole seconds, and no time in hours or days.
 
-    Over a day, whole days of odd minutes are such a time; up to a day, whole hours.
+    Over a day, whole days with extra minutes are such a time; up to a day, whole hours.
     """
     unit = _DAY_S if number > _DAY_S else _HOUR_S
     is_said_so = number % unit == 0 and (number <= _DAY_S or (number // 1000) % 60)

@@ -35,7 +35,7 @@ class MirrorConfig:
 
     @property
     def flows(self) -> list[MirrorFlow]:
-        """The flows of all files; one that stands in two files comes twice."""
+        """The flows of all files; one that is in two files comes twice."""
         return [flow for deployment in self.deployments for flow in deployment.flows]
 
     @property

@@ -124,7 +124,7 @@ def _load(file: InputFile, content: bytes) -> object:
             file.name, "It holds half of a surrogate pair (\\ud800 to \\udfff): no text."
         )
     if repeated:
-        raise BadInput(file.name, f"The key {repeated[0]} stands twice in one object.")
+        raise BadInput(file.name, f"The key {repeated[0]} occurs twice in one object.")
     return value
 
 

@@ -55,7 +55,7 @@ SELECT timestamp_ms, offset, 'partition' AS what,
 FROM partition_changes WHERE {_IN_TIME}
 UNION ALL
 SELECT timestamp_ms, offset, 'broker',
-       concat('Broker ', broker_id, IF(rack IS NULL, '', concat(' (', rack, ')'))), cause, broker_id, NULL
+       concat('Broker ', broker_id, IF(rack IS NULL, '', concat(' (', rack, ')'))), cause, NULL, NULL
 FROM broker_changes WHERE {_IN_TIME}
 UNION ALL
 SELECT timestamp_ms, offset, 'election', concat('Controller ', leader_id), 'election', NULL, concat_ws('; ',
@@ -70,7 +70,8 @@ SELECT timestamp_ms, offset, 'voters', 'Voters', source, NULL, concat_ws('; ',
 FROM voter_sets WHERE {_IN_TIME}
 UNION ALL
 SELECT timestamp_ms, offset, 'config',
-       concat(resource_type, ' ', IF(resource_name = '', 'default', resource_name)), cause, NULL,
+       concat(initcap(replace(resource_type, '_', ' ')), ' ',
+              IF(resource_name = '', 'default', resource_name)), cause, NULL,
        concat(name, ': ', COALESCE(previous_value, 'not set'), ' → ', COALESCE(value, 'not set'))
 FROM config_changes WHERE {_IN_TIME}
 UNION ALL
@@ -81,7 +82,7 @@ UNION ALL
 SELECT timestamp_ms, offset, 'topic', concat('Topic ', topic), cause, NULL, NULL
 FROM topic_changes WHERE {_IN_TIME}
 UNION ALL
-SELECT from_ms, from_offset, 'silence', 'Log', IF(is_election, 'election', 'silence'), NULL,
+SELECT from_ms, from_offset, 'silence', 'Metadata log', IF(is_election, 'election', 'silence'), NULL,
        concat('no record for ', to_ms - from_ms, ' ms', IF(is_election, ', until an election', ''))
 FROM silences WHERE from_ms >= :since_ms AND from_ms <= :at_ms
 """  # noqa: S608  only constants of this file
@@ -104,7 +105,7 @@ FROM events GROUP BY 1 ORDER BY 1
 
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
-    """List what happened before a moment, from the views of a log."""
+    """List the events before a moment, from the views of a log."""
     at_ms, minutes = arguments["at"], arguments["minutes"]
     since_ms = at_ms - minutes * 60_000
     sql = Sql(task, ANALYSIS, {"at_ms": at_ms, "since_ms": since_ms})
@@ -123,9 +124,9 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
 
 def _outside(history: LogHistory, since_ms: int, at_ms: int) -> Iterator[str]:
     if history.first_ms is None or since_ms < history.first_ms:
-        yield f"The log begins at {iso(history.first_ms) or 'a time not known'}: before, nothing is known."
+        yield f"The log begins at {iso(history.first_ms) or 'an unknown time'}: earlier events are not known."
     if history.last_ms is not None and at_ms > history.last_ms:
-        yield f"The log ends at {iso(history.last_ms)}: after, nothing is known."
+        yield f"The log ends at {iso(history.last_ms)}: later events are not known."
 
 
 def _with_sentences(found: pa.Table) -> pa.Table:
@@ -144,15 +145,15 @@ def _sentence(subject: str, cause: str | None, broker: int | None, detail: str |
 
 _WHAT = Column(
     "what",
-    "What",
-    ColumnType.TEXT,
-    "partition, broker, topic, config, feature, election (of the controller), voters, silence (from its"
-    " beginning).",
+    "Kind",
+    ColumnType.CODE,
+    "Partition, broker, topic, config, feature, election (of the controller), voters, silence (begin of a"
+    " time without records).",
 )
-_CAUSE = Column("cause", "Cause", ColumnType.TEXT, "Of voters: where they are from.")
+_CAUSE = Column("cause", "Cause", ColumnType.CODE, "Of voters: the source of the voter set.")
 ANALYSIS = Analysis(
     kind="before-a-moment",
-    title="Before a moment",
+    title="Events before a moment",
     question="What happened in the minutes before a moment?",
     arguments=(
         LOG,
@@ -211,6 +212,6 @@ ANALYSIS = Analysis(
     charts=(Chart(ChartType.BARS, "minutes", "Events by minute", "minute_ms", "events"),),
     definition=(
         "Events are in the order of their offsets, the moment itself included. Times are those of the active"
-        " controller's clock; what only a snapshot tells has none and is left out."
+        " controller's clock; changes known only from a snapshot have no time and are excluded."
     ),
 )

@@ -100,7 +100,7 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
     return Answer({**window.facts, **found}, (*window.notes, *sql.notes))
 
 
-_TYPE = Column("resource_type", "Resource type", ColumnType.TEXT)
+_TYPE = Column("resource_type", "Resource type", ColumnType.CODE)
 _NAME = Column("name", "Setting", ColumnType.TEXT)
 ANALYSIS = Analysis(
     kind="config-changes",
@@ -146,7 +146,7 @@ ANALYSIS = Analysis(
                 _NAME,
                 Column("previous_value", "Before", ColumnType.TEXT),
                 Column("value", "After", ColumnType.TEXT, "Absent: removed, the default holds."),
-                Column("cause", "Cause", ColumnType.TEXT),
+                Column("cause", "Cause", ColumnType.CODE),
                 Column("shrinks_before", "ISR shrinks before", ColumnType.INTEGER),
                 Column("shrinks_after", "ISR shrinks after", ColumnType.INTEGER),
                 Column("leader_changes_before", "Leader changes before", ColumnType.INTEGER),

@@ -1,12 +1,12 @@
-"""Brokers that leave and join ISRs, and where they stood: SQL that several questions build on."""
+"""Brokers that leave and join ISRs, with leader and rack at that time: SQL shared by several analyses."""
 
 from __future__ import annotations
 
 # When a broker counts as leaving or joining, in words.
 MOVES_DEFINITION = (
-    "A shrink is one broker that leaves the ISR of one partition while it remains a replica of it: a replica"
-    " that a reassignment takes away, and the end of a deleted topic, are none. An expand is one broker that"
-    " joins the ISR of a partition that was there before."
+    "A shrink is one broker that leaves the ISR of one partition and remains its replica: a replica that a"
+    " reassignment removes, or a deleted topic, is not counted. An expand is one broker that joins the ISR of"
+    " an existing partition."
 )
 # A change of a partition that moved brokers, and which; of the columns of `partition_changes`.
 SHRUNK = "array_intersect(array_except(previous_isr, isr), replicas)"
@@ -26,7 +26,7 @@ FROM (
 )
 """  # noqa: S608  only constants of this file
 
-# From which offset to which a broker stood in which rack.
+# From which offset to which a broker was in which rack.
 RACKS = """
 SELECT broker_id, COALESCE(rack, 'no rack') AS rack, offset AS from_offset,
        LEAD(offset, 1, 9223372036854775807) OVER (PARTITION BY broker_id ORDER BY offset) AS to_offset

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
 
 LOG = "log.json"
-# Tables of a log that nobody asked about for so long are removed; of one log the newest are kept.
+# Tables of a log that were not used for so long are removed; of one log the newest are kept.
 KEEP_UNUSED_S = 14 * 86_400.0
 MOST_SHARES = 16
 # Below so many rows, compiling a query and planning it again take longer than the query.
@@ -214,12 +214,12 @@ def _check_still_there(folder: LogFolder) -> None:
         if size < segment.size_bytes:
             what = "removed" if size < 0 else "cut off"
             raise BadFolder(
-                f"{folder.path}: {segment.path.name} was {what} while it was read: ask again."
+                f"{folder.path}: {segment.path.name} was {what} while it was read: run the analysis again."
             )
 
 
 def _remove_unused(histories: Path, kept: Path) -> None:
-    """Remove what is left of other states of the log, and of logs that nobody asks about."""
+    """Remove what is left of other states of the log, and of logs that are not used any more."""
     now = time.time()
     for path in histories.glob("*/*"):
         try:
@@ -248,19 +248,19 @@ def _fingerprint(folder: LogFolder) -> str:
 
 def _notes(known: dict[str, Any]) -> Iterator[str]:
     if known["first_offset"] > 0:
-        before = "of what was before, only a snapshot tells, and not when it was"
+        before = "earlier changes are known only from a snapshot, without their times"
         if not known["begins_with_snapshot"]:
-            before = "what was before is unknown, and no snapshot tells of it"
+            before = "earlier changes are not known, there is no snapshot"
         yield f"The log begins at offset {known['first_offset']}: {before}."
     for start, end in known["gaps"]:
         yield (
-            f"The records from offset {start} to {end - 1} are missing: what happened there is unknown, and "
-            "partitions are not known behind it before the next snapshot."
+            f"The records from offset {start} to {end - 1} are missing: their changes are not known, nor the "
+            "state of partitions until the next snapshot."
         )
     yield from (f"Damaged: {sentence}." for sentence in known["damage"])
     # Tables of earlier releases do not say these two.
     if known.get("is_cut_short"):
-        yield f"From offset {known['end_offset']} on nothing can be read: what happened there is unknown."
+        yield f"The log cannot be read from offset {known['end_offset']} on: later changes are not known."
     if known.get("tail"):
         yield known["tail"]
     if known["anomalies"]:

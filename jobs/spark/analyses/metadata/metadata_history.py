@@ -26,13 +26,13 @@ _PLACE = "offset effective_offset epoch timestamp_ms not_after_ms cause"
 # The columns of `log_tables.schemas`, which cannot be imported here: forms and commands need no pyarrow.
 _TABLES = {
     "partition_changes": (
-        "Changes of partitions",
+        "Partition changes",
         "offset applied_offset epoch timestamp_ms batch_offset topic_id topic partition leader leader_epoch "
         "partition_epoch recovery_state isr elr last_known_elr replicas adding removing previous_leader "
         "previous_isr cause cause_broker election leader_was_outside began_recovering is_removed",
     ),
     "broker_changes": (
-        "Changes of brokers",
+        "Broker changes",
         f"{_PLACE} broker_id rack incarnation_id broker_epoch is_fenced in_controlled_shutdown is_removed "
         "previous_is_fenced previous_rack endpoints",
     ),
@@ -50,10 +50,10 @@ _TABLES = {
         "from_offset to_offset from_ms to_ms is_election",
     ),
     "config_changes": (
-        "Changes of settings",
+        "Config changes",
         f"{_PLACE} resource_type resource_name name value previous_value",
     ),
-    "features": ("Changes of features", f"{_PLACE} name level previous_level"),
+    "features": ("Feature changes", f"{_PLACE} name level previous_level"),
     "topic_changes": ("Topics created and deleted", f"{_PLACE} topic_id topic is_removed"),
 }
 _LISTS = {
@@ -72,20 +72,17 @@ _LISTS = {
     "granting_ids",
 }
 _TEXTS = {
-    "cause",
     "topic_id",
     "topic",
-    "election",
     "rack",
     "incarnation_id",
     "previous_rack",
-    "resource_type",
     "resource_name",
     "name",
     "value",
     "previous_value",
-    "source",
 }
+_CODES = {"cause", "election", "resource_type", "source"}
 _FLAGS = ("is_", "in_", "leader_was_", "began_", "previous_is_")
 
 
@@ -135,6 +132,8 @@ def _type_of(name: str) -> ColumnType:
         return ColumnType.OFFSET
     if name in _LISTS:
         return ColumnType.LIST
+    if name in _CODES:
+        return ColumnType.CODE
     if name in _TEXTS:
         return ColumnType.TEXT
     return ColumnType.BOOLEAN if name.startswith(_FLAGS) else ColumnType.INTEGER
@@ -151,5 +150,5 @@ ANALYSIS = Analysis(
     ),
     run=run,
     definition="Every record of the log, folded in the order of offsets: each change with its cause. "
-    "Times are the clock of the active controller; what only a snapshot tells has none.",
+    "Times are the clock of the active controller; changes known only from a snapshot have none.",
 )

@@ -94,8 +94,8 @@ _EPOCH = Column("epoch", "Epoch", ColumnType.INTEGER)
 _SOURCE = Column(
     "source",
     "Source",
-    ColumnType.TEXT,
-    "log: a VotersRecord; snapshot and bootstrap: a checkpoint; leader_change: an election names them.",
+    ColumnType.CODE,
+    "Log: a VotersRecord. Snapshot, bootstrap: a checkpoint. Leader change: the voters of an election.",
 )
 _IS_STATIC = Column(
     "is_static", "Static quorum", ColumnType.BOOLEAN, "kraft.version 0: controller.quorum.voters."
@@ -164,7 +164,10 @@ ANALYSIS = Analysis(
                     "From the record before to the election.",
                 ),
                 Column(
-                    "skipped_epochs", "Skipped epochs", ColumnType.INTEGER, "Elections nobody won."
+                    "skipped_epochs",
+                    "Skipped epochs",
+                    ColumnType.INTEGER,
+                    "Elections without a winner.",
                 ),
                 Column("voter_ids", "Voters", ColumnType.LIST),
                 Column("granting_ids", "Votes from", ColumnType.LIST),
@@ -177,7 +180,7 @@ ANALYSIS = Analysis(
         Chart(
             ChartType.LANES,
             "elections",
-            "Leaders by epoch",
+            "Epochs by leader",
             "timestamp_ms",
             "epoch",
             "leader_id",

@@ -29,7 +29,7 @@ _TYPES = Table(
     "Record types",
     (
         Column("type", "Record type", ColumnType.TEXT),
-        Column("is_control", "Control record", ColumnType.BOOLEAN, "Written by the quorum itself."),
+        Column("is_control", "Control record", ColumnType.BOOLEAN, "Written by the Raft layer."),
         Column("records", "Records", ColumnType.INTEGER),
         Column("value_bytes", "Bytes", ColumnType.INTEGER, "Of their values, not compressed."),
         Column("share", "Share of records", ColumnType.RATIO),
@@ -54,7 +54,7 @@ def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
     folder = read_folder(Path(arguments["log"]))
     files = [(str(one.path), one.base_offset) for one in folder.segments]
-    task.report("Reads the segments", done=0, total=len(files), unit="segments")
+    task.report("Reading the segments", done=0, total=len(files), unit="segments")
     told = task.spark.sparkContext.parallelize(files, max(len(files), 1)).map(_count).collect()
     counts: dict[tuple[bool, int], tuple[int, int]] = {}
     for key, records, size in (one for segment in told for one in segment["types"]):
@@ -140,7 +140,7 @@ def _notes(segments: tuple[SegmentFile, ...], told: list[dict[str, Any]]) -> lis
     notes = []
     if segments and segments[0].base_offset > 0:
         first = segments[0].base_offset
-        notes.append(f"The log begins at offset {first}: what stood before is in a snapshot only.")
+        notes.append(f"The log begins at offset {first}: earlier records are in a snapshot only.")
     damaged = sum(one["damaged_places"] for one in told)
     if damaged:
         notes.append(f"{damaged} places cannot be read: `crosslog dump-log` names them.")
@@ -150,7 +150,7 @@ def _notes(segments: tuple[SegmentFile, ...], told: list[dict[str, Any]]) -> lis
 ANALYSIS = Analysis(
     kind="metadata-records",
     title="Record types of a metadata log",
-    question="What does this metadata log consist of?",
+    question="How many records of which type does this metadata log hold?",
     definition="Every record of every segment is counted by its type; snapshots are not.",
     arguments=(
         Argument(

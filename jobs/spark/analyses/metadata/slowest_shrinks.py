@@ -70,7 +70,7 @@ SELECT /*+ BROADCAST(topics, racks) */
 FROM timed JOIN topics USING (number) LEFT JOIN racks
   ON timed.broker_id = racks.broker_id AND offset >= racks.from_offset AND offset < racks.to_offset
 """  # noqa: S608  only constants of this package
-# The end of some is told only by a snapshot: how long they took is not known.
+# The end of some is known only from a snapshot: how long they took is not known.
 _SLOWEST = """
 SELECT * FROM absences WHERE end_ms IS NOT NULL
 ORDER BY duration_ms DESC, offset, topic, partition, broker_id LIMIT :limit
@@ -175,7 +175,7 @@ ANALYSIS = Analysis(
                 Column("partition", "Partition", ColumnType.INTEGER),
                 Column("broker_id", "Broker", ColumnType.INTEGER),
                 Column("rack", "Rack", ColumnType.TEXT),
-                Column("cause", "Cause", ColumnType.TEXT),
+                Column("cause", "Cause", ColumnType.CODE),
                 Column("leader", "Leader", ColumnType.INTEGER, "After the shrink; -1: none."),
                 Column("offset", "Offset", ColumnType.OFFSET),
             ),

@@ -72,7 +72,7 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
 ANALYSIS = Analysis(
     kind="unclean-elections",
     title="Unclean leader elections",
-    question="Which partitions had an unclean leader election, when, and which brokers were passed over?",
+    question="Which partitions had an unclean leader election, when, and which brokers were not elected?",
     arguments=WINDOW,
     tables=(
         Table(
@@ -100,7 +100,7 @@ ANALYSIS = Analysis(
                 Column("previous_isr", "ISR before", ColumnType.LIST),
                 Column("isr", "ISR after", ColumnType.LIST),
                 Column("replicas", "Replicas", ColumnType.LIST),
-                Column("cause", "Cause", ColumnType.TEXT),
+                Column("cause", "Cause", ColumnType.CODE),
                 Column("cause_broker", "Cause: broker", ColumnType.INTEGER),
             ),
         ),
@@ -125,7 +125,7 @@ ANALYSIS = Analysis(
                     "passed_over",
                     "Passed over",
                     ColumnType.INTEGER,
-                    "It was in the ISR before and did not become the leader: what only it had is lost.",
+                    "In the ISR before, not elected: records that only this broker had are lost.",
                 ),
             ),
         ),
@@ -134,8 +134,8 @@ ANALYSIS = Analysis(
     charts=(Chart(ChartType.BARS, "topics", "Unclean elections by topic", "topic", "elections"),),
     definition=(
         "An election counts with either sign: the new leader was neither in the ISR nor in the ELR before, or"
-        " LeaderRecoveryState became RECOVERING (Kafka 3.2 and later write it). What only a snapshot tells"
-        " has no time and is not counted."
+        " LeaderRecoveryState became RECOVERING (Kafka 3.2 and later write it). Changes known only from a"
+        " snapshot have no time and are not counted."
     ),
     checked=check_window,
 )

@@ -37,6 +37,7 @@ WINDOW = (LOG, FROM, TO)
 _EARLIEST, _LATEST = -(2**63), 2**63 - 1
 _SQL_TYPES = {
     ColumnType.TEXT: "string",
+    ColumnType.CODE: "string",
     ColumnType.INTEGER: "bigint",
     ColumnType.OFFSET: "bigint",
     ColumnType.MOMENT: "bigint",
@@ -61,12 +62,12 @@ def check_window(arguments: Arguments) -> None:
     """Raise InvalidFields unless `from` is before `to`."""
     from_ms, to_ms = arguments["from"], arguments["to"]
     if from_ms is not None and to_ms is not None and from_ms >= to_ms:
-        raise InvalidFields({"to": "It has to be after the beginning of the window (from)."})
+        raise InvalidFields({"to": "The end must be after the beginning of the window (from)."})
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time that is asked about.
+    """The time window of a question.
 
     An event belongs to it from `since_ms` until before `before_ms`. Durations are measured from `from_ms` to
     `to_ms`: both lie in the log; they are equal where the window holds no time of the log.
@@ -105,14 +106,14 @@ def window_of(arguments: Arguments, history: LogHistory) -> Window:
     first, last = history.first_ms, history.last_ms
     notes = list(history.notes)
     if first is None or last is None:
-        notes.append("The log holds no record with a time: nothing can be said about a window.")
+        notes.append("The log holds no record with a time: no time range can be analysed.")
         first = last = 0
     from_ms = first if since is None else max(since, first)
     to_ms = last if before is None else min(before, last)
     if since is not None and since < first:
-        notes.append(f"The log begins at {iso(first)}: before, nothing is known.")
+        notes.append(f"The log begins at {iso(first)}: earlier changes are not known.")
     if before is not None and before > last:
-        notes.append(f"The log ends at {iso(last)}: after, nothing is known.")
+        notes.append(f"The log ends at {iso(last)}: later changes are not known.")
     return Window(
         _EARLIEST if since is None else since,
         _LATEST if before is None else before,

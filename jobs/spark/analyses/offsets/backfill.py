@@ -31,11 +31,11 @@ _RANGES = Table(
     "ranges",
     "Ranges and gaps",
     (
-        Column("what", "What", ColumnType.TEXT, "range: read by this run. gap: missing in the archive."),
-        Column("from_offset", "From offset", ColumnType.OFFSET, "Of the topic of offset syncs."),
-        Column("to_offset", "To offset", ColumnType.OFFSET, "Not included; none: nobody knows."),
+        Column("what", "Kind", ColumnType.CODE, "Range: read by this run. Gap: missing in the archive."),
+        Column("from_offset", "From offset", ColumnType.OFFSET, "Of the offset sync topic."),
+        Column("to_offset", "To offset", ColumnType.OFFSET, "Exclusive; empty: not known."),
         Column("syncs", "Offset syncs", ColumnType.INTEGER),
-        Column("detail", "Detail", ColumnType.TEXT, "What is missing there, and why."),
+        Column("detail", "Detail", ColumnType.TEXT, "Reason of a gap."),
         Column("seen_ms", "Gap seen", ColumnType.MOMENT),
     ),
 )  # fmt: skip
@@ -49,9 +49,9 @@ def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     flow = FlowSpec.from_mapping(known["flow"])
     place = place_of(flow)
     if place is None:
-        raise InvalidFields({"flow": f"The flow {flow.name} keeps no offset syncs."})
+        raise InvalidFields({"flow": f"The flow {flow.name} writes no offset syncs."})
     if known["archive"] is None:
-        raise InvalidFields({"archive": "--archive DIR is needed."})
+        raise InvalidFields({"archive": "--archive DIR is required."})
     with open_for_writing(task, Path(known["archive"])) as archive:
         return _answer(task, place, archive, flow.tasks)
 
@@ -102,7 +102,7 @@ def fill(
         ranges_of,
     )
 
-    task.report(f"Looks where {place.topic} ends")
+    task.report(f"Querying the end offset of {place.topic}")
     before = archive.manifest
     start, end = begin_backfill(place, archive)
     source = archive.manifest.source
@@ -118,14 +118,12 @@ def fill(
     for first in range(0, len(ranges), 2 * tasks):
         some = ranges[first : first + 2 * tasks]
         done = {"done": some[0].start - start, "total": end - start}
-        task.report(f"Reads {place.topic}", **done, unit="offsets")
+        task.report(f"Reading {place.topic}", **done, unit="offsets")
         read = _read(task, place, source.topic_id, some)
         for span, found in zip(some, read, strict=True):
             brought = sum(append_ranges(archive, source, [found]))
             rows.append(_row(span.start, span.end, brought, _detail(found)))
-    task.report(
-        "Makes the archive fast to ask", done=end - start, total=end - start, unit="offsets"
-    )
+    task.report("Indexing the archive", done=end - start, total=end - start, unit="offsets")
     archive.tidy(now=True)
     return rows, end
 
@@ -155,7 +153,7 @@ def _detail(found: RangeSyncs) -> str:
     """Return what of a range was not there, or was no offset sync."""
     told = []
     if found.first_offset is None:
-        told.append("nothing begins here: removed, or part of a batch before it")
+        told.append("no batch begins here: removed, or part of an earlier batch")
     if found.missing is not None:
         told.append(f"removed by compaction or retention: {found.missing[0]} to {found.missing[1]}")
     return "; ".join([*told, *_refused(found.refused)])
@@ -167,21 +165,21 @@ def _refused(counts: Mapping[str, int]) -> list[str]:
 
 ANALYSIS = Analysis(
     kind=KIND,
-    title="Fill the archive of offset syncs",
+    title="Backfill of the offset sync archive",
     question="Is the whole history of this flow's offset syncs in its archive?",
     arguments=(
         Argument(
             "flow",
             ArgumentType.FLOW,
             "Flow",
-            "What its archive has already is not read again.",
+            "Offset syncs that the archive already has are not read again.",
             is_required=True,
             needs_archive=True,
         ),
     ),
     tables=(_RANGES,),
     run=_run,
-    definition="Reads the topic of offset syncs by as many tasks as the flow has, and appends it to the "
-    "archive. Its follower waits meanwhile. When this is stopped, what is appended stays, and the next run "
-    "goes on from there.",
+    definition="Reads the offset sync topic with as many tasks as the flow has, and appends it to the "
+    "archive. The archive's follower waits meanwhile. A stopped run keeps what it appended, and the next run "
+    "resumes there.",
 )

@@ -65,7 +65,7 @@ def _judged(task: AnalysisTask, works: list[tuple[Work, list[str]]], rows: Any) 
     """Return what the tasks told, without their rows, which are written; raises `ClusterFault`."""
     from jobs.spark.analyses.offsets.backtesting.partition import Told, backtest_partition
 
-    task.report("Compares the records of both sides", done=0, total=len(works), unit="partitions")
+    task.report("Comparing the records of both sides", done=0, total=len(works), unit="partitions")
     found: list[Told] = []
     if not works:
         return found
@@ -105,13 +105,12 @@ def _notes_of(told: list[Told], most: int) -> Iterator[str]:
     if cut:
         yield (
             f"{cut:,} partitions have more than {most:,} offsets on a side: the newest were read. "
-            "What is older counts as unknown."
+            "Older records count as unknown."
         )
     untimed = sum(one.untimed_syncs for one in told)
     if untimed:
         yield (
-            f"{untimed:,} archived offset syncs have no time: certificates are those of somebody who had "
-            "them from the beginning."
+            f"{untimed:,} archived offset syncs have no time: certificates use them from the beginning."
         )
 
 
@@ -138,18 +137,16 @@ def _facts(totals: Mapping[str, Any], days: int, told: list[Told]) -> dict[str, 
 def verdict(misses: int, questions: int, checkable: int, days: int) -> str:
     """Return what an operator may take from the counts, in a sentence."""
     if not questions:
-        return f"Nothing was asked in the last {days} days: there are no checkpoints and no offset syncs."
+        return f"There are no checkpoints and no offset syncs of the last {days} days."
     if misses:
         return (
-            f"{misses:,} of {checkable:,} answers that could be checked would have left records out: do not "
-            "fail over by them before you know why (table of misses)."
+            f"{misses:,} of {checkable:,} checked answers would have skipped records: do not fail over by "
+            "them before you know why (table of misses)."
         )
     if not checkable:
-        return (
-            f"Nothing can be said: of {questions:,} answers none can be checked (table of reasons)."
-        )
+        return f"No verdict: none of {questions:,} answers can be checked (table of reasons)."
     return (
-        f"No answer would have left out a record: {checkable:,} of {questions:,} could be checked against "
+        f"No answer would have skipped a record: {checkable:,} of {questions:,} could be checked against "
         "the records of both sides."
     )
 
@@ -162,7 +159,7 @@ def _spread(name: str, what: str, definition: str) -> tuple[Column, ...]:
     )
 
 
-_REREAD = "Records of the target that a group would have read again, had it gone on there."
+_REREAD = "Records of the target that a group would have reprocessed from there."
 _FLOW = (
     Column("flow", "Flow", ColumnType.TEXT),
     Column("copied_by", "Copied by", ColumnType.TEXT),
@@ -174,26 +171,26 @@ _MEASURES = (
         "checkable",
         "Checkable",
         ColumnType.INTEGER,
-        "Answers of which the records of both sides tell whether they were right.",
+        "Answers that the records of both sides confirm or refute.",
     ),
     Column(
         "checkpoint_misses",
         "Misses of checkpoints",
         ColumnType.INTEGER,
-        "Checkpoints behind a record that the group had not read: going on there leaves it out.",
+        "Checkpoints after a record that the group had not read: the group would skip it.",
     ),
     Column(
         "certificate_misses",
         "Misses of certificates",
         ColumnType.INTEGER,
-        "Certificates whose lower bound leaves out a record, or whose upper bound is before it (not judged "
-        "of compacted topics: the first copy may be gone).",
+        "Certificates whose lower bound skips a record, or whose upper bound is before it (not checked for "
+        "compacted topics: the first copy may be deleted).",
     ),
     Column(
         "mm2_misses",
         "Misses of MirrorMaker 2's rule",
         ColumnType.INTEGER,
-        "What MirrorMaker 2's own rule makes of the same offset syncs, judged in the same way.",
+        "Answers of MirrorMaker 2's own rule for the same offset syncs, checked in the same way.",
     ),
     Column(
         "exact",
@@ -203,24 +200,29 @@ _MEASURES = (
     ),
     Column(
         "rereads_nothing",
-        "At the true place",
+        "At the exact offset",
         ColumnType.RATIO,
-        "Share of the checked certificates whose lower bound is the true place: nothing is read again.",
+        "Share of the checked certificates whose lower bound is the exact offset: nothing is reprocessed.",
     ),
     *_spread("width", "Width", "Target offsets between the bounds of a certificate."),
-    *_spread("checkpoint_reread", "Reread by checkpoint", _REREAD),
-    *_spread("certificate_reread", "Reread by certificate", f"{_REREAD} There: its lower bound."),
-    *_spread("mm2_reread", "Reread by MirrorMaker 2's rule", _REREAD),
+    *_spread("checkpoint_reread", "Reprocessed by checkpoint", _REREAD),
+    *_spread(
+        "certificate_reread", "Reprocessed by certificate", f"{_REREAD} There: its lower bound."
+    ),
+    *_spread("mm2_reread", "Reprocessed by MirrorMaker 2's rule", _REREAD),
 )
 ANALYSIS = Analysis(
     kind="backtest",
-    title="Backtest of a translation",
-    question="How far may I trust this translation: had groups failed over in the last days, what would they "
-    "have missed, and what read again?",
+    title="Translation backtest",
+    question="If groups had failed over in the last days, which records would they have skipped or "
+    "reprocessed?",
     arguments=(
         Argument("flow", ArgumentType.FLOW, "Flow", is_required=True),
         Argument(
-            "beside", ArgumentType.FLOW, "Beside it", "Another flow, MirrorMaker 2's perhaps."
+            "beside",
+            ArgumentType.FLOW,
+            "Compare with",
+            "Another flow, for example MirrorMaker 2's.",
         ),
         Argument(
             "days", ArgumentType.INTEGER, "Days", "The last ones.", default=7, least=1, most=90
@@ -242,7 +244,7 @@ ANALYSIS = Analysis(
         Table("summary", "Flows side by side", (*_FLOW, *_MEASURES)),
         Table(
             "misses",
-            "Answers that leave records out",
+            "Answers that skip records",
             (
                 *_FLOW,
                 _TOPIC,
@@ -251,23 +253,25 @@ ANALYSIS = Analysis(
                     "who",
                     "Answer of",
                     ColumnType.TEXT,
-                    "At most 1,000 of each and partition are listed, all are counted. What MirrorMaker 2's "
-                    "rule would have left out is listed, too, and counted apart.",
+                    "At most 1,000 of each and partition are listed, all are counted. Misses of "
+                    "MirrorMaker 2's rule are listed, too, and counted separately.",
                 ),
                 Column("group", "Group", ColumnType.TEXT, "Empty: a sampled record."),
-                Column("at_ms", "Asked at", ColumnType.MOMENT),
+                Column("at_ms", "Time", ColumnType.MOMENT),
                 Column(
-                    "upstream", "Source offset", ColumnType.OFFSET, "Everything before was read."
+                    "upstream", "Source offset", ColumnType.OFFSET, "All earlier records were read."
                 ),
                 Column("answer", "Answer", ColumnType.OFFSET, "On the target."),
                 Column(
                     "place",
-                    "True place",
+                    "Exact offset",
                     ColumnType.OFFSET,
-                    "The last target offset that leaves nothing out; empty where only the miss is sure.",
+                    "The last target offset that skips nothing; empty where only the miss is certain.",
                 ),
-                Column("skipped", "Left out, on the source", ColumnType.OFFSET, "The first one."),
-                Column("skipped_copy", "Left out, on the target", ColumnType.OFFSET, "Its copy."),
+                Column("skipped", "First skipped, on the source", ColumnType.OFFSET),
+                Column(
+                    "skipped_copy", "First skipped, on the target", ColumnType.OFFSET, "Its copy."
+                ),
             ),
         ),
         Table(
@@ -278,12 +282,12 @@ ANALYSIS = Analysis(
                 _TOPIC,
                 Column(
                     "asked",
-                    "Asked",
-                    ColumnType.TEXT,
-                    "checkpoint: written for a group; sample: a record, asked right after the next sync.",
+                    "Answers for",
+                    ColumnType.CODE,
+                    "Checkpoint: written for a group. Sample: a record, translated after the next sync.",
                 ),
                 Column(
-                    "day_ms", "Day", ColumnType.MOMENT, "UTC; empty where nobody kept the time."
+                    "day_ms", "Day", ColumnType.MOMENT, "UTC; empty where the time was not stored."
                 ),
                 *_MEASURES,
             ),
@@ -304,7 +308,7 @@ ANALYSIS = Analysis(
         Chart(
             ChartType.BARS,
             "summary",
-            "Records reread after a failover by checkpoint (95 %)",
+            "Records reprocessed after a failover by checkpoint (95 %)",
             "flow",
             "checkpoint_reread_p95",
         ),
@@ -312,15 +316,15 @@ ANALYSIS = Analysis(
         Chart(
             ChartType.HEAT_MAP,
             "days",
-            "Answers that were checkable",
+            "Checkable answers by day",
             "day_ms",
             "checkable",
             "topic",
         ),
     ),
-    definition="The true place of a source offset is where the first record from there on was copied, as "
-    "copied last. It is found by comparing key, value, headers and time of the records of both sides, in "
-    "their order; where equal records, compaction, retention or other writers leave a doubt, an answer "
-    "counts as unknown, never as right. A miss is an answer behind a record that was not read. "
+    definition="The exact offset of a source offset is the target offset of the last copy of the first "
+    "record from there on. It is found by comparing key, value, headers and time of the records of both "
+    "sides, in their order. Where equal records, compaction, retention or other writers allow several "
+    "answers, an answer counts as unknown, never as right. A miss is an answer after an unread record. "
     "Certificates are those that crosslog would have given with the offset syncs of that time.",
 )

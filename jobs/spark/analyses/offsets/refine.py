@@ -34,7 +34,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 ANALYSIS = Analysis(
     kind="refine",
     title="Refined offsets",
-    question="Where exactly are these offsets on the target, by the records of both sides?",
+    question="Which target offsets are exact, by comparing the records of both sides?",
     arguments=(
         replace(FLOW, is_required=True),
         OFFSETS,
@@ -42,8 +42,8 @@ ANALYSIS = Analysis(
         Argument(
             "most_records",
             ArgumentType.INTEGER,
-            "Most records",
-            "So many are read of each side, at most, between two offset syncs.",
+            "Max records",
+            "Read of each side between two offset syncs, at most.",
             default=10_000,
             least=1,
             most=100_000,
@@ -55,8 +55,8 @@ ANALYSIS = Analysis(
             "Refined offsets",
             (
                 *ASKED,
-                Column("lo", "Lowest", ColumnType.OFFSET, "Going on there skips no record."),
-                Column("hi", "Highest", ColumnType.OFFSET, "Absent: nothing bounds it."),
+                Column("lo", "Lowest", ColumnType.OFFSET, "Resuming there skips no record."),
+                Column("hi", "Highest", ColumnType.OFFSET, "Empty: no upper bound."),
                 Column("exact", "Exact", ColumnType.BOOLEAN),
                 Column("lo_before", "Lowest before", ColumnType.OFFSET, "By offset syncs alone."),
                 Column("hi_before", "Highest before", ColumnType.OFFSET, "By offset syncs alone."),
@@ -65,7 +65,7 @@ ANALYSIS = Analysis(
                     "compared",
                     "Compared",
                     ColumnType.INTEGER,
-                    "Records of the target between the two offset syncs. Absent: none were read.",
+                    "Records of the target between the two offset syncs. Empty: none were read.",
                 ),
                 Column("to_topic", "On the target", ColumnType.TEXT),
                 REASON,
@@ -76,7 +76,7 @@ ANALYSIS = Analysis(
     run=run,
     definition=(
         "Both sides hold the same records in the same order. Where every record between two offset syncs has"
-        " the same key and value on both sides and none is there twice, an offset is exactly known; else the"
-        " bounds stay, and the reason says why. Records are compared by hashes and kept nowhere."
+        " the same key and value on both sides and none occurs twice, the offset is exact; else the bounds"
+        " remain, with the reason. Records are compared by hashes and not stored."
     ),
 )

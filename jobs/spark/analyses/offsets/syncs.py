@@ -25,7 +25,7 @@ CLUSTER = Argument(
     "cluster",
     ArgumentType.CLUSTER,
     "Cluster of the offset syncs",
-    "Without a flow: the cluster with the topic that a MirrorMaker 2 writes.",
+    "Without a flow: the cluster that holds the offset sync topic.",
 )
 TOPIC = Argument("topic", ArgumentType.TEXT, "Topic of offset syncs", "Without a flow.")
 WHOSE = (FLOW, CLUSTER, TOPIC)
@@ -36,7 +36,7 @@ LOCK_WAIT_S, _LOOK_S = 60, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Syncs:
-    """An archive of offset syncs; `flow` None: nobody told which flow they are of."""
+    """An archive of offset syncs; `flow` None: it is not known which flow they are of."""
 
     folder: Path
     flow: FlowSpec | None
@@ -47,13 +47,13 @@ def check_whose(arguments: Mapping[str, Any]) -> None:
     flow, cluster, topic = (arguments[one.name] for one in WHOSE)
     if flow and (cluster or topic):
         name = "cluster" if cluster else "topic"
-        raise InvalidFields({name: "A flow names its topic itself: leave this out."})
+        raise InvalidFields({name: "Leave this empty: the flow defines it."})
     if not flow and not (cluster or topic):
-        raise InvalidFields({"flow": "A flow is needed, or a cluster and a topic of offset syncs."})
+        raise InvalidFields({"flow": "A flow is required, or a cluster and an offset sync topic."})
     if not flow and not cluster:
-        raise InvalidFields({"cluster": "The cluster that has the topic is needed."})
+        raise InvalidFields({"cluster": "The cluster of the topic is required."})
     if not flow and not topic:
-        raise InvalidFields({"topic": "The topic of offset syncs is needed."})
+        raise InvalidFields({"topic": "The offset sync topic is required."})
 
 
 def open_syncs(task: AnalysisTask, arguments: Mapping[str, Any]) -> Syncs:
@@ -77,7 +77,7 @@ def open_flow_syncs(task: AnalysisTask, argument: str) -> Syncs:
     flow = FlowSpec.from_mapping(known["flow"])
     place = place_of(flow)
     if place is None:
-        raise InvalidFields({argument: f"The flow {flow.name} keeps no offset syncs."})
+        raise InvalidFields({argument: f"The flow {flow.name} writes no offset syncs."})
     archive = known["archive"]
     return Syncs(Path(archive) if archive is not None else _filled(task, place), flow)
 
@@ -108,7 +108,7 @@ def open_for_writing(task: AnalysisTask, folder: Path) -> Iterator[SyncArchive]:
                 if waited_s >= LOCK_WAIT_S:
                     text = f"{busy}. End its follower or the other backfill, and run this again."
                     raise ArchiveBusy(text) from None
-            text = "Waits until the archive is free"
+            text = "Waiting for the archive"
             task.report(text, done=waited_s, total=LOCK_WAIT_S, unit="s")
             time.sleep(_LOOK_S)
         yield archive

@@ -24,14 +24,14 @@ OFFSETS = Argument(
     "offsets",
     ArgumentType.FILE,
     "Offsets",
-    "CSV or Parquet with topic, partition, offset and perhaps group. Default: all committed offsets of the"
+    "CSV or Parquet with topic, partition, offset and optionally group. Default: all committed offsets of the"
     " flow's groups.",
 )
 GROUP = Argument("group", ArgumentType.TEXT, "Group", "Only this one. Default: all.")
 ASKED = (
     Column("line", "Line", ColumnType.INTEGER, "Of the list; of Parquet its row, from 1 on."),
     Column("group", "Group", ColumnType.TEXT),
-    Column("topic", "Topic", ColumnType.TEXT, "By its name on the side that is asked from."),
+    Column("topic", "Topic", ColumnType.TEXT, "Its name on the side of the given offset."),
     Column("partition", "Partition", ColumnType.INTEGER),
     Column("offset", "Offset", ColumnType.OFFSET),
 )
@@ -42,16 +42,16 @@ REFUSED = Table(
     (
         Column("line", "Line", ColumnType.INTEGER),
         Column("text", "Row", ColumnType.TEXT),
-        Column("reason", "What is wrong", ColumnType.TEXT),
+        Column("reason", "Error", ColumnType.TEXT),
     ),
 )
 
 
 def check_asked(arguments: Mapping[str, Any]) -> None:
-    """Raise InvalidFields where nobody says what is asked of whom."""
+    """Raise InvalidFields where flow and offsets are both missing."""
     check_whose(arguments)
     if not arguments["flow"] and not arguments["offsets"]:
-        text = "Without a flow no groups are known: a list of offsets is needed."
+        text = "A list of offsets is required: without a flow no groups are known."
         raise InvalidFields({"offsets": text})
 
 
@@ -67,7 +67,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 ANALYSIS = Analysis(
     kind="translate",
     title="Offset translation",
-    question="Where is an offset of one side on the other side, now or as it was known at a time?",
+    question="Which target offset is equivalent to a source offset, now or as known at a time?",
     arguments=(
         *WHOSE,
         OFFSETS,
@@ -82,7 +82,7 @@ ANALYSIS = Analysis(
             "direction",
             ArgumentType.CHOICE,
             "Direction",
-            "forward: from the source to the target; reverse: the way back.",
+            "forward: from the source to the target; reverse: from the target to the source.",
             default="forward",
             choices=("forward", "reverse"),
         ),
@@ -93,21 +93,20 @@ ANALYSIS = Analysis(
             "Answers",
             (
                 *ASKED,
-                Column("to_topic", "On the other side", ColumnType.TEXT, "Absent without a flow."),
-                Column("lo", "Lowest", ColumnType.OFFSET, "Going on there skips no record."),
+                Column("to_topic", "Translated topic", ColumnType.TEXT, "Empty without a flow."),
+                Column("lo", "Lowest", ColumnType.OFFSET, "Resuming there skips no record."),
                 Column(
                     "hi",
                     "Highest",
                     ColumnType.OFFSET,
-                    "The true place is not behind it. Absent: nothing bounds it.",
+                    "The exact offset is not after it. Empty: no upper bound.",
                 ),
                 Column("exact", "Exact", ColumnType.BOOLEAN, "Both bounds are the same."),
                 Column(
                     "mm2",
                     "MirrorMaker 2",
                     ColumnType.OFFSET,
-                    "Its own answer. -1: older than all that it keeps; absent: it has none, as for the way"
-                    " back.",
+                    "MirrorMaker 2's answer. -1: older than its offset syncs; empty: none, as for reverse.",
                 ),
                 Column("width", "Width", ColumnType.INTEGER, "Highest minus lowest."),
                 REASON,
@@ -117,8 +116,8 @@ ANALYSIS = Analysis(
     ),
     run=run,
     definition=(
-        "Bounds are proved by offset syncs: the true place is between lowest and highest, both included. An"
-        " answer without bounds says why. The share of exact answers is that of all answers with bounds."
+        "Bounds are proved by offset syncs: the exact offset is between lowest and highest, both included. An"
+        " answer without bounds has a reason. The share of exact answers is of all answers with bounds."
     ),
     checked=check_asked,
     command="translate-offsets",

@@ -43,8 +43,8 @@ def page(client, name, *arguments, **query):
 def test_a_flow_says_whether_it_can_fail_over_and_why_not(client, flow):
     shown = page(client, "checkpoints", flow.pk)
     assert "0/1" in shown
-    assert "Going on where the target says now would skip records" in shown
-    assert "a plan sets its offsets back to the certified place" in shown
+    assert "The target offset is ahead of the source offset: records would be skipped." in shown
+    assert "a failover plan sets the exact offset" in shown
     assert "skips 30" in shown
 
 

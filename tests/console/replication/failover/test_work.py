@@ -308,7 +308,7 @@ def test_a_rehearsal_is_of_the_groups_that_can_move_and_says_why_others_are_left
     assert (plan.group_count - plan.blocked_count, run.state, run.done_count) == (1, "succeeded", 1)
     assert run.groups == [GROUP]
     assert run.left_out == {
-        OTHER: "Consumers of reports are still active on east: it goes on committing."
+        OTHER: "Consumers of reports are still active on east and commit offsets."
     }
     assert json.loads(run.report)["report"]["left_out"] == run.left_out
 

@@ -51,7 +51,7 @@ def test_a_template_that_leaves_a_doubt_is_refused_at_its_field(client_of):
     make_cluster("east"), make_cluster("west")
     answer = client_of.post(reverse("replication:new"), form(policy_remote_topic="{source}{topic}"))
     text = html.unescape(answer.content.decode())
-    assert "something must stand" in text
+    assert "is required: without it, the alias and the topic cannot be separated" in text
     assert not ReplicationFlow.objects.exists()
 
 

@@ -113,7 +113,7 @@ def test_a_run_that_lives_but_says_nothing_is_a_finding():
     assert status.is_wrong
 
 
-WINDOW = "Bulk copying waits for its window (01:00-05:00)."
+WINDOW = "Waiting for the catch-up window (01:00-05:00)."
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(as_operator):
     given = {"log": "east", "by": "leader", "most": "999", "from": "yesterday", "topic": "orders"}
     text = as_operator.post(FORM, given).content.decode()
     assert "From 1 to 100." in text
-    assert "A time is needed" in text
+    assert "A time is required" in text
     for value in ("999", "yesterday", "orders"):
         assert f'value="{value}"' in text
     assert not Run.objects.exists()

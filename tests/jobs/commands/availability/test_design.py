@@ -55,7 +55,7 @@ def test_an_impossible_wish_is_a_finding_with_what_would_be_possible(asked):
 
 BAD = [
     pytest.param(("--site", "west"), "NAME=ID", id="a site without a sign"),
-    pytest.param(("--site", "west=x"), "'x' is no id", id="a broker that is no number"),
+    pytest.param(("--site", "west=x"), "'x' is not a broker id", id="a broker that is no number"),
     pytest.param(("--site", "west=1", "--site", "west=2"), "sites[1].name", id="a name twice"),
     pytest.param((*SITES, "--voters", "4"), "voters:", id="an even number of voters"),
     pytest.param((*SITES, "--observers", "fenced-standby", "--standby", "9"), "standbys", id="9"),

@@ -74,7 +74,7 @@ def test_what_stops_writes_is_a_finding(asked):
     }
 
 
-def test_a_lost_majority_is_a_finding_even_where_everybody_goes_on(asked):
+def test_a_lost_majority_is_a_finding_even_where_all_partitions_continue(asked):
     document = {**CLUSTER, "voters": [101, 102]}
     code, told, _ = asked("--lose-controller", "101", document=document)
     assert code == 1
@@ -116,7 +116,7 @@ def test_a_person_reads_a_table_of_what_changes_and_the_quorum(asked):
 def test_many_changes_are_cut_for_a_person(asked):
     many = [{"topic": "t", "partition": n, "replicas": [1, 2]} for n in range(60)]
     _, told, _ = asked("--lose-broker", "1", document={"partitions": many})
-    assert "and 20 more: --json tells all" in told
+    assert "and 20 more: --json prints all" in told
 
 
 def test_one_topic_can_be_asked_for(asked):

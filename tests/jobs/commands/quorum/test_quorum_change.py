@@ -119,7 +119,7 @@ def test_a_document_tells_who_is_alive_and_who_observes(asked, tmp_path):
         (("--replace", "2:short"), "NEW_DIRECTORY_ID"),
         (("--dead", "9"), "no voter"),
         (("--site", "1"), "NAME=VALUE"),
-        (("--layout", "a=1", "--remove", "1"), "leave --remove"),
+        (("--layout", "a=1", "--remove", "1"), "omit --remove"),
     ],
 )
 def test_bad_options_end_with_2_and_say_why(asked, options, words):

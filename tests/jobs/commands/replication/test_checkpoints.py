@@ -23,12 +23,12 @@ def said(**values) -> str:
 
 def test_a_round_is_told_in_a_line_with_what_has_no_checkpoint():
     text = said(at_ms=1, groups=3, told=7, exact=6, written=2, without={"no_sync": 4})
-    assert "3 groups, 7 checkpoints stand, 6 of them exact; 2 written" in text
+    assert "3 groups, 7 current checkpoints, 6 of them exact; 2 written" in text
     assert "without a checkpoint: 4 (no_sync)" in text
 
 
 def test_wrong_checkpoints_that_were_replaced_are_told():
-    assert "783 wrong checkpoints of others were replaced" in said(at_ms=1, corrected=783)
+    assert "783 wrong checkpoints of other writers were replaced" in said(at_ms=1, corrected=783)
     assert "wrong" not in said(at_ms=1)
 
 
@@ -37,7 +37,7 @@ def test_groups_that_were_set_are_told_with_what_went_wrong():
         3, 1, 5, 0, {"billing": "It has members."}, {"stock": "Group stock is ahead."}
     )
     text = said(at_ms=1, synced_at_ms=1, sync=sync)
-    for words in ("5 offsets written, 1 groups in use", "billing: It has members.", "Group stock"):
+    for words in ("5 offsets written, 1 active groups", "billing: It has members.", "Group stock"):
         assert words in text
 
 

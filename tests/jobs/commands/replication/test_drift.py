@@ -70,7 +70,7 @@ def test_topics_that_are_equal_end_well(asked):
         ),
         pytest.param(
             DriftReport("f", (drift(configs=(RETENTION,)),)),
-            "retention.ms: 7 on the source, nothing on the target (changed; the next sync: set)",
+            "retention.ms: 7 on the source, not set on the target (changed; the next sync: set)",
             id="setting",
         ),
         pytest.param(

@@ -31,7 +31,7 @@ def flow_file(tmp_path):
     [
         pytest.param([], "group: Name at least one group", id="no group"),
         pytest.param(
-            ["--group", "a", "--reverse-flow", "{flow}"], "A flow from west to east is needed",
+            ["--group", "a", "--reverse-flow", "{flow}"], "A flow from west to east is required",
             id="the same flow as its own reverse",
         ),
         pytest.param(["--undo", "{flow}"], "not written by --apply", id="another file to undo"),
@@ -44,10 +44,10 @@ def test_bad_input_is_said_before_any_cluster_is_asked(flow_file, capsys, argume
     assert says in capsys.readouterr().err
 
 
-def test_a_plan_in_words_says_where_groups_go_on_and_how_by_kafkas_tool():
+def test_a_plan_in_words_says_where_groups_resume_and_how_by_kafkas_tool():
     text = "\n".join(words.plan(plan_of(), "west.example:9092", is_dry=True))
     assert (
-        "orders-0 at 150 -> east.orders-0: no commit -> 41 (41 to 140; at most 99 read again)"
+        "orders-0 at 150 -> east.orders-0: no commit -> 41 (41 to 140; at most 99 reprocessed)"
         in text
     )
     assert "Nothing was changed." in text

@@ -32,7 +32,7 @@ def test_a_line_adds_up_what_the_partitions_do():
 
 
 @pytest.mark.parametrize("eta_s", [None, 0.0])
-def test_a_line_says_nothing_about_a_time_that_nobody_knows_or_that_is_over(eta_s):
+def test_a_line_says_nothing_about_a_time_that_is_not_known_or_that_is_over(eta_s):
     assert "left" not in summary_line(progress(row(), eta_s=eta_s))
 
 
@@ -90,4 +90,4 @@ def test_a_flow_that_mirror_maker_copies_is_refused(tmp_path, capsys):
         "target: {alias: west, bootstrap_servers: 'b:1'}\n"
     )
     assert main(["replicate", str(flow)]) == 2
-    assert "copied_by: MirrorMaker 2 copies this flow" in capsys.readouterr().err
+    assert "copied_by: MirrorMaker 2 replicates this flow" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_the_answer_is_one_json_document(ask):
         pytest.param(150, ["--target-has-no-gaps"], "is offset 250 on the target", id="exact"),
         pytest.param(150, [], "is between 201 and 301 on the target", id="bounded"),
         pytest.param(400, [], "is at offset 501 on the target or later", id="after the last"),
-        pytest.param(50, [], "MirrorMaker 2 says nothing (-1)", id="too old for MirrorMaker"),
+        pytest.param(50, [], "MirrorMaker 2 says -1", id="too old for MirrorMaker"),
     ],
 )
 def test_a_person_reads_sentences(ask, offset, more, says):

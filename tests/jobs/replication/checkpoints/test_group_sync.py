@@ -1,4 +1,4 @@
-"""Groups of the target are set to where they are on the source, and never taken from whoever uses them."""
+"""Groups of the target are set to where they are on the source, and never of groups in use."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_an_offset_goes_forward(there, expected):
 
 
 def test_a_group_that_went_back_on_the_source_is_followed():
-    """MirrorMaker 2 4.3.1 leaves it where it was, and whoever goes over skips what was to be read again."""
+    """MirrorMaker 2 4.3.1 leaves it where it was, and a failover skips what was to be read again."""
     target = Target()
     groups = GroupSync(target)
     sync(target, 20, by=groups)
@@ -112,20 +112,20 @@ def test_a_group_that_is_ahead_at_several_partitions_is_told_once():
 @pytest.mark.parametrize(
     "state", ["Stable", "PreparingRebalance", "CompletingRebalance", "Unknown"]
 )
-def test_a_group_in_use_is_left_alone(state):
+def test_a_group_in_use_is_not_changed(state):
     target = Target(10, state=state)
     report = sync(target, 20)
     assert (target.altered, report.active, report.errors) == ([], 1, {})
 
 
-def test_a_group_whose_state_is_not_known_is_left_alone():
+def test_a_group_whose_state_is_not_known_is_not_changed():
     target = Target(10)
     target.error = "no coordinator"
     report = sync(target, 20)
     assert (target.altered, report.errors) == ([], {"billing": "no coordinator"})
 
 
-def test_a_group_whose_offsets_could_not_be_read_is_left_alone():
+def test_a_group_whose_offsets_could_not_be_read_is_not_changed():
     target = Target(10)
     target.is_readable = False
     report = sync(target, 20)
@@ -140,7 +140,7 @@ def test_an_offset_that_could_not_be_read_is_not_taken_for_none():
     assert target.altered == []
 
 
-def test_a_group_that_is_taken_into_use_meanwhile_is_left_alone():
+def test_a_group_that_is_taken_into_use_meanwhile_is_not_changed():
     target = Target(10)
     target.between = lambda: setattr(target, "state", "Stable")
     report = sync(target, 20)

@@ -1,4 +1,4 @@
-"""How far checkpoints are behind their groups, what going on by them repeats or skips, and why."""
+"""How far checkpoints are behind their groups, what resuming at them repeats or skips, and why."""
 
 import pytest
 from hypothesis import given
@@ -95,7 +95,7 @@ def test_without_an_upper_bound_repetition_has_none_and_nothing_is_skipped_for_c
     assert found.duplicates == Bounds(0, None)
 
 
-def test_going_on_at_the_certified_place_repeats_at_most_the_width_of_the_certificate():
+def test_resuming_at_the_certified_offset_repeats_at_most_the_width_of_the_certificate():
     assert lag().duplicates == Bounds(0, 10)
 
 
@@ -109,7 +109,7 @@ def test_the_truth_is_inside_the_bounds_wherever_it_is(lo, width, inside, resume
 
 UNKNOWN = {"certificate": None, "mm2": None}
 NONE = {"checkpoint": None}
-BEFORE = Certificate(0, 500, "It is before the first offset sync.", (KeptSync(200, 500),))
+BEFORE = Certificate(0, 500, "The offset is before the first offset sync.", (KeptSync(200, 500),))
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,7 @@ def test_every_reason_has_a_sentence_and_its_place_among_the_others():
     assert HINTS.keys() <= set(CheckpointReason)
     assert gravest(CheckpointReason) is CheckpointReason.TARGET_AHEAD
     assert gravest([]) is None
-    assert reason_text(CheckpointReason.NO_TOPIC).startswith(
-        "The topic of checkpoints does not exist"
-    )
+    assert reason_text(CheckpointReason.NO_TOPIC).startswith("The checkpoints topic does not exist")
 
 
 def test_a_sum_is_unbounded_as_soon_as_one_part_is():

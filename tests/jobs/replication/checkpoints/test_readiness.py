@@ -23,7 +23,7 @@ from jobs.replication.translation.sync_history import Certificate
 
 NOW_MS = 1_000_000
 LIMITS = Thresholds(rpo_ms=60_000, blocked_rpo_ms=600_000, reread=100)
-EXACT = Certificate(500, 500, "It is an offset sync.", (KeptSync(100, 500),))
+EXACT = Certificate(500, 500, "The offset is an offset sync.", (KeptSync(100, 500),))
 
 
 def part(group: GroupFacts | None = None, partition: int = 0, **changes):
@@ -120,7 +120,7 @@ def test_a_group_whose_checkpoint_is_exact_and_whose_data_is_there_is_ready():
         ),
     ],
 )
-def test_what_stands_in_the_way_is_named_with_what_to_do(readiness, obstacle, changes):
+def test_obstacles_are_named_with_what_to_do(readiness, obstacle, changes):
     verdict = judge_group([part(**changes)], GroupFacts())
     assert verdict.readiness == readiness
     assert [each.obstacle for each in verdict.evidence] == [obstacle]

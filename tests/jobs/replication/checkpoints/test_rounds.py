@@ -362,7 +362,7 @@ def test_a_group_beyond_the_end_gets_no_checkpoint_and_no_offset_and_is_a_findin
     report = rounds_of(clusters).run(1, sync_groups=True)
     assert (report.told, report.without, clusters.target_offsets) == (0, {"beyond_source": 1}, {})
     assert report.to_mapping()["findings"] == [
-        "Group billing: its committed offset 5,000 of orders-0 lies beyond the end of the partition (100): it "
+        "Group billing: its committed offset 5,000 of orders-0 is beyond the end of the partition (100): it "
         "is of another life of the topic, or of a log that was truncated. The application would start where "
         "auto.offset.reset says. It gets no checkpoint there."
     ]

@@ -39,7 +39,7 @@ def between(lo: int, hi: int | None) -> Certificate:
             CheckpointOffsets(10, 20),
             CheckpointOffsets(12, 22),
             Why.ADVANCED,
-            id="it went on",
+            id="it committed",
         ),
         pytest.param(
             12,
@@ -47,7 +47,7 @@ def between(lo: int, hi: int | None) -> Certificate:
             CheckpointOffsets(10, 20),
             CheckpointOffsets(10, 20),
             Why.UNCHANGED,
-            id="it went on, and no more is known",
+            id="it committed, and no more is known",
         ),
         pytest.param(
             12,

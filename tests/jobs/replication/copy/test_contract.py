@@ -1,4 +1,4 @@
-"""What is asked of a copier while it runs."""
+"""Requests to a copier while it runs."""
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.contract import AssignmentChanges, PartitionStart
@@ -16,7 +16,7 @@ def test_what_is_asked_for_is_taken_once_and_in_order():
     assert (changes.is_waiting, changes.take()) == (False, [])
 
 
-def test_an_answer_reaches_whoever_asked_and_no_answer_is_no_message():
+def test_an_answer_reaches_its_caller_and_no_answer_is_no_message():
     heard = []
     changes = AssignmentChanges(heard.append)
     changes.release([])

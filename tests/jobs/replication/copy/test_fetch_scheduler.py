@@ -30,7 +30,7 @@ def test_the_higher_priority_is_named_first():
     assert FetchScheduler({"orders": 2}).choose(ALL, ALL, 0.0)[0] == ORDERS
 
 
-def test_who_got_least_of_its_share_is_named_first_so_that_nobody_fills_every_answer_alone():
+def test_who_got_least_of_its_share_is_named_first_so_that_none_fills_every_answer_alone():
     turns = FetchScheduler({"orders": 3})
     turns.choose(ALL, ALL, 0.0)
     turns.fetched(ORDERS, FETCH, 0.0)
@@ -66,7 +66,7 @@ def test_equal_priorities_never_wait_for_each_other():
     assert got[ORDERS] == got[MAIL] == 100 * FETCH
 
 
-def test_nobody_waits_for_a_higher_priority_that_has_nothing_left_to_copy():
+def test_no_partition_waits_for_a_higher_priority_that_has_nothing_left_to_copy():
     got = shares(FetchScheduler({"orders": 5}), 100, waiting=[LOGS, MAIL])
     assert got[LOGS] == 100 * FETCH
 
@@ -77,7 +77,7 @@ def test_who_has_no_room_just_now_is_still_waited_for():
     assert got[LOGS] <= AHEAD_BYTES / 8 + FETCH
 
 
-def test_nobody_starves_behind_a_higher_priority_that_does_not_get_on():
+def test_no_partition_starves_behind_a_higher_priority_that_does_not_get_on():
     turns = FetchScheduler({"orders": 5})
     turns.choose([LOGS], ALL, 0.0)
     turns.fetched(LOGS, FETCH, 0.0)

@@ -94,7 +94,7 @@ def test_what_was_written_is_read_back(alias, topic, partition, next_offset):
         ),
     ],
 )
-def test_keys_of_others_are_left_alone(key):
+def test_keys_of_others_are_not_changed(key):
     assert decode_position_key(key) is None
 
 

@@ -1,4 +1,4 @@
-"""Brokers that ask to be left alone, because a quota is used up."""
+"""Brokers that throttle their clients, because a quota is used up."""
 
 import time
 
@@ -25,7 +25,7 @@ def test_a_broker_that_asked_for_nothing_may_be_asked(quotas):
     assert quotas.left_s(ONE) == 0
 
 
-def test_a_broker_is_left_alone_for_as_long_as_it_asked(quotas, clock):
+def test_a_broker_gets_no_request_for_as_long_as_it_throttles(quotas, clock):
     quotas.told(ONE, 1500)
     assert quotas.left_s(ONE) == 1.5
     clock.now += 1
@@ -34,7 +34,7 @@ def test_a_broker_is_left_alone_for_as_long_as_it_asked(quotas, clock):
     assert quotas.left_s(ONE) == 0
 
 
-def test_one_broker_is_not_left_alone_for_another_one(quotas):
+def test_one_broker_is_not_throttled_for_another_one(quotas):
     quotas.told(ONE, 1500)
     assert quotas.left_s(OTHER) == 0
 

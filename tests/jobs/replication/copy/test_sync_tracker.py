@@ -1,4 +1,4 @@
-"""From the syncs that are told, every record's downstream offset can be computed."""
+"""From the syncs that are written, every record's downstream offset can be computed."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_one_record_is_told_once():
     assert due(tracker) == [(5, 50)]
 
 
-def test_what_was_aborted_is_taken_back_and_comes_again_with_another_difference():
+def test_what_was_aborted_is_replaced_and_comes_again_with_another_difference():
     tracker = SyncTracker()
     tracker.copied(rows([(5, 50)]), (9, 54))
     tracker.commit()
@@ -98,7 +98,7 @@ def test_what_was_aborted_is_taken_back_and_comes_again_with_another_difference(
     assert due(tracker) == [(9, 54), (10, 60), (12, 62)]
 
 
-def test_what_was_told_too_early_is_taken_back_although_the_difference_comes_again():
+def test_what_was_written_too_early_is_replaced_although_the_difference_comes_again():
     """On the source a sync stays when its transaction is aborted: (10, 49) was said, (10, 55) is true."""
     tracker = SyncTracker.after((9, 54))
     tracker.copied(rows([(10, 55)]), (12, 57))
@@ -183,7 +183,7 @@ def test_offsets_that_went_back_are_told_at_once(tracker):
     assert told_at(tracker, 0.0) == [(5, 65), (6, 66)]
 
 
-def test_what_is_not_told_stands_beside_the_position(tracker):
+def test_what_is_not_written_is_beside_the_position(tracker):
     small_commits(tracker, 1)
     copied(tracker, 11, 12, 47)
     tracker.tell(0.0)
@@ -194,7 +194,7 @@ def test_what_is_not_told_stands_beside_the_position(tracker):
     assert tracker.untold() == ()
 
 
-def test_who_goes_on_tells_what_the_one_before_did_not(tracker):
+def test_the_next_copier_writes_what_the_one_before_did_not(tracker):
     small_commits(tracker, 2)
     copied(tracker, 12, 14, 48)
     tracker.tell(0.0)
@@ -240,7 +240,7 @@ def test_where_nothing_waits_nothing_is_untold(last):
     [
         pytest.param([(10, 55)], ((9, 54),), id="the newest alone"),
         pytest.param([(10, 55), (12, 60)], ((9, 54), (10, 55)), id="one before it"),
-        pytest.param([(9, 54), (12, 60)], None, id="what was told before comes again"),
+        pytest.param([(9, 54), (12, 60)], None, id="what was written before comes again"),
         pytest.param([(10, 54), (12, 60)], None, id="downstream does not rise"),
         pytest.param([(n, n + 50) for n in range(10, 111)], None, id="too many"),
     ],

@@ -85,7 +85,7 @@ def test_a_partition_that_is_refused_is_named():
     assert "TOPIC_AUTHORIZATION_FAILED" in found.message
 
 
-def test_a_cluster_that_goes_away_is_an_outcome_and_the_next_try_goes_on():
+def test_a_cluster_that_goes_away_is_an_outcome_and_the_next_try_continues():
     door, kept = PaperDoor(fault=Unreachable("no broker answered", cluster="west")), Kept()
     assert apply_group(door, group_plan(), None, kept).state is OutcomeState.FAILED
     door.fault = None

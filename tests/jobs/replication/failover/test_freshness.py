@@ -76,11 +76,11 @@ def test_a_group_that_is_not_in_the_plan_is_refused():
         pytest.param({"before": 7}, "from None to 7", id="it was set there"),
         pytest.param(
             {"west": {"topics": {"east.orders": topic("east.orders", topic_id="new")}}},
-            "east.orders was made anew on west", id="the remote topic is another",
+            "east.orders was deleted and re-created on west", id="the remote topic is another",
         ),
         pytest.param(
             {"here": {"topics": {"orders": topic("orders", topic_id="new")}}},
-            "orders was made anew on east", id="the topic is another",
+            "orders was deleted and re-created on east", id="the topic is another",
         ),
         pytest.param({"syncs": ((140, 20), (200, 140))}, "would skip records", id="a bound fell"),
         pytest.param({"there": (90, 141)}, "has offsets 90 to 141", id="the log begins later"),

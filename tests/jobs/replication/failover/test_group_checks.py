@@ -28,14 +28,14 @@ def active(**fields):
 @pytest.mark.parametrize(
     ("key", "fields", "state"),
     [
-        pytest.param("inactive_there", {}, "ok", id="nobody is there"),
+        pytest.param("inactive_there", {}, "ok", id="no members there"),
         pytest.param("inactive_there", {"west": {"groups": {}}}, "ok", id="never seen there"),
         pytest.param("inactive_there", {"west": {"groups": active()}}, "block", id="active there"),
         pytest.param(
             "inactive_there", {"west": {"groups": {GROUP: empty(error="no coordinator")}}},
-            "unknown", id="nobody could be asked there",
+            "unknown", id="no answer there",
         ),
-        pytest.param("inactive_here", {}, "ok", id="nobody runs here"),
+        pytest.param("inactive_here", {}, "ok", id="no consumer runs here"),
         pytest.param("inactive_here", {"here": {"groups": active()}}, "block", id="active here"),
         pytest.param(
             "inactive_here", {"here": {"fault": "east: no broker", "groups": {}}}, "unknown",
@@ -57,7 +57,7 @@ def active(**fields):
         ),
         pytest.param("reread", {"committed": 200}, "ok", id="exact"),
         pytest.param("reread", {}, "warn", id="repeats"),
-        pytest.param("moves_back", {"before": 100}, "warn", id="stands further ahead there"),
+        pytest.param("moves_back", {"before": 100}, "warn", id="ahead there"),
         pytest.param(
             "without_commit", {"here": {"topics": {"orders": topic("orders", 3)}}}, "warn",
             id="reads partitions without a commit",
@@ -124,11 +124,11 @@ THERE = [acl("GROUP", GROUP), acl("TOPIC", "east.orders")]
         ),
         pytest.param(
             HERE, [acl(b.resource_type, b.name, principal="User:*") for b in THERE], "ok",
-            id="everybody may",
+            id="all may",
         ),
         pytest.param("may not", THERE, "unknown", id="unreadable here"),
         pytest.param(HERE, "may not", "unknown", id="unreadable there"),
-        pytest.param(None, THERE, "unknown", id="nobody says who reads"),
+        pytest.param(None, THERE, "unknown", id="readers not known"),
         pytest.param([], THERE, "unknown", id="no reader is named"),
     ],
 )  # fmt: skip
@@ -167,7 +167,7 @@ def test_internal_topics_of_an_application_are_neither_missing_nor_planned(topic
     checks = {check.key: check for check in plan.checks}
     assert (checks["translated"].state, "only_here" in checks) == ("ok", False)
     assert not [
-        one for one in plan.checks if "flow for them" in one.next or "brings them" in one.next
+        one for one in plan.checks if "flow for them" in one.next or "Start a flow" in one.next
     ]
     assert [one.target for one in plan.items if one.internal] == [None]
     assert [one.origin for one in plan.to_be_set] == [ORDERS]

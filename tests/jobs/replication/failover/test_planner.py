@@ -94,7 +94,7 @@ def test_offsets_of_a_cluster_that_is_away_are_said_to_be_old():
     [
         pytest.param(NOW_MS - 500, "ok", id="fresh"),
         pytest.param(NOW_MS - 100_000, "warn", id="old"),
-        pytest.param(None, "unknown", id="nobody knows"),
+        pytest.param(None, "unknown", id="not known"),
     ],
 )
 def test_how_old_the_offset_syncs_are(read_at_ms, state):

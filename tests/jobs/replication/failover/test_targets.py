@@ -34,7 +34,7 @@ def states(plan):
     return {check.key: check.state.value for check in plan.group(GROUP).checks}
 
 
-def test_a_group_goes_on_at_the_proven_lower_bound():
+def test_a_group_resumes_at_the_proven_lower_bound():
     found = item()
     assert (found.destination, found.target, found.lo, found.hi) == (REMOTE, 41, 41, 140)
     assert found.reread_most == 99
@@ -50,7 +50,7 @@ def test_without_an_upper_bound_everything_up_to_the_end_may_come_again():
     assert (found.lo, found.hi, found.reread_most) == (41, None, 100)
 
 
-def test_who_has_read_everything_goes_on_at_the_end():
+def test_a_group_that_has_read_everything_resumes_at_the_end():
     found = item(failover_evidence(committed=201, syncs=((100, 40),)))
     assert (found.target, found.exact, found.reread_most) == (141, True, 0)
 
@@ -68,7 +68,7 @@ def test_what_was_read_and_not_copied_yet_comes_again_later():
     assert found.reread_most == 0 + 29
 
 
-def test_nobody_knows_how_much_comes_again_without_bound_and_position():
+def test_how_much_comes_again_is_not_known_without_bound_and_position():
     leg = Leg(flow(), Way.FORWARD, Translator({ORDERS: ((100, 40),)}), read_at_ms=NOW_MS)
     assert item(failover_evidence(legs=(leg,))).reread_most is None
 
@@ -122,7 +122,7 @@ def test_the_way_back_is_the_archived_mapping():
     assert (found.destination, found.how, found.target, found.exact) == (ORDERS, "back", 200, True)
 
 
-def test_the_way_back_within_a_bracket_goes_on_at_its_lower_bound():
+def test_the_way_back_within_a_bracket_resumes_at_its_lower_bound():
     found = item(failback_evidence(committed=120))
     assert (found.target, found.hi, found.only_here) == (101, 200, None)
 
@@ -145,7 +145,7 @@ def test_markers_behind_the_last_copied_record_are_no_records():
     found = failback_evidence(committed=142, here_end=142, here={"data_ends": {REMOTE: 141}})
     one = item(found)
     assert (one.only_here, one.at_risk) == (None, 0)
-    assert "exists only here" not in one.reason
+    assert "exist only here" not in one.reason
 
 
 def test_a_topic_written_there_comes_back_by_the_reverse_flow():
@@ -226,7 +226,7 @@ def test_a_commit_beyond_the_end_is_a_check_of_its_own_and_is_not_translated(
     assert "translated" not in {one.key for one in group.checks}
     (planned,) = group.items
     assert (planned.lo, planned.target, planned.not_copied) == (None, target, None)
-    assert planned.problem == "Its committed offset lies beyond the end of the partition (100)."
+    assert planned.problem == "Its committed offset is beyond the end of the partition (100)."
     if target is None:
         assert group.reread_most == 0
 

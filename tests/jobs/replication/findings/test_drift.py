@@ -167,5 +167,5 @@ def test_mirror_maker_copies_what_looks_like_heartbeats_whatever_the_patterns_sa
     topics = [topic("shop.heartbeats"), topic("heartbeats"), topic("west.heartbeats")]
     watched = find_selection_findings(flow(topics=("orders",), **WATCHED), topics, frozenset())
     assert [one.topic for one in watched] == ["shop.heartbeats"]
-    assert "Copied although no pattern asks for it" in watched[0].text
+    assert "Replicated although no pattern selects it" in watched[0].text
     assert find_selection_findings(flow(topics=("orders",)), topics, frozenset()) == []

@@ -79,7 +79,7 @@ def moving(minute, newest=NOW, committed=None):
     )
 
 
-def test_groups_that_go_on_without_checkpoints_are_found():
+def test_groups_that_commit_without_checkpoints_are_found():
     (finding,) = look(*map(moving, range(12))).findings
     assert (finding.code, finding.since) == ("checkpoints_stale", NOW + MINUTE)
     assert finding.evidence == {"checkpoint_age_s": 660, "groups_went_on_for_s": 600}
@@ -88,7 +88,7 @@ def test_groups_that_go_on_without_checkpoints_are_found():
 @pytest.mark.parametrize(
     "one",
     [
-        pytest.param(lambda m: moving(m, committed=100), id="no group goes on"),
+        pytest.param(lambda m: moving(m, committed=100), id="no group commits"),
         pytest.param(lambda m: moving(m, newest=NOW + m * MINUTE), id="checkpoints come"),
     ],
 )

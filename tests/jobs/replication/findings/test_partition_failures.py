@@ -1,4 +1,4 @@
-"""Partitions that stand still, lost records, and topics that are no longer the ones that were copied."""
+"""Stuck partitions, lost records, and topics that are no longer the ones that were copied."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def over_minutes(minutes, rows, **parts):
     ]
 
 
-def test_a_flow_that_stands_still_while_the_source_grows_is_found():
+def test_a_flow_that_is_stuck_while_the_source_grows_is_found():
     found = look(*over_minutes(5, lambda m: [partition(0, 100, 110 + m), partition(1, 7, 9)]))
     (finding,) = found.findings
     assert (finding.code, finding.severity, finding.since) == ("not_moving", "crit", NOW)
@@ -60,7 +60,7 @@ def test_waiting_records_without_new_ones_are_less_grave():
         pytest.param(
             lambda m: [partition(0, 100, 110 + m)],
             {"should_move": False},
-            id="nobody wants it to run",
+            id="not requested to run",
         ),
         pytest.param(lambda m: [partition(0, None, 110 + m)], {}, id="the position is not known"),
         pytest.param(lambda _: [partition(0, 100, None)], {}, id="the end is not known"),
@@ -70,14 +70,14 @@ def test_what_is_no_standstill(rows, parts):
     assert codes(look(*over_minutes(10, rows, **parts))) == []
 
 
-def test_a_partition_that_stands_still_among_moving_ones_is_stuck():
+def test_a_partition_that_does_not_move_among_moving_ones_is_stuck():
     rows = over_minutes(5, lambda m: [partition(0, 100, 110 + m), partition(1, 50 + m, 90)])
     (finding,) = look(*rows).findings
     assert (finding.code, finding.subject, finding.partition) == ("stuck_partition", "orders-0", 0)
     assert finding.evidence["records_waiting"] == 15
 
 
-def test_a_gap_in_the_answers_does_not_start_the_clock_anew():
+def test_a_gap_in_the_answers_does_not_restart_the_clock():
     pictures = over_minutes(5, lambda m: [partition(0, 100, 110 + m)])
     pictures[2] = picture(NOW + 2 * MINUTE, partitions=None)
     pictures[3] = picture(NOW + 3 * MINUTE, partitions=[partition(0, 100, None)])

@@ -29,7 +29,10 @@ def test_a_failed_task_is_told_with_its_reason_and_since_when():
         pytest.param(task(), said("PAUSED"), [], id="a paused connector's task says nothing new"),
         pytest.param(task(), said("UNASSIGNED"), [], id="a rebalance"),
         pytest.param(
-            task(), said("UNASSIGNED", at=NOW - 7 * MINUTE), ["task_not_assigned"], id="left alone"
+            task(),
+            said("UNASSIGNED", at=NOW - 7 * MINUTE),
+            ["task_not_assigned"],
+            id="not assigned",
         ),
         pytest.param(
             task(), said("RESTARTING", at=NOW - 7 * MINUTE), ["task_not_assigned"], id="never back"
@@ -52,7 +55,7 @@ def beats(emitted=None, at_source=None, arrived=None):
     [
         pytest.param(beats(1, 1, 2), [], id="all well"),
         pytest.param(beats(1, 1, 200), [("heartbeats_stale", "crit")], id="sent, but not arriving"),
-        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warn")], id="nobody sends"),
+        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warn")], id="none sent"),
         pytest.param(beats(1), [("heartbeats_absent", "notice")], id="there never were any"),
         pytest.param(beats(300, 1, 1), [("heartbeats_stale", "risk")], id="the emitter is gone"),
     ],
@@ -64,7 +67,7 @@ def test_heartbeats(seen, expected):
 
 def test_absent_heartbeats_say_who_would_send_them():
     (finding,) = look(picture(heartbeats=beats(1))).findings
-    assert "the way back (west to east)" in finding.todo
+    assert "the opposite direction (west to east)" in finding.todo
 
 
 def test_a_flow_of_crosslog_needs_no_heartbeats_from_the_source():

@@ -98,7 +98,7 @@ def test_lints(case):
 
 
 @pytest.mark.parametrize("case", conformance_cases(FILE, "lint"))
-def test_every_removed_key_is_found_wherever_it_stands(case):
+def test_every_removed_key_is_found_wherever_it_is(case):
     for key in case.get("keys", []):
         for prefix in ("", "A->B."):
             settings = {"clusters": "A, B", f"{prefix}{key}": "x"}

@@ -208,7 +208,7 @@ def test_instances_with_different_names_on_one_cluster_do_not_see_each_others_to
 
 # Names that only a policy may spell out. mm2-offsets, -configs and -status are the worker's.
 _NAMES = re.compile(r"""["'](heartbeats|mm2-offset-syncs[^"']*|[^"']*checkpoints\.internal)["']""")
-# `internal_logs` guesses what a broker's folder holds where nobody says it, by MirrorMaker 2's own names.
+# `internal_logs` guesses what a broker's folder holds where it is not given, by MirrorMaker 2's own names.
 _MAY = {
     "policy.py",
     "custom_policy.py",
@@ -218,7 +218,7 @@ _MAY = {
 }
 
 
-def test_nobody_but_the_policies_spells_out_the_names_of_internal_topics():
+def test_only_the_policies_spell_out_the_names_of_internal_topics():
     root = Path(jobs.__file__).parent
     found = {
         f"{path.name}: {match[0]}"

@@ -192,7 +192,7 @@ def test_a_folder_without_an_archive_has_nothing_to_say(tmp_path):
     assert (told.translate(NAMES[0], 5), told.mm2(NAMES[0], 5)) == (None, None)
 
 
-def test_what_was_appended_is_seen_by_whoever_had_opened_it_before(tmp_path):
+def test_what_was_appended_is_seen_by_readers_that_had_opened_it_before(tmp_path):
     with SyncArchive(tmp_path) as archive:
         archive.append(increment([(0, 10, 20)]))
         before = open_translator(tmp_path)
@@ -216,7 +216,7 @@ def test_between_two_syncs_that_follow_each_other_every_record_is_as_far_as_the_
     assert open_translator(tmp_path).reverse(NAMES[0], 73).lo == 68
 
 
-def test_behind_a_sync_that_follows_one_that_nobody_kept_nothing_from_before_counts(tmp_path):
+def test_behind_a_sync_that_follows_a_missing_one_nothing_from_before_counts(tmp_path):
     with SyncArchive(tmp_path) as archive:
         archive.append(increment([(0, 0, 5), (0, 100, 300)], follows=[(-1, -1), (60, 200)]))
     assert bounds(open_translator(tmp_path).translate(NAMES[0], 50)) == (0, 300)
@@ -248,7 +248,7 @@ def test_an_archive_of_version_1_is_opened_and_written_on(tmp_path):
     assert open_parts(tmp_path).rows(where).upstream.tolist() == [0, 100, 1]
 
 
-def test_where_to_go_on_and_what_was_refused_are_kept(tmp_path):
+def test_where_to_resume_and_what_was_refused_are_kept(tmp_path):
     with SyncArchive(tmp_path) as archive:
         archive.append(increment([], 5, refused={"a tombstone": 2}))
         archive.append(increment([(0, 1, 1)], 9, refused={"a tombstone": 1, "short": 1}))
@@ -266,7 +266,7 @@ def test_a_gap_is_told_with_its_place(tmp_path):
     assert (gap.kind, gap.before) == (GapKind.COMPACTED, 2)
     found = open_translator(tmp_path).translate(NAMES[0], 5)
     assert bounds(found) == (0, 9)
-    assert "nobody kept" in found.reason
+    assert "a gap in the archive" in found.reason
 
 
 def test_only_one_process_appends(tmp_path):
@@ -309,13 +309,13 @@ def test_an_archive_begun_again_is_another_one(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["12", "A->B", "../../etc", "", "..", "a b"])
-def test_the_folder_of_a_flow_stands_below_the_archive(tmp_path, name):
+def test_the_folder_of_a_flow_is_below_the_archive(tmp_path, name):
     folder = archive_folder(tmp_path, name)
     assert folder.resolve().parent == (tmp_path / "syncs").resolve()
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=40), st.booleans())
-def test_mirror_maker_2_does_not_see_what_stands_in_the_chain_of_a_record(
+def test_mirror_maker_2_does_not_see_what_is_in_the_chain_of_a_record(
     tmp_path_factory, steps, is_merged
 ):
     ups = np.cumsum([step for step, _ in steps], dtype=np.int64).tolist()

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's store in arrays: whoever feeds it, it answers what `OffsetSyncStore` answers."""
+"""MirrorMaker 2's store in arrays: however it is filled, it answers what `OffsetSyncStore` answers."""
 
 import numpy as np
 from hypothesis import given

@@ -40,7 +40,7 @@ def test_of_a_long_file_a_partition_is_read_from_its_own_row_groups(tmp_path, si
         assert np.array_equal(found.rows(names[number]).upstream, own)
 
 
-def test_what_mirror_maker_2_would_have_kept_stands_beside(tmp_path):
+def test_what_mirror_maker_2_would_have_kept_is_beside(tmp_path):
     table = sync_table(NAMES, rows([(0, 1, 2, False, ""), (2, 3, 4, False, "")]))
     kept = {name: np.full((3, 64), at, np.int64) for at, name in enumerate(table.names)}
     write_syncs(tmp_path / "syncs.parquet", table, kept)

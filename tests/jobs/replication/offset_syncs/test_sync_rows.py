@@ -1,4 +1,4 @@
-"""Offset syncs as columns: whoever puts them together, in whatever pieces, has the same ones."""
+"""Offset syncs as columns: put together in any pieces, they are the same."""
 
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ SYNCS = st.lists(
 
 
 def followed(syncs):
-    """Yield of each sync which one it follows, (-1, -1) where that is not told."""
+    """Yield of each sync which one it follows, (-1, -1) where that is not known."""
     last = {}
     for number, upstream, downstream, _, link in syncs:
         before = last.get(number, (77, 77))
@@ -33,7 +33,7 @@ def followed(syncs):
 
 
 def rows(syncs) -> SyncRows:
-    """Return syncs as rows; what is true of some of them is that a hole stands before them."""
+    """Return syncs as rows; what is true of some of them is that a hole is before them."""
     columns = np.array([sync[:4] for sync in syncs], np.int64).reshape(-1, 4).T
     follows = np.array(list(followed(syncs)), np.int64).reshape(-1, 2).T
     at_ms = np.arange(len(syncs))
@@ -80,7 +80,7 @@ def test_without_syncs_there_is_no_partition():
 
 
 def test_what_was_known_at_a_time_ends_with_the_last_sync_of_then():
-    """The log says the order: what stands before a sync was there before it, whatever its clock said."""
+    """The log says the order: what is before a sync was there before it, whatever its clock said."""
     some = rows([(0, n, n, False, "") for n in range(5)])._replace(
         at_ms=np.array([-1, 10, 99, 20, 30])
     )

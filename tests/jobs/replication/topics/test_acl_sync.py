@@ -68,7 +68,7 @@ def test_two_acls_that_become_one_are_made_once():
     assert len(plan_acls([acl("ALL"), acl("READ")], [], REMOTES).missing) == 1
 
 
-def test_an_acl_that_only_the_target_has_is_left_alone():
+def test_an_acl_that_only_the_target_has_is_kept():
     plan = plan_acls([], [acl("WRITE", "east.orders")], REMOTES)
     assert (plan.missing, plan.notes) == ((), ())
 

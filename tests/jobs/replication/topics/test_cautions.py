@@ -69,7 +69,7 @@ def test_what_a_flow_selects(topics, settings, codes):
     [
         pytest.param(3, 1, None, ["single_replica"], id="as on the source"),
         pytest.param(3, 3, 1, ["single_replica"], id="by the flow's setting"),
-        pytest.param(3, 1, 3, [], id="the flow's setting mends it"),
+        pytest.param(3, 1, 3, [], id="the flow's setting fixes it"),
         pytest.param(1, 3, None, [], id="one broker can have one"),
         pytest.param(None, 1, None, [], id="brokers are not known"),
     ],

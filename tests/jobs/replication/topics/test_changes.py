@@ -25,7 +25,7 @@ def create(configs=None, brokers=3, replicas=3, known=None, **settings):
         ),
         pytest.param({"brokers": None}, 3, "As on the source", id="brokers not known"),
         pytest.param({"replication_factor": 2}, 2, "The flow's setting", id="the flow's"),
-        pytest.param({"replicas": 0}, None, "did not tell", id="the target's default"),
+        pytest.param({"replicas": 0}, None, "did not answer", id="the target's default"),
     ],
 )
 def test_the_replication_factor_says_where_it_comes_from(settings, factor, origin):

@@ -84,13 +84,13 @@ def test_an_override_that_makes_the_copy_like_the_source_is_never_deleted():
     assert found.verdict is Verdict.KEEP
 
 
-def test_what_the_source_took_back_is_taken_back_here():
+def test_what_the_source_removed_is_removed_here():
     found = compare(default(WEEK), override(DAY), copied={"retention.ms": DAY})
     assert found.reason is Reason.TAKEN_BACK
     assert found.alteration() == ConfigAlteration("retention.ms", None)
 
 
-def test_a_value_that_somebody_changed_on_the_target_is_not_taken_back():
+def test_a_value_that_was_changed_on_the_target_is_not_removed():
     found = compare(default(WEEK), override("5"), copied={"retention.ms": DAY})
     assert found.reason is Reason.TARGET_ONLY
 

@@ -135,9 +135,7 @@ def test_a_report_is_json():
     [
         pytest.param("west.orders", {}, "west has no topic orders", id="only looks like a copy"),
         pytest.param("west.there", {}, "", id="a real copy of the target's topic"),
-        pytest.param(
-            "east.orders", {}, "came from east, where it is", id="looks like its own copy"
-        ),
+        pytest.param("east.orders", {}, "a remote topic from east", id="looks like its own copy"),
         pytest.param("billing.internal", {}, "No pattern can change that", id="ends in internal"),
         pytest.param("billing-internal", {}, "ends with internal", id="ends in -internal"),
         pytest.param("__audit", {}, "begins with __", id="begins like Kafka's own"),
@@ -151,11 +149,11 @@ def test_a_report_is_json():
         pytest.param(
             "orders.replica", {"topics_exclude": (r"orders.*",)}, "", id="an exclusion by a person"
         ),
-        pytest.param("billing.internal", {"topics": ("orders",)}, "", id="nobody wanted it"),
+        pytest.param("billing.internal", {"topics": ("orders",)}, "", id="not selected"),
         pytest.param(
             "device-heartbeats",
             {"policy": PolicyName.IDENTITY},
-            "Called east.device-heartbeats on the target",
+            "Named east.device-heartbeats on the target",
             id="renamed although names stay",
         ),
         pytest.param("device-heartbeats", {}, "", id="renamed as all others"),

@@ -35,7 +35,7 @@ IDENTITY = {"policy": PolicyName.IDENTITY}
             "is written by a flow from north (see mm2-offsets.north.internal)",
             id="made by a flow from another source",
         ),
-        pytest.param(Existing("orders", None), "did not tell", id="not known"),
+        pytest.param(Existing("orders", None), "did not answer", id="not known"),
     ],
 )  # fmt: skip
 def test_a_topic_that_is_there_is_refused_with_words(existing, words):

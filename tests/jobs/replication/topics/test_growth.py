@@ -35,9 +35,7 @@ def test_other_remote_topics_stay_as_they_are(wanted, there, settings):
 @pytest.mark.parametrize(
     ("policy", "cleanup_policy", "words"),
     [
-        pytest.param(
-            PolicyName.DEFAULT, "delete", [], id="nobody else writes, nothing is compacted"
-        ),
+        pytest.param(PolicyName.DEFAULT, "delete", [], id="no other writer, nothing is compacted"),
         pytest.param(
             PolicyName.IDENTITY, "delete", ["sends keys to other partitions"], id="names stay"
         ),

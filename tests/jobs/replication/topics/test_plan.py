@@ -27,10 +27,10 @@ def changes(plan):
     return [(c.topic, c.key, c.before, c.after) for c in plan.changes()]
 
 
-def test_equal_topics_are_left_alone():
+def test_equal_topics_are_not_changed():
     plan = plan_topics(flow(), state())
     assert (plan.changes(), plan.notes, plan.failures) == ([], (), ())
-    assert plan.lines() == ["Nothing is to be changed."]
+    assert plan.lines() == ["No changes."]
 
 
 def test_partitions_settings_and_acls_are_planned_together():
@@ -92,7 +92,7 @@ def test_a_deletion_goes_to_nothing():
     assert changes(plan) == [("east.orders", "a.b", "9", None)]
 
 
-def test_what_a_source_took_back_since_the_last_plan_is_taken_back():
+def test_what_a_source_removed_since_the_last_plan_is_removed():
     before = plan_topics(flow(), state({"a.b": override("7")}, {"a.b": override("7")}))
     plan = plan_topics(
         flow(), state({"a.b": default("9")}, {"a.b": override("7")}), before.overrides
@@ -100,7 +100,7 @@ def test_what_a_source_took_back_since_the_last_plan_is_taken_back():
     assert changes(plan) == [("east.orders", "a.b", "7", None)]
 
 
-def test_settings_are_left_alone_when_the_flow_says_so():
+def test_configs_are_not_changed_when_the_flow_says_so():
     spec = flow(sync_configs=False)
     assert plan_topics(spec, state({"a.b": override("7")}, {"a.b": default("9")})).changes() == []
 
@@ -142,7 +142,7 @@ def test_a_cluster_without_an_authorizer_is_a_note_and_no_failure(acls, words):
     assert words in plan.notes[0].text
 
 
-def test_acls_are_left_alone_unless_the_flow_syncs_them():
+def test_acls_are_not_changed_unless_the_flow_syncs_them():
     assert plan_topics(flow(), state(acls=AclsState([READ], []))).acls == ()
 
 

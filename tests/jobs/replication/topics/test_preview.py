@@ -58,7 +58,7 @@ def test_a_refused_topic_is_not_made_and_says_why():
     assert (found.creates, found.grows) == (None, None)
 
 
-def test_a_surprise_stands_beside_its_topic():
+def test_a_surprise_is_beside_its_topic():
     assert "west has no topic orders" in preview(topic("west.orders")).warnings[0]
 
 

@@ -66,7 +66,7 @@ def changes_of(pairs):
 
 @st.composite
 def engines(draw, ends=("commit", "abort", "restart"), *, is_stopped=False):
-    """`is_stopped`: in order, so that everything is told."""
+    """`is_stopped`: in order, so that everything is written."""
     engine = Engine()
     steps = st.lists(st.sampled_from([1, 1, 1, 1, 2, 5]), min_size=1, max_size=8)
     for _ in range(draw(st.integers(1, 12))):
@@ -165,7 +165,7 @@ def test_without_any_sync_of_a_partition_nothing_is_said():
     assert BoundedTranslator().translate(WHERE, 5) is None
 
 
-def test_a_group_at_the_end_of_the_source_goes_on_at_the_end_of_the_target():
+def test_a_group_at_the_end_of_the_source_resumes_at_the_end_of_the_target():
     syncs = kept([((10, 20), None)])
     assert syncs.translate(WHERE, 90).lo == 21
     at_end = syncs.translate(WHERE, 90, end=SourceEnd(90, 99))
@@ -185,7 +185,7 @@ def test_a_sync_that_comes_again_changes_nothing(engine, data):
     ]
 
 
-def test_a_sync_whose_target_offset_fell_takes_back_only_what_was_said_from_there_on():
+def test_a_sync_whose_target_offset_fell_replaces_only_what_was_said_from_there_on():
     syncs = kept([((10, 20), None), ((20, 31), (10, 20)), ((30, 42), (20, 31)), ((25, 36), None)])
     assert syncs.translate(WHERE, 10).exact
     assert syncs.translate(WHERE, 15)[:2] == (25, 31)

@@ -39,7 +39,7 @@ def test_whatever_happened_the_answer_is_within_the_bounds(world):
 
 
 @given(worlds())
-def test_going_on_at_lo_skips_no_record(world):
+def test_resuming_at_lo_skips_no_record(world):
     for upstream, found, _ in answers(world):
         assert all(found.lo <= place for place in world.all_from(upstream)), upstream
 
@@ -71,7 +71,7 @@ def test_what_is_known_to_be_the_same_topic_may_be_told_from_before_it_went_back
 
 
 @given(worlds(upheavals=("",)))
-def test_whoever_tells_all_changes_makes_the_bounds_narrower_and_still_true(world):
+def test_writing_all_changes_makes_the_bounds_narrower_and_still_true(world):
     history = SyncHistory(crosslog_tells(world))
     for upstream in range(max((offset for offset, _ in world.copies), default=0) + 1):
         found, true = (

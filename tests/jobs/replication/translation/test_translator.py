@@ -66,7 +66,7 @@ def test_no_question_has_no_answer():
         pytest.param(50, SourceEnd(50, 5), 21, None, id="an end that says less than the syncs"),
     ],
 )
-def test_where_both_sides_end_says_more_of_whoever_has_read_everything(upstream, end, lo, hi):
+def test_where_both_sides_end_says_more_of_a_group_that_has_read_everything(upstream, end, lo, hi):
     found = Translator({ORDERS: [(10, 20)]}).translate(ORDERS, upstream, end=end)
     assert (found.lo, found.hi) == (lo, hi)
 
@@ -93,7 +93,7 @@ def test_the_end_read_before_the_last_records_came_skips_none_of_them(world, lat
 
 
 @given(worlds())
-def test_mirror_maker_2s_own_answer_stands_beside(world):
+def test_mirror_maker_2s_own_answer_is_beside(world):
     told, store = Translator({ORDERS: world.syncs}), OffsetSyncStore()
     store.start(must_read_to_end=False)
     for sync in world.syncs:

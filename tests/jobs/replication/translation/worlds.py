@@ -46,7 +46,7 @@ class World:
         self.copies = [copy for copy in self.copies if copy[0] < self.upstream]
 
     def remake_source(self) -> None:
-        """Another topic of the same name: nothing of the old one is asked for any more."""
+        """Another topic of the same name: nothing of the old one is queried any more."""
         self.since_upheaval = 0
         self.copies, self.records = [], set()
         self.upstream = 0
@@ -66,11 +66,11 @@ class World:
         return newest[min(following)] if following else None
 
     def lowest_from(self, downstream: int) -> int | None:
-        """Return the lowest source offset of all that stands at an offset of the target or behind it."""
+        """Return the lowest source offset of all that is at an offset of the target or behind it."""
         return min((upstream for upstream, place in self.log if place >= downstream), default=None)
 
     def unseen_from(self, downstream: int) -> set[int]:
-        """Return the records of the source of now that nobody saw who read the target up to an offset."""
+        """Return the source's records that a reader of the target up to an offset has not seen."""
         now = self.log[self.of_now :]
         seen = {upstream for upstream, offset in now if offset < downstream}
         return {upstream for upstream, _ in now} - seen
@@ -88,16 +88,16 @@ UPHEAVALS = ("", "back", "source", "target")
 
 @st.composite
 def worlds(draw, *, source_gaps=GAPS, target_gaps=GAPS, upheavals=UPHEAVALS):
-    """Copies with gaps, of which a third is told; after an upheaval the first one is told always."""
+    """Copies with gaps, of which a third is written; after an upheaval the first one always."""
     world = World()
     told = st.sampled_from([True, False, False])
     upheaval = ""
     for _ in range(draw(st.integers(1, 4))):
         for number in range(draw(st.integers(1, 15))):
             is_first = number == 0 and bool(upheaval)
-            # A topic made anew whose first offset is beyond all old ones looks like the old one.
+            # A re-created topic whose first offset is beyond all old ones looks like the old one.
             gap = 0 if is_first else draw(source_gaps)
-            # A topic made anew begins at offset 0.
+            # A re-created topic begins at offset 0.
             behind = 0 if is_first and upheaval == "target" else draw(target_gaps)
             world.copy(gap, behind, is_first or draw(told))
         upheaval = draw(st.sampled_from(upheavals))

@@ -38,7 +38,7 @@ Caused by: java.io.FileNotFoundException: File file:/history/part-0.parquet does
             id="a task in Java",
         ),
         pytest.param("KeyError: 'log'", "KeyError: 'log'", id="the driver"),
-        pytest.param("", "It broke without a word; see the log.", id="nothing"),
+        pytest.param("", "Failed without an error message; see the log.", id="nothing"),
     ],
 )
 def test_the_cause_is_taken_out_of_the_stack_traces(text, sentence):
@@ -57,7 +57,7 @@ def test_the_cause_is_taken_out_of_the_stack_traces(text, sentence):
 def test_a_full_disk_is_no_fault_of_the_analysis_and_a_folder_is_named(error):
     result = failure_of(error, [Path("/full")])
     assert result.outcome is Outcome.FAILED
-    assert "There is no room left in /full" in result.error
+    assert "No space left on /full" in result.error
 
 
 @pytest.mark.parametrize(

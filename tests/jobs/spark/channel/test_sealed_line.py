@@ -1,4 +1,4 @@
-"""The line to tasks on other machines: nobody reads along, and nobody else can be the driver."""
+"""The line to tasks on other machines: no other process reads along or can be the driver."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE, eventually
 
 
 class Tap:
-    """A wire between task and driver that keeps what goes over it."""
+    """A wire between task and driver that keeps what passes it."""
 
     def __init__(self, place):
         self._place = place
@@ -40,7 +40,7 @@ class Tap:
 
 
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["on this machine", "sealed"])
-def test_whoever_listens_on_the_wire_reads_the_token_only_where_the_line_does_not_leave_the_machine(
+def test_a_listener_on_the_wire_reads_the_token_only_where_the_line_does_not_leave_the_machine(
     is_sealed,
 ):
     heard = []
@@ -54,7 +54,7 @@ def test_whoever_listens_on_the_wire_reads_the_token_only_where_the_line_does_no
     assert (address.token.encode() in tap.seen) is not is_sealed
 
 
-def test_a_task_tells_its_token_to_nobody_who_only_pretends_to_be_the_driver():
+def test_a_task_does_not_send_its_token_to_a_false_driver():
     channel = DriverChannel("127.0.0.1", lambda event: None, is_sealed=True)
     other = DriverChannel("127.0.0.1", lambda event: None, is_sealed=True)
     address = dataclasses.replace(channel.address, port=other.address.port)

@@ -48,8 +48,8 @@ def test_runs_are_handed_over_to_one_engine_in_their_order_and_wait(runs):
     assert pids == {contract.read_json(engine / contract.KEEPER)["pid"]}
     assert [run_dir for _, run_dir in folder.waiting(engine)] == [runs / "first", runs / "second"]
     assert door.is_alive(runs / "second")
-    assert door.read_progress(runs / "first")["message"] == "Starts the engine"
-    assert door.read_progress(runs / "second")["message"] == "Waits for the engine"
+    assert door.read_progress(runs / "first")["message"] == "Starting the engine"
+    assert door.read_progress(runs / "second")["message"] == "Waiting for the engine"
 
 
 def test_a_run_that_names_a_secret_has_processes_of_its_own(runs):
@@ -115,7 +115,7 @@ def test_other_settings_of_spark_mean_another_engine(runs, monkeypatch):
     assert len(engines(runs)) == 2
 
 
-def test_whoever_looks_after_a_run_or_keeps_the_engine_renews_its_lease(runs):
+def test_watching_a_run_or_keeping_the_engine_renews_its_lease(runs):
     door.start_run(spec(), runs / "run")
     leases = [runs / "run" / contract.LEASE, engines(runs)[0] / contract.LEASE]
     old = time.time() - 60

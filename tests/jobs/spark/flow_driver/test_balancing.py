@@ -129,7 +129,7 @@ def test_a_little_more_than_the_others_is_no_imbalance():
     assert due == [{}] * 10
 
 
-def test_what_hardly_flows_is_left_alone():
+def test_what_hardly_flows_is_not_moved():
     balance = Balance()
     trickle = dict.fromkeys(parts(4), 1000.0)
     due = [balance.due(LOPSIDED, trickle, [0, 1], float(now)) for now in range(0, 100, 10)]

@@ -234,7 +234,7 @@ def test_a_task_that_does_not_come_back_leaves_its_share_to_the_others(tmp_path,
         eventually(lambda: len(other.has) == 4)
 
 
-def test_while_the_target_is_away_nobody_gets_what_a_lost_task_had(tmp_path, clusters):
+def test_while_the_target_is_away_no_task_gets_what_a_lost_task_had(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         clusters.fault = Unreachable("no answer", cluster="west")
@@ -247,7 +247,7 @@ def test_while_the_target_is_away_nobody_gets_what_a_lost_task_had(tmp_path, clu
         eventually(lambda: world.owner(where(0)) is not None)
 
 
-def test_positions_that_cannot_be_right_make_everything_begin_anew(tmp_path, clusters):
+def test_positions_that_cannot_be_right_restart_everything(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         clusters.fault = PositionsBehind("behind")
@@ -270,7 +270,9 @@ def test_a_partition_that_failed_does_not_fail_again_in_the_next_task(tmp_path, 
         assert world.row(where(0))["reason"] == "too large"
 
 
-def test_new_topics_are_taken_on_and_gone_ones_let_go_of_while_the_others_go_on(tmp_path, clusters):
+def test_new_topics_are_taken_on_and_gone_ones_let_go_of_while_the_others_continue(
+    tmp_path, clusters
+):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         clusters.topics = {"t": 4, "new": 1}
@@ -281,15 +283,13 @@ def test_new_topics_are_taken_on_and_gone_ones_let_go_of_while_the_others_go_on(
         assert world.owner(where(0, "new")).let_go.count(where(0, "new")) == 0
 
 
-def test_a_topic_that_was_created_again_and_is_accepted_makes_everything_begin_anew(
-    tmp_path, clusters
-):
+def test_a_topic_that_was_created_again_and_is_accepted_restarts_everything(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         clusters.ids = {"t": "2"}
         eventually(lambda: world.result is not None)
-    assert "created again" in world.result
-    assert (world.state.topic_ids, world.state.anew) == ({"t": "1"}, {"t"})
+    assert "re-created" in world.result
+    assert (world.state.topic_ids, world.state.recreated) == ({"t": "1"}, {"t"})
 
 
 def test_people_pause_and_resume(tmp_path, clusters):
@@ -300,7 +300,7 @@ def test_people_pause_and_resume(tmp_path, clusters):
         eventually(lambda: world.row(where(0))["state"] == "paused")
         assert (world.owner(where(0)), world.row(where(0))["reason"]) == (
             None,
-            "Paused by a person.",
+            "Paused by an operator.",
         )
         contract.write_control(tmp_path, {})
         world.wait_for_owners(where(0))
@@ -386,7 +386,7 @@ class TestChangedSettings:
             assert began == [clusters.flow]
             assert world.state.restarts == 0
 
-    def test_settings_that_are_taken_back_are_those_of_the_beginning(self, tmp_path, clusters):
+    def test_settings_that_are_removed_are_those_of_the_beginning(self, tmp_path, clusters):
         with World(tmp_path, clusters) as world:
             contract.write_control(tmp_path, {"settings": {"max_bytes_per_s": 2048}})
             eventually(lambda: world.state.limit_bytes_per_s() == 2048)

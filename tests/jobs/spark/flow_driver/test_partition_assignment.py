@@ -1,4 +1,4 @@
-"""Who has which partition: it is given to a task only while nobody else can write it."""
+"""Which task has which partition: it is given to a task only while no other can write it."""
 
 import pytest
 from hypothesis import strategies as st
@@ -73,7 +73,7 @@ def test_while_a_partition_leaves_it_still_belongs_to_its_task(running):
     assert running.owner(where(0)) == 0
 
 
-def test_a_paused_partition_is_let_go_of_and_goes_on_where_it_was(running):
+def test_a_paused_partition_is_let_go_of_and_resumes_where_it_was(running):
     running.set_paused(where(0), hold=True)
     assert running.next_commands([0, 1], [], NO_RATES).remove == {0: [where(0)]}
     assert not running.is_paused(where(0))
@@ -120,7 +120,7 @@ def test_a_forgotten_partition_that_comes_back_meanwhile_begins_where_it_is_told
     assert running.next_commands([0, 1], [], NO_RATES).add == {0: [start(0, 2)]}
 
 
-def test_what_a_lost_task_had_is_given_to_nobody_before_it_is_recovered(running):
+def test_what_a_lost_task_had_is_not_given_away_before_it_is_recovered(running):
     assert running.lost(0) == [where(0)]
     assert running.next_commands([1], [], NO_RATES).add == {}
     running.recovered([start_at(start(0), 40, None)])
@@ -151,13 +151,13 @@ def test_a_move_to_a_task_that_dies_goes_elsewhere(running):
     assert [s.position for s in running.next_commands([0], [], NO_RATES).add[0]] == [9]
 
 
-def test_an_answer_that_nobody_waits_for_is_ignored(running):
+def test_an_unexpected_answer_is_ignored(running):
     assert not running.revoked(0, let_go())
     assert running.next_commands([0, 1], [], NO_RATES).add == {}
 
 
 class TasksAndTheirPartitions(RuleBasedStateMachine):
-    """Whatever is asked in whatever order: never two writers, and nothing is ever stuck."""
+    """Any requests in any order: never two writers, and nothing is ever stuck."""
 
     PARTITIONS = 4
     TASKS = 3
@@ -234,7 +234,7 @@ class TasksAndTheirPartitions(RuleBasedStateMachine):
     @precondition(lambda self: self.ready)
     @rule()
     def settle(self):
-        """When everybody answers and nothing more is asked, all that is wanted is copied."""
+        """When all answer and nothing more is requested, all that is wanted is copied."""
         for task in range(self.TASKS):
             self.recover(task)
         for partition in range(self.PARTITIONS):

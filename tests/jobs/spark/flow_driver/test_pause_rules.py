@@ -21,7 +21,7 @@ def test_h1_what_is_named_is_held_back():
 def test_h2_outside_of_the_windows_bulk_copying_waits_and_says_for_what():
     held = PauseRules().reasons(BOTH, {ORDERS: 5_000, LOGS: 10}, AT_NIGHT, NOON)
     assert held == {
-        ORDERS: "Bulk copying waits for its window (22:00-06:00); it opens Fri 20 Nov 22:00 UTC."
+        ORDERS: "Waiting for the catch-up window (22:00-06:00); it opens Fri 20 Nov 22:00 UTC."
     }
 
 
@@ -49,7 +49,7 @@ def test_h4_unknown_lag_holds_nothing_back():
     assert PauseRules().reasons(BOTH, {}, AT_NIGHT, NOON) == {}
 
 
-def test_when_the_window_opens_is_found_anew_for_other_windows():
+def test_when_the_window_opens_is_found_again_for_other_windows():
     holding = PauseRules()
     holding.reasons(BOTH, {ORDERS: 5_000}, AT_NIGHT, NOON)
     later = Control.from_mapping({"windows": ["23:00-06:00"], "bulk_lag": 1000})

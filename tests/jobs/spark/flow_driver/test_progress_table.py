@@ -30,7 +30,7 @@ def test_the_rate_falls_to_zero_when_nothing_comes_any_more():
     assert board.rows(30.0)[0]["rate_per_s"] == 0.0
 
 
-def test_counts_go_on_after_the_tasks_were_started_again():
+def test_counts_continue_after_the_tasks_were_started_again():
     board = ProgressTable()
     board.start([row()])
     board.update([row(records=70, bytes=700)], now_s=1.0)
@@ -59,7 +59,7 @@ def test_a_report_about_a_partition_that_is_no_longer_planned_is_ignored():
 ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
-def test_counts_go_on_in_another_task():
+def test_counts_continue_in_another_task():
     board = ProgressTable()
     board.start([row()])
     board.update([row(records=70, bytes=700)], now_s=1.0)
@@ -77,7 +77,7 @@ def test_taking_on_one_partition_leaves_the_others_as_they_are():
     assert [r["records"] for r in board.rows(2.0)] == [3, 10]
 
 
-def test_it_is_finished_when_each_partition_reached_its_end_or_cannot_go_on():
+def test_it_is_finished_when_each_partition_reached_its_end_or_cannot_be_copied():
     board = ProgressTable()
     board.start([row(position=10), row(partition=1, state=CopyState.FAILED)])
     assert board.is_finished({ORDERS_0: 10, ORDERS_1: 99})
@@ -152,7 +152,7 @@ def test_paused_and_failed_partitions_do_not_count_for_the_time_left():
     board = ProgressTable()
     board.start([row(position=5, partition=n) for n in range(2)])
     board.know_ends({ORDERS_0: 5, ORDERS_1: 900}, now_s=0.0)
-    board.mark(ORDERS_1, CopyState.PAUSED, "Paused by a person.")
+    board.mark(ORDERS_1, CopyState.PAUSED, "Paused by an operator.")
     assert (board.eta_s(1.0), board.rows(1.0)[1]["eta_s"]) == (0.0, None)
 
 
@@ -189,12 +189,12 @@ def test_what_was_refused_for_a_minute_is_refused_for_good_and_named_with_the_ri
     assert board.is_finished(ends, 70.0)
     assert not board.is_finished(ends)
     assert board.why_short(ends) == (
-        "1 of 2 partitions cannot be copied, they were refused for 60 s: orders-0. Give the principal the missing "
-        "right: READ on topic orders of east."
+        "1 of 2 partitions are not replicated, access was denied for 60 s: orders-0. Give the principal the "
+        "missing right: READ on topic orders of east."
     )
 
 
-def test_a_run_goes_on_while_another_partition_does():
+def test_a_run_continues_while_another_partition_does():
     board, ends = two_partitions(second=99)
     assert not board.is_finished(ends, 1000.0)
 
@@ -212,7 +212,7 @@ def test_other_reasons_are_named_beside_refusals():
     board, ends = two_partitions(second=0)
     board.update([row(partition=1, state=CopyState.FAILED, reason="It is damaged.")], now_s=11.0)
     assert board.is_finished(ends, 70.0)
-    assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions cannot be copied")
+    assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions are not replicated")
 
 
 def test_a_partition_that_failed_with_nothing_to_copy_is_told():
@@ -235,7 +235,7 @@ def test_a_task_that_is_refused_as_a_whole_refuses_its_partitions():
         pytest.param(Headway(None, 100.0), None, id="E2: what is left is unknown"),
         pytest.param(Headway(500, 0.0), None, id="E2: nothing was copied lately"),
         pytest.param(Headway(500, 100.0), 5.0, id="E3: up to a fixed end"),
-        pytest.param(Headway(500, 100.0, 50.0), 10.0, id="E4: the source goes on growing"),
+        pytest.param(Headway(500, 100.0, 50.0), 10.0, id="E4: the source keeps growing"),
         pytest.param(Headway(500, 100.0, 100.0), None, id="E4: as fast as the source"),
         pytest.param(Headway(500, 100.0, 300.0), None, id="E4: slower than the source"),
     ],
@@ -256,7 +256,7 @@ def test_of_a_partition(headway, expected):
             [Headway(300, 0.0), Headway(700, 100.0)], 10.0, id="E5: one has not begun yet"
         ),
         pytest.param(
-            [Headway(500, 100.0), Headway(0, 900.0)], 5.0, id="E5: the done ones help nobody"
+            [Headway(500, 100.0), Headway(0, 900.0)], 5.0, id="E5: the done ones do not help"
         ),
         pytest.param([Headway(500, 100.0), Headway(None, 100.0)], None, id="E2: one is unknown"),
     ],

@@ -1,4 +1,4 @@
-"""Where the partitions of a lost task go on."""
+"""Where the partitions of a lost task resume."""
 
 import pytest
 
@@ -23,12 +23,12 @@ def positions(next_offset: int) -> Positions:
     return Positions({WHERE: Position(next_offset, b"key", remote_end=7)})
 
 
-def test_a_partition_goes_on_at_the_position_on_the_target():
+def test_a_partition_resumes_at_the_position_on_the_target():
     (start,) = find_starts([GIVEN], {}, lambda: positions(50))
     assert (start.position, start.remote_end) == (50, 7)
 
 
-def test_a_partition_that_was_never_committed_goes_on_where_it_was_given():
+def test_a_partition_that_was_never_committed_resumes_where_it_was_given():
     assert find_starts([GIVEN], {}, lambda: Positions({})) == [GIVEN]
 
 

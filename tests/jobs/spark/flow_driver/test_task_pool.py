@@ -1,4 +1,4 @@
-"""The tasks of a flow: one lost task is noted once, comes back alone, and disturbs nobody."""
+"""The tasks of a flow: one lost task is noted once, comes back alone, and disturbs no other."""
 
 import pytest
 

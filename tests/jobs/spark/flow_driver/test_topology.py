@@ -56,5 +56,5 @@ def test_t5_a_partition_that_cannot_be_copied_is_refused():
     assert compare([], {}, plan(refuses=[row]), IDS).refused == [row]
 
 
-def test_a_partition_that_nobody_mentions_any_more_is_unknown():
+def test_a_partition_that_no_answer_mentions_any_more_is_unknown():
     assert compare([WHERE], IDS, plan(), {}).unknown == [WHERE]

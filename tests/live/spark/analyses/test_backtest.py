@@ -133,7 +133,7 @@ def test_a_flow_that_says_what_is_true_has_no_miss_and_a_wrong_checkpoint_is_one
     found = trusted(flow)
     facts = found.facts
     assert (found["misses"], facts["misses"]) == ([], 0), found["misses"]
-    assert facts["verdict"].startswith("No answer would have left out a record")
+    assert facts["verdict"].startswith("No answer would have skipped a record")
     assert (facts["checkpoints"], facts["checkable_checkpoints"]) == (len(PLACES), len(PLACES))
     assert facts["checkable_share"] == 1, found["unknown"]
     assert {row["asked"] for row in found["days"]} == {"checkpoint", "sample"}

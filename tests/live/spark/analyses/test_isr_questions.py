@@ -52,7 +52,9 @@ def test_churn_looks_only_at_the_window_and_says_where_the_log_ends(ask):
     assert found["totals"] == [
         {"group": "2", "shrinks": 0, "expands": 1, "hours": 1, "busiest_hour_ms": HOUR}
     ]
-    assert found.notes == ("The log ends at 1970-01-01T03:00:00.000Z: after, nothing is known.",)
+    assert found.notes == (
+        "The log ends at 1970-01-01T03:00:00.000Z: later changes are not known.",
+    )
 
 
 def test_a_log_without_times_answers_with_empty_tables_and_says_so(ask):

@@ -114,7 +114,7 @@ class JudgedRows:
 
 
 def _array(values: Any, type_: pa.DataType) -> pa.Array:
-    """Return a column; -1 stands for what there is not, and becomes null."""
+    """Return a column; -1 means that there is none, and becomes null."""
     if not pa.types.is_int64(type_):
         return pa.array(values, type_)
     numbers = np.asarray(values, np.int64)

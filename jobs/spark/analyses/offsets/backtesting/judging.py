@@ -21,7 +21,7 @@ _ABOUT_OTHERS = (Known.OTHER_SOURCE, Known.OTHER_TARGET, Known.BEHIND_END, Known
 
 
 class Verdict(IntEnum):
-    """How an answer stands beside the truth; WRONG: its upper bound is too low."""
+    """How an answer compares with the truth; WRONG: its upper bound is too low."""
 
     NO_ANSWER = 0
     RIGHT = 1
@@ -31,9 +31,9 @@ class Verdict(IntEnum):
 
 
 class Questions(NamedTuple):
-    """Source offsets that are asked for; `known` is how many offset syncs there were when it was asked.
+    """Source offsets that are translated; `known` is how many offset syncs there were at that time.
 
-    `downstream` is what a checkpoint said, `group` a number that stands for its group; both are -1 for a
+    `downstream` is what a checkpoint said, `group` the number of its group; both are -1 for a
     sample. `is_other`: it was about another remote topic of this name.
     """
 
@@ -63,7 +63,7 @@ class Given(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A row per question; -1 stands for what there is not. `why` are numbers of `Known`, see `Places`."""
+    """A row per question; -1 means that there is none. `why` are numbers of `Known`, see `Places`."""
 
     place: Int64s
     why: UInt8s
@@ -109,7 +109,7 @@ def sample(syncs: SyncRows, source: Side, others: UInt8s, since_ms: int, most: i
 
 
 def given_then(syncs: SyncRows, questions: Questions) -> Given:
-    """Return what would have been answered to each question when it was asked."""
+    """Return what would have been answered to each question at its time."""
     found = np.full((3, len(questions.upstream)), _NONE, np.int64)
     history, store, added = SyncHistory(), started_store(), 0
     columns = [column.tolist() for column in _columns(syncs)]
@@ -155,8 +155,8 @@ def about_others(syncs: SyncRows, truth: Truth) -> UInt8s:
     count = len(syncs.upstream)
     why = np.full(count + 1, Known.YES, np.uint8)
     up, down = np.diff(syncs.upstream), np.diff(syncs.downstream)
-    anew = np.flatnonzero((down < 0) | ((down == 0) & (up != 0))) + 1
-    first = int(anew[-1]) if len(anew) else 0
+    starts = np.flatnonzero((down < 0) | ((down == 0) & (up != 0))) + 1
+    first = int(starts[-1]) if len(starts) else 0
     begins = [first, *(np.flatnonzero(up[first:] < 0) + first + 1).tolist()]
     for start, end in pairwise(begins):
         good, bad = _fitting(syncs, slice(start, end), truth)
@@ -192,9 +192,9 @@ def judge(
     *,
     is_compacted: bool = False,
 ) -> Judged:
-    """Return how every answer stands beside the truth; `others` is of `about_others`.
+    """Return how every answer compares with the truth; `others` is of `about_others`.
 
-    `is_compacted`: the target may have lost copies that were there when it was asked. Then no upper bound can
+    `is_compacted`: the target may have lost copies that were there at that time. Then no upper bound can
     be shown to be too low: the first copy may have been before it.
     """
     places = truth.places(questions.upstream)

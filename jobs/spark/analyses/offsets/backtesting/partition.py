@@ -31,9 +31,9 @@ from jobs.spark.analyses.offsets.backtesting.judging import (
 from jobs.spark.analyses.offsets.backtesting.reading import SideRecords, read_side
 from jobs.spark.analyses.offsets.backtesting.truth import Bools, Known, Truth, align
 
-# So many records of a partition are asked for beside the checkpoints.
+# So many records of a partition are sampled beside the checkpoints.
 MOST_SAMPLES = 1000
-# So many misses of a partition are told one by one; all are counted.
+# So many misses of a partition are listed one by one; all are counted.
 MOST_MISSES = 1000
 _NONE = -1
 
@@ -43,7 +43,7 @@ class Work:
     """What a task does: a partition of a flow, by its names on both sides, and the checkpoints about it.
 
     `is_gone`: a topic of it is not there. `are_other`: which checkpoints are about another remote topic.
-    `is_compacted`: the remote topic is, or nobody may say.
+    `is_compacted`: the remote topic is, or that is not known.
     """
 
     flow: FlowSpec
@@ -87,7 +87,7 @@ class Told:
 
 
 def backtest_partition(work: Work) -> Told:
-    """Judge a partition; a fault of a cluster is told, other errors are raised."""
+    """Judge a partition; a fault of a cluster is reported, other errors are raised."""
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     from jobs.replication.offset_syncs.archive import open_parts
@@ -127,10 +127,11 @@ def _told(work: Work, syncs: SyncRows) -> Told:
 
 
 async def _sides(work: Work) -> tuple[SideRecords, SideRecords]:
-    """Read the target first: whatever comes to it meanwhile stands behind its end."""
+    """Read the target first: whatever comes to it meanwhile is behind its end."""
     flow, most = work.flow, work.most_records
     target = await read_side(flow.target, work.remote, most, read_committed=True)
-    # MirrorMaker 2 copies what was aborted, too, unless it is told otherwise; more records do no harm here.
+    # MirrorMaker 2 copies what was aborted, too, unless it is configured otherwise; more records do no harm
+    # here.
     is_committed = not flow.is_watched and flow.isolation_level is IsolationLevel.READ_COMMITTED
     source = await read_side(flow.source, work.where, most, read_committed=is_committed)
     return source, target
@@ -145,7 +146,7 @@ def _written(work: Work, syncs: SyncRows) -> Questions:
 
 
 def _unknown(questions: Questions, given: Given) -> Told:
-    """Return what is told of a partition that is not there."""
+    """Return the rows of a partition that is not there."""
     count = len(questions.upstream)
     none, why = np.full(count, _NONE, np.int64), np.full(count, Known.NO_TOPIC, np.uint8)
     checkpoint, certificate, mm2 = (

@@ -1,7 +1,7 @@
 """Where records really are on the target: both sides of a partition aligned by what their records hash to.
 
 Both sides are in order, so that a record that is only once on the source is surely known wherever its hash is
-on the target. Equal records are told apart only between two known ones that are equally far apart on both
+on the target. Equal records are matched only between two known ones that are equally far apart on both
 sides. What was copied twice (an engine that began again before its last position) has several places. Not
 seen is that a record is equal to one that the source deleted; the time of a record is part of what is equal.
 """
@@ -46,14 +46,14 @@ _TEXTS = {
     Known.YES: "It is known.",
     Known.SOURCE_DELETED: "The source deleted the records there (retention).",
     Known.NOT_READ: "The record is older than those that were read (argument most_records).",
-    Known.BEHIND_END: "It is behind the end of the source: the log was cut, or the topic made anew.",
+    Known.BEHIND_END: "It is after the end of the source: the log was truncated, or the topic re-created.",
     Known.TARGET_DELETED: "The target deleted the records there (retention).",
-    Known.EQUAL_RECORDS: "Equal records stand there: which copy is of which cannot be told.",
+    Known.EQUAL_RECORDS: "There are equal records: which copy belongs to which is not known.",
     Known.OTHER_RECORDS: "The target has records there that the source has not: compaction, other writers.",
-    Known.OTHER_SOURCE: "It was about a source topic that was made anew since.",
-    Known.OTHER_TARGET: "It was about a remote topic that was made anew since.",
-    Known.BEHIND_TARGET: "The answer is behind everything that can be placed on the target.",
-    Known.NO_TOPIC: "The topic is not there any more, on one side or on both.",
+    Known.OTHER_SOURCE: "The source topic was deleted and re-created since.",
+    Known.OTHER_TARGET: "The remote topic was deleted and re-created since.",
+    Known.BEHIND_TARGET: "The answer is after all records that were matched on the target.",
+    Known.NO_TOPIC: "The topic was deleted, on one side or on both.",
 }
 
 
@@ -79,9 +79,9 @@ class Side(NamedTuple):
 class Places(NamedTuple):
     """The truth about source offsets; `why` are numbers of `Known`, the rest counts where it is YES.
 
-    Who goes on at or before `highest` reads every record from the offset on, as copied last; `lowest` is
-    where the first of them was copied first. Both are the target's end where nothing is copied yet. `bound`:
-    going on behind it surely leaves a record out, also where the place is not known.
+    A group that resumes at or before `highest` reads every record from the offset on, as copied last;
+    `lowest` is where the first of them was copied first. Both are the target's end where nothing is copied
+    yet. `bound`: resuming behind it surely skips a record, also where the place is not known.
     """
 
     lowest: Int64s
@@ -97,9 +97,9 @@ class Truth:
     `last` is where a record was copied last (-1: not known, or it will be copied again). `following` is the
     next record of which a copy is known (that many: none), `doubtful` counts records of the target right
     before its copy that are no known copies. `equal` counts the source records before that may be at a place
-    of the target of which nobody knows what it is a copy of. `begins`: the first source record of which a
-    copy is known. `sure_to`: up to which target offset it is sure that going on leaves out what it passes;
-    behind it are records that nobody can place, and perhaps the engine went back there.
+    of the target whose source record is not known. `begins`: the first source record of which a
+    copy is known. `sure_to`: up to which target offset it is sure that resuming there skips what it passes;
+    behind it are records that cannot be matched, and perhaps the engine went back there.
     """
 
     source: Side
@@ -121,7 +121,7 @@ class Truth:
         rank = np.searchsorted(source.offsets, upstreams)
         found = self.following[rank]
         offsets = np.append(source.offsets, source.end)
-        # No record was there between the offset and a known one: what stands before that one is older.
+        # No record was there between the offset and a known one: what is before that one is older.
         is_it = (found == rank) & (offsets[found] == upstreams) & (found < count)
         why = np.full(len(upstreams), Known.YES, np.uint8)
         why[~is_it & (self.doubtful[found] > 0)] = Known.OTHER_RECORDS
@@ -139,7 +139,7 @@ class Truth:
         return Places(self.lowest[rank], highest, self.bound[rank], why)
 
     def skipped(self, upstream: int, downstream: int) -> tuple[int, int] | None:
-        """Return the first record that going on at `downstream` leaves out, and its copy; None: none."""
+        """Return the first record that resuming at `downstream` skips, and its copy; None: none."""
         rank = int(np.searchsorted(self.source.offsets, upstream))
         last = self.last[rank:]
         out = np.flatnonzero((last >= 0) & (last < downstream))
@@ -161,7 +161,7 @@ def align(source: Side, target: Side) -> Truth:
     first[match[known][::-1]] = target.offsets[known][::-1]
     last = np.full(count + 1, _NONE, np.int64)
     last[match[known]] = target.offsets[known]
-    # An engine copies in order: what stands behind the newest copy comes (again) behind the target's end.
+    # An engine copies in order: what is behind the newest copy comes (again) behind the target's end.
     last[reached + 1 :] = _NONE
     is_known = last >= 0
     is_sure = is_known.copy()
@@ -203,7 +203,7 @@ def _matched(source: Side, target: Side) -> tuple[Int64s, Bools]:
 
 
 def _drop_strangers(match: Int64s) -> None:
-    """Take back single records that stand out of the order of their neighbours: no engine copies so."""
+    """Drop single records that are out of the order of their neighbours: no engine copies so."""
     places = np.flatnonzero(match >= 0)
     ranks = match[places]
     before, here, after = ranks[:-2], ranks[1:-1], ranks[2:]
@@ -211,7 +211,7 @@ def _drop_strangers(match: Int64s) -> None:
 
 
 def _fill(match: Int64s, source: Side, target: Side) -> None:
-    """Match what stands between two known records that are equally far apart and as equal in between."""
+    """Match what is between two known records that are equally far apart and as equal in between."""
     places = np.flatnonzero(match >= 0)
     ranks = match[places]
     spans = np.diff(places)

@@ -52,16 +52,16 @@ _TEXTS = [why.text for why in Why]
 READING_BYTES = 384 << 20
 # So many questions are answered together; so many rows that are refused are kept of a list.
 TOGETHER, KEPT_REFUSED = 200_000, 10_000
-# Partitions without any offset sync are told apart up to so many.
+# Partitions without any offset sync are listed up to so many.
 MOST_UNKNOWN = 20_000
 
 
 @dataclass(frozen=True)
 class Asking:
-    """What all parts are asked with.
+    """What all parts have in common.
 
     `at_ms`: what was known then, None: now. `group`: of this one only. `has_lines`: whether the questions
-    stand in a list of somebody's. Topics have their names on the side that is asked from.
+    are in an uploaded list. Topics have their names on the side of the given offsets.
     """
 
     folder: Path
@@ -93,7 +93,7 @@ class Asking:
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def name(self, topic: str) -> Named:
-        """Return what a topic that is asked about is called on both sides."""
+        """Return the names of a topic on both sides."""
         flow = self.flow
         if flow is None:
             return Named(topic)
@@ -167,7 +167,7 @@ _TOO_MUCH = (
 
 
 class AnswerPart:
-    """What a Spark task does: reads a part, answers, and writes both tables; told by numbers of parts."""
+    """What a Spark task does: reads a part, answers, and writes both tables; named by numbers of parts."""
 
     def __init__(self, asking: Asking, parts: Sequence[Part], answers: Path, refused: Path) -> None:
         self.asking, self.parts = asking, parts

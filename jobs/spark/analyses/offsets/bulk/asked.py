@@ -1,4 +1,4 @@
-"""What translation in bulk is asked: a list, or where the groups of a flow stand; and all of it answered."""
+"""Input of a bulk translation: a list, or the offsets of a flow's groups; and all answers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UNTIMED = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Questions in parts, what they are asked of, and what is not known of both."""
+    """Questions in parts, their archive, and what is not known of both."""
 
     asking: Asking
     parts: Sequence[Part]
@@ -77,7 +77,7 @@ class Asked:
         return tally
 
     def notes_of(self, tally: Tally) -> tuple[str, ...]:
-        """Return what is not known, and what of the answers is not told one by one."""
+        """Return what is not known, and which answers are not listed one by one."""
         notes = list(self.notes)
         if tally.counts["refused"] > KEPT_REFUSED:
             notes.append(f"Of the refused rows the first {KEPT_REFUSED:,} are listed.")
@@ -113,7 +113,7 @@ def share(count: int, of: int) -> float | None:
 def ask(task: AnalysisTask, arguments: Mapping[str, Any], syncs: Syncs) -> Asked:
     """Return what a question of the kinds `translate` and `refine` asks for.
 
-    Raises `ClusterFault` where groups are asked for, InvalidFields for a list that is none, and `BadArchive`.
+    Raises `ClusterFault` where groups are requested, InvalidFields for a list that is none, and `BadArchive`.
     """
     asking = Asking(
         syncs.folder,
@@ -216,7 +216,7 @@ def _notes_of_archive(asking: Asking) -> list[str]:
 
 
 def _has_untimed(folder: Path, manifest: Manifest) -> bool:
-    """Return whether there are offset syncs of which nobody knows when they were written."""
+    """Return whether there are offset syncs whose time is not known."""
     for part in manifest.parts:
         try:
             file = pq.read_metadata(folder / part.file)

@@ -75,7 +75,7 @@ def test_everything_that_is_known_of_a_partition_is_kept(flow):
         "resume_by": "checkpoint",
         "lo": 500,
         "hi": 500,
-        "why": "It is an offset sync.",
+        "why": "The offset is an offset sync.",
         "evidence": [],
         "mm2": 500,
         "reread": [0, 0],

@@ -61,7 +61,7 @@ def test_a_partition_that_is_let_go_of_is_answered_with_what_is_committed(
     assert (released[0].position, released[0].leader_epoch) == (90, 4)
 
 
-def test_a_partition_that_is_given_and_taken_back_at_once_comes_back_unchanged(
+def test_a_partition_that_is_given_and_released_at_once_comes_back_unchanged(
     copier, changes, released
 ):
     changes.add([FIRST])

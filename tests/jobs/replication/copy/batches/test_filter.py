@@ -1,4 +1,4 @@
-"""What is dropped, what passes as it is, what is packed anew, and where it ends."""
+"""What is dropped, what passes as it is, what is repacked, and where it ends."""
 
 from itertools import pairwise
 
@@ -204,7 +204,7 @@ def test_an_abort_that_begins_between_small_batches_and_an_end_there_are_both_ke
     assert taken.next_offset == (until or 12)
 
 
-def test_the_last_of_many_small_batches_says_where_it_goes_on_and_how_far_was_seen():
+def test_the_last_of_many_small_batches_says_where_it_resumes_and_how_far_was_seen():
     log = b"".join(data(offset) for offset in range(0, 300, 3))
     taken = BatchFilter(LARGE).filter(memoryview(log + data(300)[:-1]), 0)
     assert (taken.next_offset, taken.last_seen, len(taken.batches)) == (300, 299, 1)

@@ -8,7 +8,7 @@ from jobs.replication.copy.quotas import Quotas
 
 
 def idle_sender():
-    """Without partitions nothing is ever sent, so neither a cluster nor a delivery is asked."""
+    """Without partitions nothing is ever sent, so neither a cluster nor a delivery is queried."""
     return Sender(None, [], None, Window(), Quotas(time.monotonic))
 
 
@@ -20,7 +20,7 @@ async def test_it_is_paused_during_a_commit_only():
     assert [*seen, sender.is_paused] == [False, True, False]
 
 
-async def test_who_waits_for_the_end_of_a_commit_goes_on_then():
+async def test_who_waits_for_the_end_of_a_commit_continues_then():
     sender = idle_sender()
     async with sender.paused():
         waiting = asyncio.create_task(sender.opened())
@@ -29,5 +29,5 @@ async def test_who_waits_for_the_end_of_a_commit_goes_on_then():
     await asyncio.wait_for(waiting, 10)
 
 
-async def test_nobody_waits_where_there_is_no_commit():
+async def test_there_is_no_wait_without_a_commit():
     await asyncio.wait_for(idle_sender().opened(), 10)

@@ -74,7 +74,7 @@ async def test_a_broker_that_does_not_answer_says_nothing_against_whole_batches(
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        pytest.param({}, f"too old. {WITHOUT_TRANSACTIONS}", id="exactly once was asked for"),
+        pytest.param({}, f"too old. {WITHOUT_TRANSACTIONS}", id="exactly once is requested"),
         pytest.param({"delivery": Guarantee.AT_LEAST_ONCE}, "too old.", id="at least once"),
         pytest.param(
             {"path": CopyPath.RECORD}, "the flow is set to copy record by record", id="chosen"

@@ -13,7 +13,7 @@ START = PartitionStart("orders", 0, 70, "east.orders", last_sync=(69, 69))
 
 @pytest.fixture
 def part():
-    """Records 70 to 79 are copied and committed, and that they moved by a marker is not told yet."""
+    """Records 70 to 79 are copied and committed, and that they moved by a marker is not written yet."""
     part = BatchPartition(START, BatchFilter(1000))
     part.syncs.tell(0.0)
     part.syncs.commit()

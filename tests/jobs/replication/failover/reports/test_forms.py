@@ -61,7 +61,7 @@ def test_a_rehearsal_says_that_nothing_was_changed(key):
         pytest.param("east.orders-0 no commit 41 41", id="before, wanted and after"),
         pytest.param("Group billing: ", id="group and its message"),
         pytest.param("at least 41, at most", id="proof"),
-        pytest.param("Everything on east was copied", id="check"),
+        pytest.param("All records of east were replicated", id="check"),
         pytest.param("The JSON form of this report is what is signed", id="what is signed"),
     ],
 )
@@ -127,7 +127,7 @@ def test_many_partitions_make_many_pages_and_none_is_left_out(key, count):
     ],
 )  # fmt: skip
 def test_names_are_text_and_every_character_of_them_is_seen(key, text, shown):
-    assert f"Asked by {shown}" in words_of(pdf_of(key.sign(report(asked_by=text))))
+    assert f"Requested by {shown}" in words_of(pdf_of(key.sign(report(asked_by=text))))
 
 
 def test_a_very_long_name_is_broken(key):

@@ -120,7 +120,7 @@ def test_a_good_configuration_has_no_findings(settings):
             {"config.properties.exclude": "x"}, "min-insync-copied", id="min.insync copied"
         ),
         pytest.param({"key.converter": JSON}, "converter", id="a converter"),
-        pytest.param({CLASS: "com.example.Mine"}, "unknown-policy", id="a policy of one's own"),
+        pytest.param({CLASS: "com.example.Mine"}, "unknown-policy", id="a custom policy"),
         pytest.param({SEPARATOR: ""}, "empty-separator", id="no separator"),
         pytest.param({"A->B.topics": "B.orders"}, "looks-like-a-cycle", id="a topic like a copy"),
         pytest.param(

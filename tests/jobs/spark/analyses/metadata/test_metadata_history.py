@@ -1,4 +1,4 @@
-"""`metadata-history` says of its tables what stands in their files."""
+"""`metadata-history` describes the content of its files."""
 
 import pyarrow as pa
 import pytest
@@ -11,6 +11,7 @@ KINDS = {
     ColumnType.LIST: pa.types.is_list,
     ColumnType.BOOLEAN: pa.types.is_boolean,
     ColumnType.TEXT: lambda one: pa.types.is_string(one) or pa.types.is_dictionary(one),
+    ColumnType.CODE: lambda one: pa.types.is_string(one) or pa.types.is_dictionary(one),
 }
 
 

@@ -1,4 +1,4 @@
-"""Archives of offset syncs, told by a few pairs for each partition."""
+"""Archives of offset syncs, given by a few pairs for each partition."""
 
 import numpy as np
 

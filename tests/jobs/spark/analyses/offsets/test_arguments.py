@@ -27,9 +27,9 @@ def errors_of(kind, given):
         ("refine", {"offsets": "list.csv"}, "flow"),
         ("refine", {**FLOW, "most_records": 0}, "most_records"),
     ],
-    ids=["nobody", "both", "no topic", "no list", "no direction", "no flow", "no records"],
+    ids=["neither", "both", "no topic", "no list", "no direction", "no flow", "no records"],
 )
-def test_a_question_that_nobody_can_answer_is_refused_at_its_field(kind, given, field):
+def test_a_question_without_an_answer_is_refused_at_its_field(kind, given, field):
     assert errors_of(kind, given) == [field]
 
 

@@ -33,12 +33,12 @@ def test_what_is_wrong_is_refused_at_its_field(given, field):
 
 
 VERDICTS = {
-    "nothing asked": ((0, 0, 0), "Nothing was asked"),
-    "nothing checkable": ((0, 10, 0), "Nothing can be said"),
-    "nothing left out": ((0, 10, 4), "No answer would have left out a record: 4 of 10"),
+    "nothing asked": ((0, 0, 0), "There are no checkpoints and no offset syncs"),
+    "nothing checkable": ((0, 10, 0), "No verdict: none of 10 answers can be checked"),
+    "nothing left out": ((0, 10, 4), "No answer would have skipped a record: 4 of 10"),
     "something left out": (
         (1, 10, 10),
-        "1 of 10 answers that could be checked would have left records out",
+        "1 of 10 checked answers would have skipped records",
     ),
 }
 

@@ -12,7 +12,7 @@ FOREIGN = 1_000_000
 
 @dataclass
 class Story:
-    """Source records (offset, content), where each was copied to, and where the engine goes on.
+    """Source records (offset, content), where each was copied to, and where the engine resumes.
 
     `dropped` are ranks that it never copies. That it goes back shows with the next record that it copies.
     """
@@ -44,7 +44,7 @@ class Story:
         self.position = min(self.position + count, len(self.source))
 
     def place(self, upstream: int) -> int:
-        """Return the last offset where going on leaves out nothing from a source offset on."""
+        """Return the last offset where resuming skips nothing from a source offset on."""
         lasts = [self.target_end]
         for rank, (offset, _) in enumerate(self.source):
             if offset >= upstream and rank < self.shown and rank in self.copies:

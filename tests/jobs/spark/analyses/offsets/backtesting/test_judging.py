@@ -1,4 +1,4 @@
-"""Answers beside the truth: misses, what is right, what cannot be told, and what was known when."""
+"""Answers beside the truth: misses, what is right, what is not known, and what was known when."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from tests.jobs.spark.analyses.offsets.backtesting.copying import Story, side, s
 
 
 def syncs(pairs, times=None):
-    """Offset syncs, one a second from 1000 on, of which nobody knows what they follow."""
+    """Offset syncs, one a second from 1000 on, whose predecessors are not known."""
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     none = np.full(len(pairs), -1, np.int64)
     at_ms = np.arange(1, len(pairs) + 1) * 1000 if times is None else np.array(times)
@@ -114,7 +114,7 @@ def test_a_sample_is_asked_right_after_the_next_sync():
     assert few.at_ms.tolist() == [2000, 2000, 3000]
 
 
-def test_what_was_said_of_a_source_topic_that_was_made_anew_is_neither_right_nor_a_miss():
+def test_what_was_said_of_a_source_topic_that_was_re_created_is_neither_right_nor_a_miss():
     # Six records of a topic that is gone are copied to 0 to 5, the new one's three to 6 to 8.
     log = syncs([(0, 0), (3, 3), (0, 6)])
     source = side([(n, 200 + n) for n in range(3)], 0, 3)
@@ -139,7 +139,7 @@ def test_a_source_that_only_went_back_is_the_same_topic():
     assert found.checkpoint.tolist() == [Verdict.RIGHT, Verdict.RIGHT, Verdict.MISS]
 
 
-def test_what_was_said_of_a_remote_topic_that_was_made_anew_cannot_be_checked():
+def test_what_was_said_of_a_remote_topic_that_was_re_created_cannot_be_checked():
     log = syncs([(0, 50), (5, 55), (0, 0)])
     found = judged(dense(8), log, checkpoints(log, (2000, 3, 53), (3000, 3, 3)))
     assert found.why.tolist() == [Known.OTHER_TARGET, Known.YES]
@@ -154,7 +154,7 @@ def test_a_sync_without_a_time_was_there_and_one_behind_a_later_time_was_not():
 @given(stories(), st.data())
 @examples(300)
 def test_certificates_from_true_syncs_never_miss(story, data):
-    """Whoever copies tells a sync when it begins, when it goes back, and whenever it likes."""
+    """A copier writes a sync when it begins, when it goes back, and whenever it likes."""
     told, last = [], -1
     for at, _ in story.target:
         rank = next((rank for rank, places in story.copies.items() if at in places), None)
@@ -172,7 +172,7 @@ def test_certificates_from_true_syncs_never_miss(story, data):
     assert not set(found.certificate.tolist()) & {Verdict.MISS, Verdict.WRONG}
 
 
-def test_mirror_maker_2_does_not_see_what_stands_in_a_chain_and_the_certificate_does():
+def test_mirror_maker_2_does_not_see_what_is_in_a_chain_and_the_certificate_does():
     log = syncs([(0, 10), (4, 15), (9, 21)])._replace(chained=np.array([0, 1, 0]))
     given = given_then(log, checkpoints(log, (3000, 4, 11)))
     assert (given.lo.tolist(), given.hi.tolist(), given.mm2.tolist()) == ([15], [15], [11])

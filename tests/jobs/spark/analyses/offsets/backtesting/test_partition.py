@@ -16,7 +16,7 @@ NOBODY = "127.0.0.1:1"
 
 @pytest.fixture
 def told(tmp_path):
-    """Ask about a partition without offset syncs, of clusters that nobody reaches."""
+    """Ask about a partition without offset syncs, of clusters that cannot be reached."""
 
     def ask(*, is_gone):
         flow = FlowSpec("f", Connection("east", NOBODY), Connection("west", NOBODY))

@@ -67,7 +67,7 @@ def test_a_record_copied_twice_has_two_places():
 
 def test_what_is_being_copied_again_is_not_left_out_behind_its_old_place():
     story = copied([100, 101, 102, 103], 4, 1, back=[1])
-    # 101 stands at 1 and 4; 102 and 103, at 2 and 3, will come behind 5.
+    # 101 is at 1 and 4; 102 and 103, at 2 and 3, will come behind 5.
     assert [one[1] for one in truth_of(story)[:5]] == [0, 4, 5, 5, 5]
 
 

@@ -26,7 +26,7 @@ def refusal(path):
     return refused.value.errors["offsets"]
 
 
-def test_a_long_list_is_read_in_parts_whose_lines_go_on(tmp_path):
+def test_a_long_list_is_read_in_parts_whose_lines_continue(tmp_path):
     path, count = tmp_path / "long.csv", 700_000
     path.write_text("\ufefftopic;partition;offset\r\n" + "orders;1;7\r\n" * count, encoding="utf-8")
     parts = parts_of(path, tasks=3)

@@ -1,4 +1,4 @@
-"""What becomes of answers when no record can be read; with records it is asked of two real clusters."""
+"""What becomes of answers when no record can be read; with records two real clusters are used."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

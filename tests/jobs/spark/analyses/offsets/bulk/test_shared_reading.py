@@ -12,7 +12,7 @@ MOST = 5_000
 
 
 class Records:
-    """A partition with a record at every third offset, up to 9,000; it counts what it is asked."""
+    """A partition with a record at every third offset, up to 9,000; it counts its requests."""
 
     def __init__(self, fault=None, first=0):
         self.asked, self.fault, self.first = [], fault, first

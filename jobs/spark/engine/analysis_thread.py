@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Guest:
+class AnalysisThread:
     """A run that the engine has taken."""
 
     def __init__(self, run_dir: Path, spark: SparkSession, state: SparkState) -> None:
@@ -44,7 +44,7 @@ class Guest:
         return not self._thread.is_alive()
 
     def look(self) -> None:
-        """Ask it to stop when nobody wants it any more."""
+        """Request a stop when the lease is over."""
         stop_if_unwanted(self.run_dir, self._spec)
 
     def _run(self) -> None:
@@ -60,15 +60,15 @@ class Guest:
                 )
             logger.info("analysis ended run_id=%s outcome=%s", spec.run_id, result.outcome)
         if result.outcome is Outcome.ERRORED and self._state.is_over():
-            # The engine ends with its Spark: whoever finds the run without a result may ask again.
+            # The engine ends with its Spark: a caller that finds the run without a result may start it again.
             return
         end(self.run_dir, result)
 
 
 def stop_if_unwanted(run_dir: Path, spec: JobSpec) -> bool:
-    """Return whether a run was asked to stop; asks for it when its lease is over."""
+    """Return whether a stop was requested; requests it when its lease is over."""
     if spec.lease_s is not None and _lease_age_s(run_dir) > spec.lease_s:
-        reason = f"Nobody renewed the lease of this run for {spec.lease_s:.0f} s."
+        reason = f"The lease of this run was not renewed for {spec.lease_s:.0f} s."
         submit.request_stop(run_dir, reason)
     return (run_dir / contract.STOP).exists()
 
