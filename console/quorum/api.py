@@ -144,14 +144,14 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=FoundRecordsSerializer)
     @action(detail=True)
     def records(self, request: Request, alias: str) -> Response:
-        """Return what stands at an offset of the log, from the archive."""
+        """Return the raw records at an offset, from the archive."""
         found = read_records(self._log(), self.asked["offset"])
         return Response(FoundRecordsSerializer(found).data)
 
     @extend_schema(responses=PlanSerializer)
     @action(detail=True)
     def advice(self, request: Request, alias: str) -> Response:
-        """Return the safe steps to other voters, or why there is no safe way; nothing is changed."""
+        """Return a voter change plan, or why there is no safe one; nothing is changed."""
         log = self._log()
         status = queries.status_of(log)
         if status is None:
@@ -172,7 +172,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
         return self.get_paginated_response(shape(page, many=True).data)
 
     def _moment(self, log: MetadataLog, offset: str, time: str) -> Moment | None:
-        """Return the moment that is asked for, if one is; what is wrong with it is the client's mistake."""
+        """Return the requested moment, if the query has one; a wrong one is an error of the client."""
         if offset in self.asked and time in self.asked:
             raise serializers.ValidationError({time: f"Give {offset} or {time}, not both."})
         try:

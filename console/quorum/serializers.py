@@ -219,7 +219,7 @@ class VoterSetSerializer(serializers.ModelSerializer[VoterSetEntry]):
 
 
 class ElectionSerializer(serializers.ModelSerializer[Election]):
-    """A leader that took office."""
+    """A leader election."""
 
     cluster = serializers.CharField(source="log.name", help_text=_NAME)
     voters = serializers.ListField(child=serializers.IntegerField())
@@ -227,7 +227,7 @@ class ElectionSerializer(serializers.ModelSerializer[Election]):
     anomalies = serializers.ListField(
         child=serializers.CharField(),
         source="oddities",
-        help_text="What is odd about it, in words.",
+        help_text="Anomalies of the election, in words.",
     )
 
     class Meta:
@@ -314,7 +314,7 @@ class PartitionChangeSerializer(serializers.Serializer[MetadataChange]):
 
 
 class SubjectStateSerializer(serializers.Serializer[Any]):
-    """What there was at a moment; `since` is the offset of the change that made it so."""
+    """The state at a moment; `since` is the offset of the change to it."""
 
     kind = serializers.ChoiceField(choices=Kind.choices)
     subject = serializers.CharField(source="name")
@@ -327,7 +327,7 @@ class SubjectStateSerializer(serializers.Serializer[Any]):
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
-    """What became of one subject between two moments; `fields` are [name, before, after]."""
+    """The change of one subject between two moments; `fields` are [name, before, after]."""
 
     kind = serializers.CharField(source="subject.kind")
     subject = serializers.CharField(source="subject.name")
@@ -340,7 +340,7 @@ class DifferenceSerializer(serializers.Serializer[Any]):
 
 
 class ComparedSerializer(serializers.Serializer[Any]):
-    """Two moments, and what differs; `count` is how much there is, also where not all is told."""
+    """Two moments and their differences; `count` is their number, also where the list is cut."""
 
     from_offset = serializers.IntegerField()
     to_offset = serializers.IntegerField()
@@ -363,7 +363,7 @@ class RecordSerializer(serializers.Serializer[Any]):
 
 
 class FoundRecordsSerializer(serializers.Serializer[Any]):
-    """What stands at an offset; `problem` says why there is nothing."""
+    """The records at an offset; `problem` says why there is none."""
 
     records = RecordSerializer(many=True)
     problem = serializers.CharField()
@@ -381,5 +381,5 @@ class PlanSerializer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
     cautions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What to read before any step: endpoints of voters that other nodes cannot reach.",
+        help_text="Warnings before any step: voter endpoints that other nodes cannot reach.",
     )

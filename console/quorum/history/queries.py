@@ -51,7 +51,7 @@ def list_changes(log: MetadataLog | None = None, kind: str = "") -> QuerySet[Met
 
 
 def moment_at(log: MetadataLog, at: datetime) -> Moment:
-    """Return the moment before the first record that is later than a time, whoever's clock wrote it.
+    """Return the moment before the first record that is later than a time, by the clock of any controller.
 
     Controllers' clocks may jump where the leader changed, so that offsets decide among the records of a few
     minutes. Raises `OutsideHistory`.
@@ -60,7 +60,7 @@ def moment_at(log: MetadataLog, at: datetime) -> Moment:
     later = rows.filter(at__gt=at).order_by("at").values_list("at", flat=True).first()
     if later is None and at > timezone.now():
         raise AfterHistory(
-            f"{at:%Y-%m-%d %H:%M:%S} UTC is in the future: enter a time that is past."
+            f"{at:%Y-%m-%d %H:%M:%S} UTC is in the future: enter a time in the past."
         )
     if later is None:
         newest = Moment(log.next_offset - 1, at)
@@ -243,8 +243,8 @@ def _newest_before(at: datetime) -> Subquery:
 
 def _before(log: MetadataLog, asked: str) -> str:
     if log.first_offset is None:
-        return f"Nothing is known of the metadata log of {log.label} yet."
+        return f"crosslog has not read the metadata log of {log.label} yet."
     return (
-        f"{asked} lies before the history: of {log.label} it is known from offset "
-        f"{log.first_offset:,} on."
+        f"{asked} is before the known range: the history of {log.label} begins at offset "
+        f"{log.first_offset:,}."
     )

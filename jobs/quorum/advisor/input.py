@@ -16,7 +16,7 @@ from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, Voter
 DEFAULT_LISTENER = "CONTROLLER"
 _ID = r"(?P<id>\d{1,10})"
 _DIRECTORY = r"(?P<directory>[A-Za-z0-9_-]{22})"
-# Kafka's own form, `DynamicVoter`: id@host:port:directoryId; an IPv6 address stands in brackets.
+# Kafka's own form, `DynamicVoter`: id@host:port:directoryId; an IPv6 address is in brackets.
 _NODE = re.compile(
     rf"{_ID}(@(?P<host>\[[0-9a-fA-F:.]+\]|[^:@\[\]\s]+):(?P<port>\d{{1,5}})(:{_DIRECTORY})?)?"
 )

@@ -190,7 +190,7 @@ def test_advice_needs_a_description(ask):
 
 
 def test_no_change_is_planned_while_the_voters_are_not_judged(ask):
-    why = "Not judged yet: the leader was elected 3 s before."
+    why = "Not checked yet: the leader was elected 3 s before."
     QuorumStatus.objects.update(memory={"unjudged": why})
     told = ask("quorum/east/advice/?remove=3", 409)
     assert told["code"] == "not_judged"
@@ -198,7 +198,7 @@ def test_no_change_is_planned_while_the_voters_are_not_judged(ask):
 
 
 def test_the_verdict_is_told_with_its_reason(ask, log):
-    assert ask("quorum/east/")["verdict"] == {"severity": "warn", "word": "1 to look at", "why": ""}
+    assert ask("quorum/east/")["verdict"] == {"severity": "warn", "word": "1 finding", "why": ""}
     log.findings.all().delete()
     QuorumStatus.objects.update(
         described_at=timezone.now(), failing_since=timezone.now(), error="No."
@@ -256,7 +256,7 @@ def test_where_clocks_jump_the_first_later_record_ends_the_state(ask, log):
     [
         ("remove=3", "remove-controller --controller-id 3"),
         ("remove=9", "is no voter"),
-        ("remove=x", "is no number of a node"),
+        ("remove=x", "is not a node id"),
         ("sites=dc-a", "is not of the form name=value"),
         ("replace=2&sites=1=dc-a,2=dc-b,3=dc-c", "add-controller"),
     ],

@@ -178,7 +178,7 @@ class TestResult:
         ("wanted", "words"),
         [
             (WantedChange(add=(node(4),)), "even number"),
-            (WantedChange(remove=(3,)), "2 voters in the end"),
+            (WantedChange(remove=(3,)), "2 voters after the change"),
         ],
     )
     def test_a_result_that_is_not_good_is_told(self, wanted, words):

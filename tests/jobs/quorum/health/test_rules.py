@@ -107,7 +107,7 @@ def test_voters_are_silent_only_for_a_leader_that_is_long_enough_in_office(age_m
     judged = evaluate_quorum(picture, NOW)
     assert {one.code for one in judged.findings} == codes
     assert (QuorumCode.NO_MAJORITY in judged.judged) is bool(codes)
-    why = "Not judged yet: the leader was elected 3 s before."
+    why = "Not checked yet: the leader was elected 3 s before."
     assert judged.voters.why_unknown == (why if age_ms == 3_000 else judged.voters.why_unknown)
 
 
