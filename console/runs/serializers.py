@@ -74,7 +74,7 @@ class RunDetailSerializer(RunSerializer):
 
     @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_arguments(self, run: Run) -> dict[str, Any] | None:
-        """Return what was asked, as it can be asked again."""
+        """Return the arguments, ready for a new request."""
         return written_arguments(run.kind, run.arguments) if run.is_analysis else None
 
     def get_queue_position(self, run: Run) -> int | None:

@@ -109,7 +109,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
     def result(self, request: Request, pk: str) -> Response:
         """Return the result document of an analysis.
 
-        Without one: 409 with `not_ready`, `no_answer` (it failed, and the reason is told) or `no_result`.
+        Without one: 409 with `not_ready`, `no_answer` (it failed, with the reason) or `no_result`.
         """
         return Response(result_of(self.run()))
 

@@ -1,4 +1,4 @@
-"""What the page of an answer shows: progress while it is made, then facts, charts and tables."""
+"""Context of an analysis page: progress while it runs, then facts, charts and tables."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _shown_arguments(run: Run, analyses: Mapping[str, Analysis]) -> list[tuple[s
 
 
 def _links(run: Run, analyses: Mapping[str, Analysis]) -> dict[str, str]:
-    """Return the address where the question is asked again, changed or not; none without its kind."""
+    """Return the addresses to run the analysis again or schedule it; none without its kind."""
     if run.kind not in analyses:
         return {}
     form = reverse("runs:new-analysis", args=[run.kind])

@@ -89,7 +89,7 @@ def test_a_page_shows_what_happened(visitor, path, told):
         ("/quorum/east/partitions/?topic=orders&partition=x", "Enter a whole number"),
     ],
 )
-def test_a_wrong_question_is_told(visitor, path, told):
+def test_a_wrong_question_is_reported(visitor, path, told):
     assert told in text_of(visitor, path)
 
 
@@ -102,7 +102,7 @@ def test_the_kind_narrows_down_the_difference(visitor, kind):
     assert "all kinds" in page.content.decode()
 
 
-def test_an_offset_before_the_history_is_told(sign_in, viewer):
+def test_an_offset_before_the_history_is_reported(sign_in, viewer):
     log = make_log(make_cluster("west"), start_offset=509)
     make_history(log)
     shown = text_of(sign_in(viewer), "/quorum/west/state/?at=12")

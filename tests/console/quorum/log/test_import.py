@@ -78,10 +78,7 @@ def test_an_archive_becomes_a_log_with_a_history(
         "CONFIG" in client.get("/quorum/_incident/state/?kind=partition").content.decode().upper()
     )
     offset = MetadataChange.objects.filter(log=log, is_dated=True).first().offset
-    assert (
-        "Raw record"
-        in client.get(f"/quorum/_incident/records/{offset}/").content.decode()
-    )
+    assert "Raw record" in client.get(f"/quorum/_incident/records/{offset}/").content.decode()
 
 
 def rows_of(log):
@@ -124,7 +121,7 @@ def test_what_spark_made_of_the_partitions_is_what_the_live_fold_makes(
     assert (log.lost, log.next_offset) == ("", folded.next_offset)
 
 
-def test_a_run_that_failed_is_told_on_the_page_of_its_log():
+def test_a_run_that_failed_is_reported_on_the_page_of_its_log():
     log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     run = Run.objects.create(
         kind="metadata-history",
@@ -155,7 +152,7 @@ def test_more_changes_of_partitions_than_pages_can_show_stay_in_parquet(tmp_path
     ],
     ids=["a bad name", "no archive", "no file"],
 )
-def test_what_cannot_be_imported_is_told_and_leaves_nothing(
+def test_what_cannot_be_imported_is_reported_and_leaves_nothing(
     sign_in, operator, archive, fields, told
 ):
     page = sign_in(operator).post(ADDRESS, fields)
@@ -220,7 +217,7 @@ def test_a_program_imports_once_however_often_it_sends(sign_in, operator):
     ],
     ids=["a bad name", "no archive", "no file"],
 )
-def test_a_program_is_told_at_which_field_it_went_wrong(sign_in, operator, fields, field):
+def test_a_program_learns_at_which_field_it_went_wrong(sign_in, operator, fields, field):
     answer = sign_in(operator).post(API, fields)
     assert answer.status_code in {400, 409}
     assert field in answer.json()["fields"]

@@ -113,7 +113,7 @@ def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, view
     assert (told["word"], why in told["why"]) == ("Unknown", True)
 
 
-def test_an_archive_that_is_damaged_is_told_and_waits_for_nothing(archive):
+def test_an_archive_that_is_damaged_is_reported_and_waits_for_nothing(archive):
     row = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     folder = archive_of(row)
     shutil.copytree(write_folder(archive / "uploaded", started()), folder)
@@ -133,7 +133,7 @@ def test_findings_of_an_imported_log_are_no_news_of_now(archive):
     assert not queries.open_findings().exists()
 
 
-def test_the_rows_of_elections_say_what_is_odd_about_them(archive):
+def test_the_rows_of_elections_say_their_anomalies(archive):
     log = followed(incident(), archive)
     told = [one.oddities for one in Election.objects.filter(log=log)]
     assert told == [[], ["2 epochs without a leader", "no controller for 6.8\N{NO-BREAK SPACE}s"]]

@@ -121,7 +121,7 @@ def test_a_round_that_fails_keeps_what_was_known(cluster, fault):
     assert run(cluster, described(), later(60)).failing_since is None
 
 
-def test_what_breaks_inside_is_told_as_a_failure(cluster):
+def test_what_breaks_inside_is_reported_as_a_failure(cluster):
     row = run(cluster, RuntimeError("boom"))
     assert "a fault of the program" in row.error
 
@@ -138,7 +138,7 @@ def test_what_breaks_inside_is_told_as_a_failure(cluster):
     ids=["a voter is silent", "a voter was never there", "a controller without a vote", "a new disk"],
 )  # fmt: skip
 @pytest.mark.usefixtures("brokers")
-def test_an_odd_replica_is_a_finding_when_two_rounds_agree(cluster, voters, observers, found):
+def test_a_wrong_replica_is_a_finding_when_two_rounds_agree(cluster, voters, observers, found):
     answer = described(*voters, observers=observers)
     run(cluster, answer)
     # The leader is in office for longer than its timeout and a round; one round alone opens nothing.
@@ -249,7 +249,7 @@ def test_what_one_leader_said_of_its_voters_is_over_with_the_next(cluster):
     assert words_of(row) == {1: ["not_judged"], 2: []}
 
 
-def test_a_quorum_without_a_leader_is_told_by_two_rounds(cluster):
+def test_a_quorum_without_a_leader_is_reported_by_two_rounds(cluster):
     row = run(cluster, described(leader=None))
     leader = quorum_facts(row.log)[0]
     assert (codes(), leader["word"], leader["severity"]) == (set(), "Unknown", "none")
@@ -356,7 +356,7 @@ def test_a_log_that_read_the_next_epoch_after_the_answer_contradicts_nothing(clu
     assert ("log_disagrees", "epoch") not in codes()
 
 
-def test_an_epoch_that_the_log_had_before_the_quorum_was_asked_is_a_contradiction(
+def test_an_epoch_that_the_log_had_before_the_quorum_was_described_is_a_contradiction(
     cluster, followed
 ):
     followed.leader_epoch = 8
