@@ -134,7 +134,8 @@ def _leader(status: QuorumStatus | None) -> dict[str, Any]:
 
 def _voters(status: QuorumStatus | None) -> dict[str, Any]:
     count = status.voter_count if status else None
-    note = f"{format_count(status.observer_count)} observers" if status else ""
+    observers = status.observer_count if status else 0
+    note = f"{format_count(observers)} observer{'' if observers == 1 else 's'}" if status else ""
     return {
         "label": "Voters",
         "value": format_count(count),

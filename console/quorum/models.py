@@ -365,5 +365,5 @@ class MetadataChange(models.Model):
 
     @property
     def told(self) -> list[tuple[str, str, str]]:
-        """The same for people; of what is new only what it is."""
+        """The same for people."""
         return told_changes(self.changes)

@@ -62,7 +62,7 @@ class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """Ask the run to end cleanly."""
+        """Stop the run cleanly."""
         run = self.run()
         actions.cancel_run(run.pk, timezone.now())
         return Response(RunSerializer(self.run()).data)

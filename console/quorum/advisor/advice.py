@@ -36,7 +36,7 @@ class VoterChangeRequest:
 
 
 def advise(log: MetadataLog, status: QuorumStatus, asked: VoterChangeRequest) -> ChangePlan:
-    """Return the safe steps to the wanted voters, or why there is no safe way."""
+    """Return the safe steps to the requested voters, or why there is no safe plan."""
     state = state_of(log, status, asked.sites)
     if asked.per_site:
         candidates = [_candidate(row) for row in _observers(status) if row["directory_id"]]

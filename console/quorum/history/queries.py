@@ -1,4 +1,4 @@
-"""Reads of what changed: searches, the state at an offset or a time, and what differs between two of them."""
+"""Reads of changes: search, state at an offset or a time, differences between two."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def moment_of(log: MetadataLog, offset: int) -> Moment:
 
 
 def states_at(log: MetadataLog, moment: Moment, kind: str) -> QuerySet[MetadataSubject]:
-    """Return what there was of one kind at a moment, topics and partitions in the order of their names."""
+    """Return the subjects of one kind at a moment, topics and partitions in the order of their names."""
     there = MetadataSubject.objects.filter(log=log.pk or 0, kind=kind)
     there = there.filter(first_offset__lte=moment.offset)
     there = there.filter(Q(gone_offset=None) | Q(gone_offset__gt=moment.offset))
@@ -137,7 +137,7 @@ def with_previous(rows: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What became of one subject between two moments: `word` is added, removed, changed or the same again.
+    """The change of one subject between two moments: `word` is added, removed, changed or the same again.
 
     `fields` are (name, before, after) of what differs; `count` changes lie between.
     """

@@ -92,7 +92,7 @@ def wanted_clusters() -> Mapping[int, Wanted]:
 
 
 class ClusterFollower:
-    """One cluster: opens its archive, follows, folds, and writes rows and how that goes."""
+    """One cluster: opens its archive, follows, folds, and writes rows and its state."""
 
     def __init__(
         self,
@@ -251,6 +251,6 @@ _FIELDS = (
 
 
 def _save(log: MetadataLog) -> None:
-    """Write how it goes; of a cluster that was deleted meanwhile there is nothing to write to."""
+    """Write the state of following; no row is left of a deleted cluster."""
     values = {name: getattr(log, name) for name in _FIELDS}
     MetadataLog.objects.filter(pk=log.pk).update(**values)

@@ -17,7 +17,7 @@ UNKNOWN = "Unknown"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How bad it is, in a word or two; `why` is empty where the findings say it."""
+    """Severity and text; `why` is empty where findings are the reason."""
 
     severity: str
     word: str

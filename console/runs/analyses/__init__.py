@@ -2,6 +2,6 @@
 
 Other apps register their logs, flows and clusters (`sources`), in the `ready` of their `AppConfig`.
 
-In reading order: `groups`, `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
+In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
 `charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
 """

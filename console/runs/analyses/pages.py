@@ -23,7 +23,7 @@ from console.runs import queries
 from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.forms import AnalysisForm
-from console.runs.analyses.groups import group_of, grouped
+from console.runs.analyses.page_context import group_of, grouped
 from console.runs.models import Run
 from jobs.spark.analyses.kinds import ANALYSES
 

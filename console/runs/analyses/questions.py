@@ -28,7 +28,7 @@ _EVERYWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A kind and its stored `arguments`: names of logs, flows, clusters and uploaded files, moments in Unix ms."""
+    """A kind and its stored `arguments`: names of logs, flows, clusters and files, moments in Unix ms."""
 
     kind: str
     arguments: Mapping[str, Any]

@@ -48,7 +48,7 @@ def check_state(state: QuorumState, tools: Tools) -> None:
         raise Refused(
             RefusalCode.PENDING_CHANGE,
             "The last change of voters is not committed yet; Kafka makes one at a time.",
-            "Wait until the high watermark has passed it. If it does not move, look at the voters that lag.",
+            "Wait until the high watermark has passed it. If it does not move, check the voters that lag.",
         )
 
 
@@ -87,7 +87,7 @@ def _check_voter(id_: int, state: QuorumState) -> None:
         raise Refused(
             RefusalCode.NOT_A_VOTER,
             f"Node {id_} is no voter; the voters are {_ids(state)}.",
-            "Look at the ids again: kafka-metadata-quorum.sh describe --status.",
+            "Check the ids with kafka-metadata-quorum.sh describe --status.",
         )
     if voter.directory_id is None:
         raise Refused(

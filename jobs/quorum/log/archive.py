@@ -290,7 +290,7 @@ class LogArchive:
         return checked_batches(content)
 
     def _begun(self) -> Manifest:
-        """Return the manifest of a new archive; raises `BadArchive` for a folder with somebody else's log."""
+        """Return the manifest of a new archive; raises `BadArchive` for a folder with another log."""
         strange = [path.name for path in self.folder.glob("*.log")]
         if strange:
             raise BadArchive(

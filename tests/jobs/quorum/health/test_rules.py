@@ -269,9 +269,7 @@ class TestLog:
 
 
 class TestComparison:
-    def test_a_log_of_a_later_epoch_is_reported_when_it_was_read_before_the_quorum_was_described(
-        self,
-    ):
+    def test_a_log_of_a_later_epoch_than_the_next_description_is_reported(self):
         log = read_voter_timeline(started(epoch=9))
         codes = found(description=described(), timeline=log, epoch_before=9)
         assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["epoch"]
