@@ -112,11 +112,11 @@ def labelled_arguments(
         if value is None:
             continue
         argument = known.get(name)
-        type_ = argument.type if argument else None
-        if type_ is ArgumentType.FILE:
-            value = uploads.label_of(value)  # noqa: PLW2901  its label
-        elif type_ in sources.NOUNS and (source := sources.get_source(type_, value)):
-            value = source.label  # noqa: PLW2901  its label
+        if argument is not None and argument.type is ArgumentType.FILE:
+            value = uploads.label_of(value)  # noqa: PLW2901  as people read it
+        elif argument is not None and argument.type in sources.NOUNS:
+            source = sources.get_source(argument.type, value)
+            value = source.label if source else value  # noqa: PLW2901  as people read it
         told.append((argument.label if argument else spoken(name), value))
     return told
 
