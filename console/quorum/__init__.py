@@ -1,4 +1,4 @@
-"""Quorums: who votes and leads, and the history that the metadata log tells.
+"""Quorums: voters, leaders, and the history of metadata logs.
 
 Sub-rooms: `voters`, `log`, `history`, `advisor`.
 

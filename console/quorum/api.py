@@ -1,4 +1,4 @@
-"""Quorums, their voters and elections, and what the metadata log tells, over REST."""
+"""Quorums, voters, elections and metadata changes over REST."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def find_log(name: str) -> MetadataLog:
 
 
 class QuorumViewSet(ApiViewSet[MetadataLog]):
-    """Quorums: who votes, who leads, what the log tells."""
+    """Quorums: replicas, findings, state by the metadata log."""
 
     serializer_class = QuorumSerializer
     ordering = "name"
@@ -86,7 +86,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
 
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List quorums with their replicas and how far their logs are known."""
+        """List quorums with their replicas and the known range of their logs."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(QuorumSerializer(page, many=True).data)
 
@@ -100,7 +100,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=QuorumFindingSerializer(many=True))
     @action(detail=True)
     def findings(self, request: Request, alias: str) -> Response:
-        """List what is wrong with a quorum, and what was."""
+        """List the findings of a quorum."""
         rows = queries.list_findings(self._log())
         if self.asked["state"] != "all":
             rows = rows.filter(closed_at__isnull=self.asked["state"] == "open")
@@ -109,7 +109,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=SubjectStateSerializer(many=True))
     @action(detail=True)
     def state(self, request: Request, alias: str) -> Response:
-        """List what there was at an offset or a time, the newest without either."""
+        """List the state at an offset or a time; without both, at the end of the log."""
         log = self._log()
         moment = self._moment(log, "offset", "time") or Moment(max(log.next_offset - 1, 0))
         rows: Any = history.states_at(log, moment, self.asked["kind"])
@@ -125,7 +125,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=ComparedSerializer)
     @action(detail=True)
     def diff(self, request: Request, alias: str) -> Response:
-        """Return what differs between two moments, the first 5,000 in the order of the last change."""
+        """Return the differences between two moments, the first 5,000 in the order of the last change."""
         log = self._log()
         before = self._moment(log, "from_offset", "from_time")
         if before is None:
@@ -144,14 +144,14 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=FoundRecordsSerializer)
     @action(detail=True)
     def records(self, request: Request, alias: str) -> Response:
-        """Return what stands at an offset of the log, from the archive."""
+        """Return the raw records at an offset, from the archive."""
         found = read_records(self._log(), self.asked["offset"])
         return Response(FoundRecordsSerializer(found).data)
 
     @extend_schema(responses=PlanSerializer)
     @action(detail=True)
     def advice(self, request: Request, alias: str) -> Response:
-        """Return the safe steps to other voters, or why there is no safe way; nothing is changed."""
+        """Return a voter change plan, or why there is no safe one; nothing is changed."""
         log = self._log()
         status = queries.status_of(log)
         if status is None:
@@ -172,7 +172,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
         return self.get_paginated_response(shape(page, many=True).data)
 
     def _moment(self, log: MetadataLog, offset: str, time: str) -> Moment | None:
-        """Return the moment that is asked for, if one is; what is wrong with it is the client's mistake."""
+        """Return the requested moment, if the query has one; a wrong one is an error of the client."""
         if offset in self.asked and time in self.asked:
             raise serializers.ValidationError({time: f"Give {offset} or {time}, not both."})
         try:
@@ -218,7 +218,7 @@ class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
 
 
 class VoterSetViewSet(_LogViewSet):
-    """The voters over time; of a time range also the set that was in force at its start."""
+    """Voter sets over time; of a time range also the set in effect at its start."""
 
     serializer_class = VoterSetSerializer
 
@@ -230,7 +230,7 @@ class VoterSetViewSet(_LogViewSet):
 
 
 class ElectionViewSet(_LogViewSet):
-    """Who took office when."""
+    """Leader elections."""
 
     serializer_class = ElectionSerializer
 
@@ -239,7 +239,7 @@ class ElectionViewSet(_LogViewSet):
 
 
 class MetadataChangeViewSet(_LogViewSet):
-    """What records of the metadata log changed, newest first."""
+    """Changes by the metadata log, newest first."""
 
     serializer_class = MetadataChangeSerializer
     ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")

@@ -1,4 +1,4 @@
-"""What the routes of quorums may be asked."""
+"""Query parameters of the routes of quorums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _OfCluster(PageParameters):
 
 
 class TimedFilters(TimeRangeParameters, _OfCluster):
-    """Rows of one quorum, and of a stretch of time when one is given."""
+    """Rows of one quorum, and of a time range when one is given."""
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Read a time range only where one is given: without one the whole history counts."""
@@ -27,20 +27,25 @@ class TimedFilters(TimeRangeParameters, _OfCluster):
 
 
 class ChangeFilters(TimedFilters):
-    """What changes can be narrowed down to."""
+    """Filters of changes."""
 
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     broker = serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_ID, help_text="It changed, or was the cause."
+        required=False,
+        min_value=0,
+        max_value=LARGEST_ID,
+        help_text="The broker that changed, or that caused the change.",
     )
     type = serializers.CharField(
-        required=False, max_length=60, help_text="The record, such as PARTITION_CHANGE_RECORD."
+        required=False, max_length=60, help_text="The record type, such as PARTITION_CHANGE_RECORD."
     )
-    kind = serializers.ChoiceField(required=False, choices=Kind.choices, help_text="What changed.")
+    kind = serializers.ChoiceField(
+        required=False, choices=Kind.choices, help_text="Kind of the subject."
+    )
 
 
 class PartitionChangeFilters(TimedFilters):
-    """What changes of partitions can be narrowed down to."""
+    """Filters of partition changes."""
 
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     partition = serializers.IntegerField(
@@ -49,7 +54,7 @@ class PartitionChangeFilters(TimedFilters):
 
 
 class FindingFilters(PageParameters):
-    """Which findings."""
+    """Filter of findings."""
 
     state = serializers.ChoiceField(
         choices=["open", "ended", "all"],
@@ -60,10 +65,13 @@ class FindingFilters(PageParameters):
 
 
 class StateFilters(PageParameters):
-    """Which moment, and which kind of things."""
+    """A moment, and a kind of subjects."""
 
     offset = serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="Up to and with it."
+        required=False,
+        min_value=0,
+        max_value=LARGEST_OFFSET,
+        help_text="The state after this offset.",
     )
     time = serializers.CharField(
         required=False, max_length=64, help_text="ISO 8601, UTC unless it says otherwise."
@@ -78,7 +86,7 @@ class StateFilters(PageParameters):
 
 
 class DifferenceFilters(Parameters):
-    """The two moments, each as an offset or a time."""
+    """Two moments, each as an offset or a time."""
 
     from_offset = serializers.IntegerField(
         required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="The earlier moment."
@@ -87,14 +95,18 @@ class DifferenceFilters(Parameters):
         required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="The later moment."
     )
     from_time = serializers.CharField(
-        required=False, max_length=64, help_text="Likewise, ISO 8601."
+        required=False, max_length=64, help_text="Instead of the offset; ISO 8601."
     )
-    to_time = serializers.CharField(required=False, max_length=64, help_text="Likewise, ISO 8601.")
-    kind = serializers.ChoiceField(required=False, choices=Kind.choices, help_text="What changed.")
+    to_time = serializers.CharField(
+        required=False, max_length=64, help_text="Instead of the offset; ISO 8601."
+    )
+    kind = serializers.ChoiceField(
+        required=False, choices=Kind.choices, help_text="Kind of the subject."
+    )
 
 
 class RecordFilters(Parameters):
-    """Which record."""
+    """Offset of a record."""
 
     offset = serializers.IntegerField(
         min_value=0, max_value=LARGEST_OFFSET, help_text="Of the metadata log."
@@ -102,18 +114,18 @@ class RecordFilters(Parameters):
 
 
 class AdviceFilters(Parameters):
-    """The wanted voters; numbers with blanks or commas between them."""
+    """The requested voter change; ids separated by blanks or commas."""
 
     add = serializers.CharField(
-        required=False, max_length=200, help_text="Ids of controllers that run without a vote."
+        required=False, max_length=200, help_text="Ids of controllers that run as observers."
     )
     remove = serializers.CharField(required=False, max_length=200, help_text="Ids of voters.")
     replace = serializers.CharField(
-        required=False, max_length=200, help_text="Ids of voters that get another disk."
+        required=False, max_length=200, help_text="Ids of voters that get a new disk."
     )
     sites = serializers.CharField(
-        required=False, max_length=1000, help_text="Where nodes stand: `1=dc-a 2=dc-b`."
+        required=False, max_length=1000, help_text="Sites of nodes: `1=dc-a 2=dc-b`."
     )
     per_site = serializers.CharField(
-        required=False, max_length=400, help_text="So many voters at each site: `dc-a=2 dc-b=1`."
+        required=False, max_length=400, help_text="Voters per site: `dc-a=2 dc-b=1`."
     )

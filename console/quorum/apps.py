@@ -1,4 +1,4 @@
-"""The room of the quorum: voters, elections and the history that the metadata log tells."""
+"""App of quorums: voters, elections and the history of metadata logs."""
 
 from importlib import import_module
 

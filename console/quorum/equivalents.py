@@ -1,4 +1,4 @@
-"""The call and the command that answer the same question as a page of the quorum room."""
+"""API call and command of each quorum page."""
 
 from __future__ import annotations
 

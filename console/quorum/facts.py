@@ -15,14 +15,14 @@ from console.quorum.queries import list_elections, list_silences, list_voter_set
 from jobs.numbers import format_count, format_span_ms
 
 _TABS = (
-    ("detail", "How it is doing"),
-    ("voters", "Voters over time"),
+    ("detail", "Overview"),
+    ("voters", "Voter history"),
     ("partitions", "Partitions"),
     ("brokers", "Brokers"),
-    ("settings", "Settings"),
-    ("state", "State and difference"),
-    ("log", "Search the log"),
-    ("advisor", "Change voters"),
+    ("settings", "Config changes"),
+    ("state", "Point in time"),
+    ("log", "Metadata changes"),
+    ("advisor", "Voter change planner"),
 )
 # A majority is lost with the next failure.
 _BARE = 3
@@ -46,9 +46,9 @@ def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:
 
 
 def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
-    """Return leader, voters, what may fail, the end of the log and the follower.
+    """Return leader, voters, failures tolerated, high watermark, lag and range of the log.
 
-    Of an imported log what it says of its own end, and of the time in it.
+    Of an imported log: leader and voters at its end, elections and leaderless time in it.
     """
     if log.is_imported:
         return _facts_of_import(log)
@@ -64,7 +64,7 @@ def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
             "definition": labels.HIGH_WATERMARK,
         },
         {
-            "label": "Furthest behind",
+            "label": "Max follower lag",
             "value": format_span_ms(status.worst_lag_ms if status else None),
             "note": f"{format_count(status.worst_lag)} records" if status else "",
             "definition": labels.LAG_MS,
@@ -90,16 +90,16 @@ def _facts_of_import(log: MetadataLog) -> list[dict[str, Any]]:
             "label": "Voters at its end",
             "value": format_count(len(voters.voters) if voters else None),
             "note": "",
-            "definition": "Controllers that vote; a majority of them must agree to every record.",
+            "definition": "Controllers with a vote: a majority of them commits each metadata record.",
         },
         {
-            "label": "Elections in it",
+            "label": "Elections",
             "value": format_count(len(elections)),
             "note": "",
             "href": reverse("quorum:voters", args=[log.name]),
         },
         {
-            "label": "Longest without a controller",
+            "label": "Longest leaderless time",
             "value": format_span_ms(max(silent_ms, default=None)),
             "note": "",
         },
@@ -112,7 +112,7 @@ def _known(log: MetadataLog) -> dict[str, Any]:
         "label": "History",
         "value": _history(log),
         "note": _history_note(log),
-        "definition": "Offsets of the metadata log that crosslog knows.",
+        "definition": "Offsets of the metadata log that crosslog has read.",
         "href": reverse("quorum:log", args=[log.name]),
     }
 
@@ -134,22 +134,23 @@ def _leader(status: QuorumStatus | None) -> dict[str, Any]:
 
 def _voters(status: QuorumStatus | None) -> dict[str, Any]:
     count = status.voter_count if status else None
-    note = f"{format_count(status.observer_count)} observe" if status else ""
+    observers = status.observer_count if status else 0
+    note = f"{format_count(observers)} observer{'' if observers == 1 else 's'}" if status else ""
     return {
         "label": "Voters",
         "value": format_count(count),
         "note": note,
-        "definition": "Controllers that vote; a majority of them must agree to every record.",
+        "definition": "Controllers with a vote: a majority of them commits each metadata record.",
     }
 
 
 def _spare(status: QuorumStatus | None) -> dict[str, Any]:
-    """A voter counts as there while the leader has heard of it lately."""
+    """A voter is online while it fetched from the leader lately."""
     fact: dict[str, Any] = {
-        "label": "May still fail",
+        "label": "Failures tolerated",
         "value": format_count(None),
-        "definition": "Voters that may be lost before the quorum stops, with those that are silent "
-        "already counted as lost.",
+        "definition": "Voters that may fail before the quorum loses its majority. Voters that do not fetch "
+        "count as failed already.",
     }
     if status is None or not status.voter_count:
         return fact
@@ -160,7 +161,7 @@ def _spare(status: QuorumStatus | None) -> dict[str, Any]:
     spare = possible - (len(voters) // 2 + 1)
     if unknown and (spare > 0 or possible == len(voters)):
         return fact | {"note": status.unjudged, "severity": "none", "word": "Unknown"}
-    note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} are there"
+    note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} voters online"
     fact |= {"value": format_count(max(spare, 0)), "note": note}
     if spare < 0:
         return fact | {"severity": "crit", "word": "No majority"}
@@ -177,7 +178,7 @@ def _history_note(log: MetadataLog) -> str:
     if log.gaps:
         return f"{len(log.gaps)} gaps"
     if log.behind_ms is not None and not log.is_imported:
-        return f"{format_span_ms(log.behind_ms)} behind"
+        return f"lag {format_span_ms(log.behind_ms)}"
     return ""
 
 
@@ -187,10 +188,10 @@ _ROLES = {
     "observer": ("Observer", Severity.NOTICE),
 }
 WHY = {
-    "not_judged": "Whether it answers the leader is not judged yet.",
-    "silent": "It does not fetch: it may be down or cut off.",
-    "dangling": "It runs as a controller but has no vote any more: stop it or add it.",
-    "other_directory": "Another directory than the voter set names: a new disk that was not added.",
+    "not_judged": "Not checked yet: the leader is too new.",
+    "silent": "It does not fetch: the node is down, or it does not reach the leader.",
+    "dangling": "It runs as a controller without a vote: stop it, or add it as a voter.",
+    "other_directory": "Its directory id is not in the voter set: a new disk that was not added as a voter.",
 }
 
 

@@ -1,4 +1,4 @@
-"""The forms of the quorum room: what is searched for, which moments are compared."""
+"""Forms of the quorum pages: search, partition, points in time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from console.quorum.labels import Kind
 from console.quorum.models import MetadataLog
 from jobs.numbers import read_whole
 
-# Lanes on one picture: more than that nobody reads.
+# More lanes on one picture are not readable.
 MOST_SUBJECTS = 50
 LARGEST_OFFSET = 2**63 - 1
 _LARGEST_ID = 2**31 - 1
@@ -20,43 +20,54 @@ _MOMENT = "An offset (131908), or a time (2026-11-21T03:04:00Z, UTC unless it sa
 
 
 class SearchForm(ActionForm):
-    """What the log is searched for; the values stand in the address."""
+    """Search of the log; the address has its values."""
 
     topic = forms.CharField(required=False, max_length=249)
     broker = forms.CharField(
-        required=False, max_length=10, help_text="It changed, or it was the cause."
+        required=False,
+        max_length=10,
+        help_text="The broker that changed, or that caused the change.",
     )
     type = forms.CharField(
-        label="Record", required=False, max_length=60, help_text="PARTITION_CHANGE_RECORD"
+        label="Record type", required=False, max_length=60, help_text="PARTITION_CHANGE_RECORD"
     )
 
 
 class PartitionForm(ActionForm):
-    """Which partition to look at."""
+    """Topic and partition."""
 
     topic = forms.CharField(max_length=249)
     partition = forms.IntegerField(
-        required=False, min_value=0, max_value=_LARGEST_ID, help_text="Empty: all of them."
+        required=False,
+        min_value=0,
+        max_value=_LARGEST_ID,
+        help_text="Empty: all partitions of the topic.",
     )
 
-    def asked(self) -> tuple[str, int | None]:
-        """Return topic and partition; an empty topic when nothing usable was asked."""
+    def requested(self) -> tuple[str, int | None]:
+        """Return topic and partition; an empty topic when the request has no valid one."""
         if not self.is_bound or not self.is_valid():
             return "", None
         return self.cleaned_data["topic"].strip(), self.cleaned_data["partition"]
 
 
 class StateForm(ActionForm):
-    """Which moment to look at, and with which other one to compare it."""
+    """A point in time, and another one to compare it with."""
 
     at = forms.CharField(
-        label="Moment", required=False, max_length=64, help_text=f"{_MOMENT} Empty: the newest."
+        label="Time or offset",
+        required=False,
+        max_length=64,
+        help_text=f"{_MOMENT} Empty: the end of the log.",
     )
     to = forms.CharField(
-        label="Compare with", required=False, max_length=64, help_text="A later moment, likewise."
+        label="Compare with",
+        required=False,
+        max_length=64,
+        help_text="A second time or offset: the page shows the differences.",
     )
     kind = forms.ChoiceField(
-        label="Of",
+        label="Show",
         required=False,
         choices=[(k.value, k.plural) for k in Kind if k != "anomaly"],
     )

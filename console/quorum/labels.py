@@ -1,4 +1,4 @@
-"""How kinds and values of metadata are written for people, and what the numbers mean."""
+"""Labels of metadata kinds and values, and definitions of the numbers."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from django.db import models
 
 from jobs.numbers import DASH
 
-LAG_MS = "Time since this replica had all that the leader had, as the leader reckons it."
-HIGH_WATERMARK = "Records below this offset are on a majority of the voters: they count."
-EPOCH = "Grows by one with every election, also with those that nobody won."
+LAG_MS = "Time since this replica had all records of the leader, by the leader's clock."
+HIGH_WATERMARK = "Records below this offset are on a majority of the voters: they are committed."
+EPOCH = "Grows by one with each election, also when no candidate wins it."
 GAP = (
-    "How long no record was written before: an active controller writes at least every 500 ms, so this "
-    "is about how long there was none. Clocks of two controllers are compared."
+    "Time without a record before this one. An active controller writes one at least every 500 ms, so this "
+    "is about the time without a controller. The clocks of two controllers are compared."
 )
 COMMITTED = (
-    "A voter set counts for its leader from the moment it is appended, and is safe once the high "
-    "watermark has passed it."
+    "A voter set is in effect when the leader appends it, and is committed when the high watermark passes "
+    "it."
 )
 CAUSE = (
-    "Told from the records beside it in the same batch: a fenced broker, a shutdown, a reassignment. "
-    "A lone change of the ISR comes from the leader: a follower fell behind, or caught up."
+    "From the other records of the same batch: a fenced broker, a shutdown, a reassignment. "
+    "An ISR change alone comes from the leader: a follower fell behind, or caught up."
 )
 AT = (
-    "When the active controller began the batch, by its clock. All records of a batch have one time, "
-    "and it may jump where the leader changed: the order is that of the offsets."
+    "When the active controller created the batch, by its clock. All records of a batch have the same time; "
+    "it may jump where the leader changed. The order is by offset."
 )
 
 
@@ -75,9 +75,9 @@ class Kind(models.TextChoices):
 
     @property
     def plural(self) -> str:
-        """What several of them are called."""
+        """The plural."""
         return self.label if self.label.endswith("s") else f"{self.label}s"
 
 
-# A thing of these kinds can go and come back under the same key.
+# A subject of these kinds can be removed and created again under the same key.
 RETURNING = frozenset(set(Kind.values) - {Kind.PARTITION, Kind.TOPIC})

@@ -37,6 +37,7 @@ SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
 RANKS = {word: rank for rank, (word, _) in enumerate(SEVERITIES, start=1)}
 # No alias of a cluster begins like this, so that an address says which of both it means.
 IMPORT_PREFIX = "_"
+_TITLES = {"bare_majority": "Quorum at minimum", "voter_silent": "Voter not fetching"}
 ID_LENGTH = 32
 _UNFINISHED = "The log ends with what its node had not finished, which is normal after a kill: "
 DAMAGE_WORDS = {"truncated_tail": _UNFINISHED, "zero_tail": _UNFINISHED}
@@ -236,8 +237,10 @@ class QuorumFinding(models.Model):
 
     @property
     def word(self) -> str:
-        """What it is, in two or three words."""
-        return self.code.replace("_", " ").capitalize()
+        """Its title."""
+        if self.code == "few_voters" and (count := self.evidence.get("voters")):
+            return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
+        return _TITLES.get(self.code) or self.code.replace("_", " ").capitalize()
 
     @property
     def duration_ms(self) -> int | None:
@@ -362,5 +365,5 @@ class MetadataChange(models.Model):
 
     @property
     def told(self) -> list[tuple[str, str, str]]:
-        """The same for people; of what is new only what it is."""
+        """The same for people."""
         return told_changes(self.changes)

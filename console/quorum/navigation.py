@@ -1,4 +1,4 @@
-"""What the palette, the rail and the pages of other rooms say of quorums."""
+"""Search hits, sidebar badge and open troubles of quorums."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
 
 _SERIOUS = (Severity.CRIT, Severity.RISK)
-# How a quorum is made is shown on its own page and on the overview: it is no trouble of this moment.
-_OF_ITS_MAKING = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
+# The number of voters is shown on the quorum's page: it is no incident.
+_PERMANENT = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
@@ -44,7 +44,7 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
     rows = queries.open_findings().filter(
         log__cluster__in=[one.pk for one in clusters], severity__in=_SERIOUS
     )
-    rows = rows.exclude(code__in=_OF_ITS_MAKING)
+    rows = rows.exclude(code__in=_PERMANENT)
     return [
         Trouble(
             Severity(row.severity),

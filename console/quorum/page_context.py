@@ -1,4 +1,4 @@
-"""What the pages of a quorum share: finding its log, and what stands around every one of them."""
+"""Context that all pages of a quorum share: its log, tabs, freshness and time range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def range_of(request: HttpRequest, log: MetadataLog) -> TimeRange:
 
 
 def around_log(request: HttpRequest, log: MetadataLog, current: str) -> dict[str, Any]:
-    """Return what every page of a quorum shows."""
+    """Return the context of every page of a quorum."""
     return {
         "log": log,
         "tabs": quorum_tabs(log, current),

@@ -34,7 +34,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show the quorum now: who leads, who votes and observes, and what is wrong."""
+    """Show the quorum now: leader, voters, observers, findings."""
     log = find_log(alias)
     ended = ENDED.read(request, queries.list_findings(log).exclude(closed_at=None))
     if ended.is_export:
@@ -56,7 +56,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show who was a voter when, with which disk, and who led."""
+    """Show voters, their directories and leaders over time."""
     log = find_log(alias)
     sets = VOTER_SETS.read(request, queries.list_voter_sets(log))
     if sets.is_export:
@@ -79,7 +79,7 @@ def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def record_page(request: HttpRequest, alias: str, offset: int) -> HttpResponse:
-    """Show the records at an offset as they stand in the archive, and what they changed."""
+    """Show the raw records at an offset, and their changes."""
     log = find_log(alias)
     context = {
         **around_log(request, log, "log"),

@@ -27,7 +27,7 @@ _ROLES = ("leader", "voter", "observer")
 
 
 class ReplicaSerializer(serializers.Serializer[Any]):
-    """A replica of the metadata log; null where the leader does not tell."""
+    """A replica of the metadata log; null where the leader does not report it."""
 
     id = serializers.IntegerField()
     directory_id = serializers.CharField(allow_null=True)
@@ -46,7 +46,7 @@ class ReplicaSerializer(serializers.Serializer[Any]):
 
 
 class QuorumStatusSerializer(serializers.ModelSerializer[QuorumStatus]):
-    """What DescribeQuorum last said."""
+    """The last answer of DescribeQuorum."""
 
     replicas = ReplicaSerializer(many=True)
 
@@ -67,7 +67,7 @@ class QuorumStatusSerializer(serializers.ModelSerializer[QuorumStatus]):
 
 
 class GapSerializer(serializers.Serializer[Any]):
-    """Offsets that are missing, from `from` to before `to`; null: nothing behind `from` can be read.
+    """Offsets that are missing, from `from` to before `to`; null: no record from `from` on can be read.
 
     From `known_from` on, a snapshot, all is known again; null: no snapshot follows. `reason`, `file` and
     `position` (a byte) are those of the damage that made it.
@@ -88,7 +88,7 @@ class GapSerializer(serializers.Serializer[Any]):
 
 
 class DamageSerializer(serializers.Serializer[Any]):
-    """What was wrong in a file of the log; `offset` is the one that comes next there."""
+    """Damage in a file of the log; `offset` is the next one there."""
 
     kind = serializers.ChoiceField(choices=[kind.value for kind in DamageKind])
     file = serializers.CharField()
@@ -98,23 +98,21 @@ class DamageSerializer(serializers.Serializer[Any]):
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
-    """A verdict: how bad it is, in a word or two, and why it is unknown."""
+    """Status of a quorum: severity, text, and why it is unknown."""
 
     severity = serializers.CharField()
     word = serializers.CharField()
-    why = serializers.CharField(help_text="Empty where the findings say it.")
+    why = serializers.CharField(help_text="Empty where findings are the reason.")
 
 
 class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
-    """A quorum: what was last said of it, and how far its log is known."""
+    """A quorum: its last description, and the known range of its log."""
 
     cluster = serializers.CharField(source="name", help_text=_NAME)
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     status = serializers.SerializerMethodField()
     freshness = serializers.SerializerMethodField()
-    verdict = VerdictSerializer(
-        help_text="Whether the quorum is safe; Unknown where it was not judged."
-    )
+    verdict = VerdictSerializer(help_text="Status of the quorum; Unknown where it was not checked.")
     finding_count = serializers.IntegerField(source="open_count", help_text="Without notices.")
     gaps = GapSerializer(many=True)
     damage = DamageSerializer(many=True)
@@ -143,18 +141,18 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
 
     @extend_schema_field(QuorumStatusSerializer(allow_null=True))
     def get_status(self, log: MetadataLog) -> dict[str, Any] | None:
-        """Return what was last said; null before the first answer."""
+        """Return the last description; null before the first one."""
         status = queries.status_of(log)
         return None if status is None else dict(QuorumStatusSerializer(status).data)
 
     @extend_schema_field(FreshnessSerializer(many=True))
     def get_freshness(self, log: MetadataLog) -> list[dict[str, Any]]:
-        """Return how old the description and the log are."""
+        """Return the age of the description and of the log."""
         return [dict(FreshnessSerializer(entry).data) for entry in queries.freshness_of(log)]
 
 
 class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
-    """A finding: what, since when, by which evidence, and what to do."""
+    """A finding: sentence, times, evidence and remedy."""
 
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     evidence = serializers.DictField(child=serializers.JSONField())
@@ -195,8 +193,12 @@ class VoterSetSerializer(serializers.ModelSerializer[VoterSetEntry]):
     voters = VoterSerializer(many=True)
     added = serializers.ListField(child=serializers.CharField())
     removed = serializers.ListField(child=serializers.CharField())
-    moved = serializers.ListField(child=serializers.CharField(), help_text="Other endpoints.")
-    replaced = serializers.ListField(child=serializers.CharField(), help_text="Another disk.")
+    moved = serializers.ListField(
+        child=serializers.CharField(), help_text="Voters with changed endpoints."
+    )
+    replaced = serializers.ListField(
+        child=serializers.CharField(), help_text="Voters with a new directory."
+    )
     anomalies = serializers.ListField(child=serializers.CharField())
 
     class Meta:
@@ -219,7 +221,7 @@ class VoterSetSerializer(serializers.ModelSerializer[VoterSetEntry]):
 
 
 class ElectionSerializer(serializers.ModelSerializer[Election]):
-    """A leader that took office."""
+    """A leader election."""
 
     cluster = serializers.CharField(source="log.name", help_text=_NAME)
     voters = serializers.ListField(child=serializers.IntegerField())
@@ -227,7 +229,7 @@ class ElectionSerializer(serializers.ModelSerializer[Election]):
     anomalies = serializers.ListField(
         child=serializers.CharField(),
         source="oddities",
-        help_text="What is odd about it, in words.",
+        help_text="Anomalies of the election, in words.",
     )
 
     class Meta:
@@ -256,7 +258,8 @@ class MetadataChangeSerializer(serializers.ModelSerializer[MetadataChange]):
     kind = serializers.ChoiceField(choices=Kind.choices)
     subject = serializers.CharField(source="subject.name")
     state = serializers.DictField(
-        child=serializers.JSONField(), help_text="The subject afterwards, or what was last there."
+        child=serializers.JSONField(),
+        help_text="The subject after the change; of a removed one its last state.",
     )
 
     class Meta:
@@ -314,7 +317,7 @@ class PartitionChangeSerializer(serializers.Serializer[MetadataChange]):
 
 
 class SubjectStateSerializer(serializers.Serializer[Any]):
-    """What there was at a moment; `since` is the offset of the change that made it so."""
+    """The state at a moment; `since` is the offset of the change to it."""
 
     kind = serializers.ChoiceField(choices=Kind.choices)
     subject = serializers.CharField(source="name")
@@ -327,7 +330,7 @@ class SubjectStateSerializer(serializers.Serializer[Any]):
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
-    """What became of one subject between two moments; `fields` are [name, before, after]."""
+    """The change of one subject between two moments; `fields` are [name, before, after]."""
 
     kind = serializers.CharField(source="subject.kind")
     subject = serializers.CharField(source="subject.name")
@@ -340,13 +343,13 @@ class DifferenceSerializer(serializers.Serializer[Any]):
 
 
 class ComparedSerializer(serializers.Serializer[Any]):
-    """Two moments, and what differs; `count` is how much there is, also where not all is told."""
+    """Two moments and their differences; `count` is their number, also where the list is cut."""
 
     from_offset = serializers.IntegerField()
     to_offset = serializers.IntegerField()
     count = serializers.IntegerField()
     differences = DifferenceSerializer(many=True)
-    unsure = serializers.CharField(help_text="Why either is not certain; empty where both are.")
+    unsure = serializers.CharField(help_text="Why a state is not certain; empty where both are.")
 
 
 class RecordSerializer(serializers.Serializer[Any]):
@@ -363,7 +366,7 @@ class RecordSerializer(serializers.Serializer[Any]):
 
 
 class FoundRecordsSerializer(serializers.Serializer[Any]):
-    """What stands at an offset; `problem` says why there is nothing."""
+    """The records at an offset; `problem` says why there is none."""
 
     records = RecordSerializer(many=True)
     problem = serializers.CharField()
@@ -381,5 +384,5 @@ class PlanSerializer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
     cautions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What to read before any step: endpoints of voters that other nodes cannot reach.",
+        help_text="Warnings before any step: voter endpoints that other nodes cannot reach.",
     )

@@ -1,4 +1,4 @@
-"""The tables of the quorum room: which columns, how they sort, what they mean."""
+"""Tables of the quorum pages: columns, sort order, definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
 
 
 def _of_number(rows: QuerySet[Any], text: str, field: str) -> QuerySet[Any]:
-    """What is no number fits nothing: a filter that is silently left out would mislead."""
+    """Return no rows for a text that is not a number: to ignore the filter would mislead."""
     number = read_whole(text, _LARGEST)
     return rows.none() if number is None else rows.filter(**{field: number})
 
@@ -62,14 +62,14 @@ def _state(name: str) -> Any:
 OFFSET = Column("offset", "Offset", "offset", numeric=True, template=f"{CELL}offset.html")
 AT = Column("at", "Time", "at", definition=labels.AT, template=f"{CELL}moment.html")
 EPOCH = Column("epoch", "Epoch", numeric=True, definition=labels.EPOCH, format=format_count)
-_WHAT = Column("subject.name", "What", template=f"{CELL}subject.html")
+_WHAT = Column("subject.name", "Subject", template=f"{CELL}subject.html")
 _CHANGES = Column("changes", "Change", template=f"{CELL}changes.html", csv=_state_as_text)
 _CAUSE = Column("cause", "Cause", definition=labels.CAUSE, template=f"{CELL}cause.html")
-_TYPE = Column("type", "Record", template=f"{CELL}type.html")
+_TYPE = Column("type", "Record type", template=f"{CELL}type.html")
 
 LOGS = Table(
     (
-        Column("verdict", "Answer", template=f"{CELL}answer.html", csv="verdict.word"),
+        Column("verdict", "Status", template=f"{CELL}answer.html", csv="verdict.word"),
         Column("name", "Cluster", "name", template=f"{CELL}log.html"),
         Column("status.leader_id", "Leader", "status__leader_id", numeric=True),
         Column(
@@ -91,14 +91,16 @@ LOGS = Table(
         ),
         Column(
             "status.worst_lag_ms",
-            "Furthest behind",
+            "Max follower lag",
             "status__worst_lag_ms",
             numeric=True,
             definition=labels.LAG_MS,
             format=format_span_ms,
         ),
         Column("source", "Metadata log", "source", template=f"{CELL}source.html"),
-        Column("freshness", "Seen", template=f"{CELL}seen.html", csv="status.described_at"),
+        Column(
+            "freshness", "Last collected", template=f"{CELL}seen.html", csv="status.described_at"
+        ),
     ),
     search=("name", "title"),
     default_sort="name",
@@ -109,7 +111,7 @@ VOTER_SETS = Table(
         OFFSET,
         AT,
         EPOCH,
-        Column("change", "What changed", template=f"{CELL}set_change.html", csv="change_text"),
+        Column("change", "Change", template=f"{CELL}set_change.html", csv="change_text"),
         Column("voters", "Voters", template=f"{CELL}voters.html", csv="voters_text"),
         Column(
             "is_committed",
@@ -132,15 +134,15 @@ ELECTIONS = Table(
         Column("leader_id", "Leader", "leader_id", numeric=True),
         Column(
             "gap_ms",
-            "Without a leader",
+            "Leaderless time",
             "gap_ms",
             numeric=True,
             definition=labels.GAP,
             format=format_span_ms,
         ),
-        Column("granting", "Votes of", format=labels.told),
+        Column("granting", "Votes from", format=labels.told),
         Column("voters", "Voters", format=labels.told),
-        Column("oddities", "Odd", format=labels.told),
+        Column("oddities", "Anomalies", format=labels.told),
     ),
     default_sort="-offset",
     per_page=20,
@@ -193,8 +195,8 @@ SETTING_CHANGES = Table(
 
 STATES = Table(
     (
-        Column("subject", "What", template=f"{CELL}thing.html", csv="name"),
-        Column("state", "How it was", template=f"{CELL}state.html", csv=_state_of_subject),
+        Column("subject", "Subject", template=f"{CELL}thing.html", csv="name"),
+        Column("state", "State", template=f"{CELL}state.html", csv=_state_of_subject),
         Column("since", "Since offset", numeric=True, template=f"{CELL}since.html"),
     ),
     search=("name",),
@@ -205,10 +207,10 @@ STATES = Table(
 ENDED = Table(
     (
         Column("severity", "Finding", "rank", template=f"{CELL}finding.html"),
-        Column("sentence", "What it was", template=f"{CELL}sentence.html"),
-        Column("opened_at", "Began", "opened_at", template=f"{CELL}moment.html"),
+        Column("sentence", "Description", template=f"{CELL}sentence.html"),
+        Column("opened_at", "Started", "opened_at", template=f"{CELL}moment.html"),
         Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
-        Column("duration_ms", "Lasted", numeric=True, format=format_span_ms),
+        Column("duration_ms", "Duration", numeric=True, format=format_span_ms),
     ),
     default_sort="-closed_at",
     per_page=20,

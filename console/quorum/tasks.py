@@ -1,4 +1,4 @@
-"""Alarm clocks of the quorum room."""
+"""Celery tasks of quorums."""
 
 from __future__ import annotations
 

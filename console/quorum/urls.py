@@ -1,4 +1,4 @@
-"""Addresses of the quorum room."""
+"""Addresses of the quorum pages."""
 
 from django.urls import path
 

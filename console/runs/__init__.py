@@ -1,4 +1,4 @@
-"""A row per job run: the truth about the job.
+"""Job runs: a row each, with state, progress and result.
 
 Sub-rooms: `analyses`.
 

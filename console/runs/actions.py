@@ -1,4 +1,4 @@
-"""What can be done with runs. Every state change is a conditional UPDATE: 0 rows = somebody was faster."""
+"""Actions on runs. Every state change is a conditional UPDATE: 0 rows: another worker was first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONTROL = "control"
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A job that somebody wants: `subject` ("flow:12") has at most one live run, "" any number.
+    """A requested job: `subject` ("flow:12") has at most one live run, "" any number.
 
     With a `question_key` it is an analysis, and the key has at most one live run.
     """
@@ -74,7 +74,7 @@ def queue_run(request: RunRequest, now: datetime) -> Run | None:
 def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) -> bool:
     """Start the processes of a queued run on this host.
 
-    False when somebody else already did, and of an analysis while another one of its subject runs.
+    False when another worker did, and of an analysis while another one of its subject runs.
     """
     run = Run.objects.filter(pk=run_id, state=RunState.QUEUED).first()
     if run is None or not _claim(run, now):
@@ -94,7 +94,7 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
         return False
     logger.info("run started run_id=%s kind=%s subject=%s", run_id, run.kind, run.subject)
     if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
-        # It was given up while it started slowly: nobody would look after these processes.
+        # The run ended while it was starting: its processes must not stay.
         launcher.kill_run(folder)
     return True
 
@@ -138,14 +138,14 @@ def queue_again(run: Run) -> bool:
 
 @change("run.cancel")
 def cancel_run(run_id: UUID, now: datetime) -> None:
-    """Ask a run to end cleanly, for a person; raises `ActionRefused` when it has ended already."""
+    """Stop a run cleanly, for a person; raises `ActionRefused` when it has ended already."""
     ask_to_end(run_id, now)
     title = Run.objects.filter(pk=run_id).values_list("title", flat=True).first()
     audit("run.cancel", f"run:{run_id}", after={"title": title})
 
 
 def ask_to_end(run_id: UUID, now: datetime) -> None:
-    """Ask a run to end cleanly; asking twice is the same as once.
+    """Stop a run cleanly; a second request changes nothing.
 
     Raises `ActionRefused` when it has ended already.
     """
@@ -158,7 +158,7 @@ def ask_to_end(run_id: UUID, now: datetime) -> None:
         _stop_here(run_id)
         return
     if not running.exists():
-        raise ActionRefused("run_ended", "This run has ended already: there is nothing to cancel.")
+        raise ActionRefused("run_ended", "This run has ended already.")
 
 
 def finish_run(
@@ -216,17 +216,17 @@ def _is_old(now: datetime) -> Q:
 
 
 def _stop_here(run_id: UUID) -> None:
-    """Tell an analysis at once when it runs on this host; other runs and hosts are told by the watch."""
+    """Tell an analysis at once when it runs on this host; the watch stops other runs."""
     here = Run.objects.filter(pk=run_id, host=this_host()).exclude(question_key="")
     for kind, folder in here.values_list("kind", "folder"):
         try:
             launcher_of(kind).request_stop(Path(folder))
         except OSError:
-            logger.info("run could not be told to stop yet run_id=%s", run_id)
+            logger.info("run could not be stopped yet run_id=%s", run_id)
 
 
 def _write_control(run: Run, folder: Path) -> None:
-    """Put down what is asked of the run from its beginning on."""
+    """Write the control file that the run reads at its start."""
     if run.arguments.get(CONTROL):
         folder.mkdir(parents=True, exist_ok=True)
         contract.write_control(folder, run.arguments[CONTROL])

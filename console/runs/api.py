@@ -32,7 +32,7 @@ class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     serializer_class = RunSerializer
     ordering = "-created_at"
     parameters: ClassVar = {"list": RunFilters, "log": LogQuery, "rows": RowsQuery}
-    # What a question is about stands in its body, and is looked at there.
+    # The subject of a question is in its body, and is checked there.
     anywhere_actions: ClassVar = ("create", "kinds", "files")
     lookup_value_regex = UUID_PATTERN
     where = staticmethod(queries.where)
@@ -62,7 +62,7 @@ class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """Ask the run to end cleanly."""
+        """Stop the run cleanly."""
         run = self.run()
         actions.cancel_run(run.pk, timezone.now())
         return Response(RunSerializer(self.run()).data)

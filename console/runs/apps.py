@@ -1,4 +1,4 @@
-"""The room of job runs."""
+"""App of job runs."""
 
 from importlib import import_module
 

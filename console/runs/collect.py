@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 START_GRACE = timedelta(seconds=10)
 # The supervisor itself gives the application 35 s after a request to stop.
 STOP_GRACE = timedelta(seconds=60)
-# An analysis has nothing to save: an engine that does not let go of it is ended, the others in it go on anew.
+# An analysis has nothing to save: an engine that keeps it is ended, and its other analyses restart.
 ANALYSIS_STOP_GRACE = timedelta(seconds=10)
 # A run writes its progress and its result beside its log.
 FULL_BELOW_BYTES = 1 << 20

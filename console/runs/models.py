@@ -103,7 +103,7 @@ class Run(models.Model):
     def visible_to(cls, user: Any) -> Q:
         """Return the condition of the runs that a person without a role everywhere sees.
 
-        A run is seen by whoever sees what it is about; one about nothing of a cluster by nobody else.
+        A run is visible with its subject; a run without a subject is visible with a role everywhere only.
         """
         from console.frame.security.access import visible
 
@@ -121,5 +121,5 @@ class Run(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether the run waits for its start or is going on."""
+        """Whether the run is queued or running."""
         return self.state in LIVE_STATES

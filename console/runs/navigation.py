@@ -1,4 +1,4 @@
-"""What the palette finds among runs."""
+"""Search hits and sidebar badge of runs."""
 
 from __future__ import annotations
 

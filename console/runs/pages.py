@@ -20,8 +20,8 @@ from console.runs.analyses.page_context import around_answer
 from console.runs.models import Run
 from console.runs.tables import ALL_RUNS
 
-_RUN_CANCELLED = "The run was asked to end; it flushes and commits first."
-_ANALYSIS_CANCELLED = "The analysis was asked to stop. It has no result."
+_RUN_CANCELLED = "Stop requested: the run flushes and commits first."
+_ANALYSIS_CANCELLED = "Stop requested: the analysis has no result."
 
 
 @require_GET
@@ -49,7 +49,7 @@ def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 @page("operate", queries.where)
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Ask a run to end."""
+    """Stop a run."""
     try:
         run = _run(run_id)
         actions.cancel_run(run.pk, timezone.now())
@@ -63,8 +63,8 @@ def _run(run_id: UUID) -> Run:
     run = queries.get_run(run_id)
     if run is None:
         raise Http404(
-            f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses as "
-            "long as their pages say."
+            f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
+            "until the time on their pages."
         )
     return run
 

@@ -54,7 +54,7 @@ def live_run_of(subject: str) -> Run | None:
 
 
 def running_subjects(kind: str) -> set[str]:
-    """Return what runs of a kind are about that are going on now."""
+    """Return the subjects of the running runs of a kind."""
     running = Run.objects.filter(kind=kind, state=RunState.RUNNING)
     return set(running.values_list("subject", flat=True))
 

@@ -45,7 +45,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
 class DocumentField(serializers.JSONField):
-    """What a job wrote, as it wrote it; null before."""
+    """A document of the job; null before."""
 
 
 class RunDetailSerializer(RunSerializer):
@@ -55,7 +55,7 @@ class RunDetailSerializer(RunSerializer):
     queue_position = serializers.SerializerMethodField(
         help_text="The place of a queued analysis, 1 for the next; else null."
     )
-    kept_until = serializers.SerializerMethodField(help_text="When it is removed, after its end.")
+    kept_until = serializers.SerializerMethodField(help_text="When the ended run is removed.")
     progress = DocumentField(read_only=True)
     summary = DocumentField(read_only=True)
 
@@ -74,7 +74,7 @@ class RunDetailSerializer(RunSerializer):
 
     @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_arguments(self, run: Run) -> dict[str, Any] | None:
-        """Return what was asked, as it can be asked again."""
+        """Return the arguments, ready for a new request."""
         return written_arguments(run.kind, run.arguments) if run.is_analysis else None
 
     def get_queue_position(self, run: Run) -> int | None:
@@ -87,13 +87,13 @@ class RunDetailSerializer(RunSerializer):
 
 
 class RunFilters(PageParameters):
-    """What a list of runs can be filtered by."""
+    """Filters of runs."""
 
     subject = serializers.CharField(
-        required=False, max_length=100, help_text="What the run is about, `flow:12`."
+        required=False, max_length=100, help_text="Subject of the run: `flow:12`."
     )
     state = serializers.ChoiceField(
-        choices=RunState.choices, required=False, help_text="Only these."
+        choices=RunState.choices, required=False, help_text="Runs in this state."
     )
     kind = serializers.CharField(
         required=False, max_length=40, help_text="`replicate`, or a kind of analysis."
@@ -101,10 +101,14 @@ class RunFilters(PageParameters):
 
 
 class LogQuery(Parameters):
-    """How much of a log is wanted."""
+    """Number of lines."""
 
     lines = serializers.IntegerField(
-        required=False, default=400, min_value=1, max_value=5000, help_text="The last so many."
+        required=False,
+        default=400,
+        min_value=1,
+        max_value=5000,
+        help_text="The last lines of the log.",
     )
 
 

@@ -30,11 +30,11 @@ COLUMNS = (
     Column("state", "State", "state", template="runs/cells/state.html"),
     Column("title", "Run", "title", template="runs/cells/title.html"),
     Column("kind", "Kind", "kind"),
-    Column("requested_by.username", "Asked for by"),
+    Column("requested_by.username", "Requested by"),
     Column("created_at", "Queued", "created_at", template="runs/cells/time.html"),
     Column(
         "started_at",
-        "Took",
+        "Duration",
         definition="From the start of the run to its end, or to now.",
         template="runs/cells/span.html",
         numeric=True,
@@ -48,5 +48,5 @@ RUNS = Table(
     filters={"state": Choice("State", RunState.choices, _in_state), "subject": _about},
     default_sort="-created_at",
 )
-# Where runs of all kinds stand beside each other.
+# With runs of all kinds.
 ALL_RUNS = replace(RUNS, filters={**RUNS.filters, "kind": Choice("Kind", _KINDS, _of_kind)})

@@ -1,4 +1,4 @@
-"""Alarm clocks of the runs room."""
+"""Celery tasks of job runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is started again and again: a cron expression in a time zone, and what happened each time.
+"""Schedules: cron expressions in a time zone, and their runs.
 
-Other rooms say what can be started (`starters`), in the `ready` of their `AppConfig`.
+Other apps register the jobs that can be scheduled (`starters`), in the `ready` of their `AppConfig`.
 
 In reading order: `apps`, `urls`, `models`, `starters`, `timing`, `queries`, `firing`, `actions`,
 `api`, `pages`, `navigation`, `tasks`.

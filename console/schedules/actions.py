@@ -1,4 +1,4 @@
-"""What can be done with schedules."""
+"""Actions on schedules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGEABLE = ("name", "cron", "time_zone", "is_enabled")
 
 @change("schedule.create")
 def create_schedule(values: Mapping[str, Any], person: User, now: datetime) -> Schedule:
-    """Put something on a schedule, in the name of a person; raises `InvalidFields`."""
+    """Create a schedule, owned by a person; raises `InvalidFields`."""
     schedule = Schedule(
         kind=values["kind"],
         arguments=check_arguments(values["kind"], values["arguments"]),
@@ -53,7 +53,7 @@ def change_schedule(schedule_id: int, values: Mapping[str, Any], now: datetime) 
 
 @change("schedule.delete")
 def delete_schedule(schedule_id: int) -> None:
-    """Delete a schedule; what it started goes on and stays."""
+    """Delete a schedule; its jobs stay."""
     with transaction.atomic():
         schedule = _held(schedule_id)
         audit("schedule.delete", _subject_of(schedule), before=_shown(schedule))
@@ -62,9 +62,9 @@ def delete_schedule(schedule_id: int) -> None:
 
 @change("schedule.run")
 def run_now(schedule_id: int, person: User, now: datetime) -> ScheduleFiring:
-    """Start what a schedule is for, now and in the name of whoever asks; its times stay as they are.
+    """Start the job of a schedule now, for this person; its next run stays.
 
-    Raises `ActionRefused` (while the last one goes on, and when it is gone) or what the starter raises.
+    Raises `ActionRefused` (while the last run is live, and when it is gone) or what the starter raises.
     """
     with transaction.atomic():
         schedule = _held(schedule_id)
@@ -83,7 +83,7 @@ def _subject_of(schedule: Schedule) -> str:
 def _held(schedule_id: int) -> Schedule:
     schedule = Schedule.objects.select_for_update().filter(pk=schedule_id).first()
     if schedule is None:
-        raise ActionRefused("gone", "This schedule is not there any more.")
+        raise ActionRefused("gone", "This schedule does not exist any more.")
     return schedule
 
 

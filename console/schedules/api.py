@@ -24,11 +24,11 @@ from console.schedules.queries import why_stopped
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class ArgumentsField(serializers.JSONField):
-    """Arguments of what is started; which there are depends on its kind."""
+    """Arguments of the job; they depend on its kind."""
 
 
 class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
-    """A schedule; `last_...` are null or empty before its first time."""
+    """A schedule; `last_...` are null or empty before its first run."""
 
     arguments = ArgumentsField(read_only=True)
     created_by = serializers.CharField(source="created_by.username", allow_null=True, default=None)
@@ -56,7 +56,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
 
 
 class FiringSerializer(serializers.ModelSerializer[ScheduleFiring]):
-    """What happened at one time; `due_at` is null when `by` started it by hand."""
+    """One run of a schedule; `due_at` is null when `by` started it by hand."""
 
     by = serializers.CharField(source="by.username", allow_null=True, default=None)
 
@@ -67,7 +67,7 @@ class FiringSerializer(serializers.ModelSerializer[ScheduleFiring]):
 
 
 class ScheduleDetailSerializer(ScheduleSerializer):
-    """A schedule with its next times and its last firings."""
+    """A schedule with its next and last runs."""
 
     next_times = serializers.ListField(
         child=serializers.DateTimeField(), help_text="Three at most."
@@ -85,7 +85,7 @@ class ScheduleDetailSerializer(ScheduleSerializer):
 
 
 class ChangedScheduleSerializer(BodySerializer):
-    """What can be changed of a schedule; what it starts stays."""
+    """Fields of a schedule that can change; its job cannot."""
 
     shown_by = ScheduleDetailSerializer
 
@@ -100,10 +100,10 @@ class ChangedScheduleSerializer(BodySerializer):
 
 
 class NewScheduleSerializer(ChangedScheduleSerializer):
-    """A schedule to be made."""
+    """A new schedule."""
 
     name = serializers.CharField(max_length=200)
-    kind = serializers.CharField(max_length=40, help_text="What is started: `analysis`.")
+    kind = serializers.CharField(max_length=40, help_text="Kind of the job: `analysis`.")
     arguments = serializers.DictField(required=False, default=dict)
     cron = serializers.CharField(max_length=timing.LONGEST_CRON, help_text=timing.HELP)
 
@@ -111,14 +111,14 @@ class NewScheduleSerializer(ChangedScheduleSerializer):
 class ScheduleFilters(PageParameters):
     """What a list of schedules can be filtered by."""
 
-    kind = serializers.CharField(required=False, max_length=40, help_text="What is started.")
+    kind = serializers.CharField(required=False, max_length=40, help_text="Kind of the job.")
     is_enabled = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Only these."
     )
 
 
 class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
-    """What is started at the times of a cron expression; of no cluster, so a role everywhere is needed."""
+    """Schedules by cron expression; they belong to no cluster and need a role everywhere."""
 
     serializer_class = ScheduleSerializer
     ordering = "name"
@@ -131,17 +131,17 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
         return queries.list_schedules().filter(**given)
 
     def list(self, request: Request) -> Response:
-        """List schedules with their next time and what came of the last one."""
+        """List schedules with their next run and the result of the last one."""
         return super().list(request)
 
     @extend_schema(responses=ScheduleDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
-        """Return one schedule with its next times and its last firings."""
+        """Return one schedule with its next and last runs."""
         return self._answer()
 
     @extend_schema(request=NewScheduleSerializer, responses={201: ScheduleDetailSerializer})
     def create(self, request: Request) -> Response:
-        """Put something on a schedule, in the name of whoever asks."""
+        """Create a schedule, owned by the user of the request."""
         asked = NewScheduleSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         person: Any = request.user
@@ -150,7 +150,7 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
 
     @extend_schema(request=ChangedScheduleSerializer, responses=ScheduleDetailSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change name, times or zone; disable or enable."""
+        """Change name, cron expression or time zone; disable or enable."""
         asked = ChangedScheduleSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
         actions.change_schedule(self._schedule().pk, asked.validated_data, timezone.now())
@@ -158,14 +158,14 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Delete a schedule; what it started goes on."""
+        """Delete a schedule; its running jobs continue."""
         actions.delete_schedule(self._schedule().pk)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None, responses=FiringSerializer)
     @action(detail=True, methods=["post"], url_path="run", url_name="run")
     def run_now(self, request: Request, pk: str) -> Response:
-        """Start it now, in the name of whoever asks; refused while the last one goes on."""
+        """Start the job now, for the user of the request; refused while the last run is live."""
         person: Any = request.user
         fired = actions.run_now(self._schedule().pk, person, timezone.now())
         return Response(FiringSerializer(fired).data)

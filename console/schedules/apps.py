@@ -1,4 +1,4 @@
-"""The room of schedules."""
+"""App of schedules."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""Times that are due: each is fired once, whoever looks first; several missed ones are fired as one."""
+"""Schedules that are due: each run is started once, by the first worker; missed runs are started as one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jobs.cluster.errors import InvalidFields
 logger = logging.getLogger(__name__)
 
 KEPT_FIRINGS = 100
-STILL_GOING_ON = "still_going_on"
+STILL_RUNNING = "still_going_on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def fire_due(now: datetime) -> int:
 
 
 def fire_time(seen: Schedule, now: datetime) -> bool:
-    """Fire the time at which a schedule was seen to be due; False when somebody else has it.
+    """Fire the time at which a schedule was seen to be due; False when another worker has it.
 
     The claim, what is started and the firing are written together: a worker that dies leaves the time due.
     """
@@ -64,26 +64,24 @@ def fire_time(seen: Schedule, now: datetime) -> bool:
 
 
 def start(schedule: Schedule, person: User | None, asked: Asked, now: datetime) -> Started:
-    """Start what a schedule is for, with the rights of its request; the caller holds its row.
+    """Start the job of a schedule, with the rights of its request; the caller holds its row.
 
-    Raises `ActionRefused` (also while the last one goes on) or `InvalidFields`.
+    Raises `ActionRefused` (also while the last run is live) or `InvalidFields`.
     """
     refuse_when_read_only()
     starter = get_starter(schedule.kind)
     if starter is None:
-        text = (
-            f"Nothing here starts things of the kind {schedule.kind} any more: delete the schedule."
-        )
+        text = f"This version of crosslog cannot start jobs of the kind {schedule.kind}: delete the schedule."
         raise ActionRefused("unknown_kind", text)
     try:
         starting = acting(person, asked, "operate")
     except ActionRefused as ended:
-        text = f"{ended.message} Delete the schedule and make it again."
+        text = f"{ended.message} Delete the schedule and create it again."
         raise ActionRefused("not_allowed", text) from None
     if starter.is_going_on(schedule):
         since = schedule.last_started_at
-        begun = f"What was started on {schedule.local(since)}" if since else "What was started last"
-        raise ActionRefused(STILL_GOING_ON, f"{begun} is still going on.")
+        begun = f"The run of {schedule.local(since)}" if since else "The last run"
+        raise ActionRefused(STILL_RUNNING, f"{begun} is still running.")
     with transaction.atomic():
         return starter.start(schedule, starting, now)
 
@@ -91,7 +89,7 @@ def start(schedule: Schedule, person: User | None, asked: Asked, now: datetime) 
 def write_firing(
     schedule: Schedule, time: Time, outcome: Outcome, told: Started, by: User | None = None
 ) -> ScheduleFiring:
-    """Write what came of a time, and forget the oldest firings."""
+    """Write the result of a run, and delete the oldest ones."""
     last = {"last_at": time.now, "last_outcome": outcome, "last_sentence": told.sentence}
     if outcome == Outcome.STARTED:
         last |= {"last_ref": told.ref, "last_started_at": time.now}
@@ -112,21 +110,21 @@ def write_firing(
 
 
 def _attempt(schedule: Schedule, time: Time) -> tuple[Outcome, Started]:
-    """Start what is due; return what came of it, with the sentence for people."""
+    """Start the job that is due; return its outcome, with a sentence for people."""
     ref = ""
     try:
         started = start(schedule, schedule.created_by, schedule.asked_with, time.now)
         outcome, text, ref = Outcome.STARTED, started.sentence, started.ref
     except ActionRefused as refusal:
         outcome, text = Outcome.FAILED, refusal.message
-        if refusal.code == STILL_GOING_ON and time.due_at is not None:
+        if refusal.code == STILL_RUNNING and time.due_at is not None:
             outcome = Outcome.LEFT_OUT
-            text = f"{text} So {schedule.local(time.due_at)} was left out."
+            text = f"{text} The run of {schedule.local(time.due_at)} was skipped."
     except InvalidFields as invalid:
         outcome, text = Outcome.FAILED, " ".join(invalid.errors.values())
     except Exception:
         logger.exception("what is due could not be started schedule_id=%s", schedule.pk)
-        outcome, text = Outcome.FAILED, "It broke: the log of the worker says why."
+        outcome, text = Outcome.FAILED, "Unexpected error; see the worker log."
     return outcome, Started(ref, " ".join(filter(None, [text, _missed_text(time.missed)])))
 
 
@@ -144,5 +142,5 @@ def _missed_text(missed: int) -> str:
     if not missed:
         return ""
     count = f"{missed} or more" if missed >= timing.MOST_MISSED else str(missed)
-    times = "time was" if missed == 1 else "times were"
-    return f"{count} more {times} missed until then; this stands for all of them."
+    runs = "run was" if missed == 1 else "runs were"
+    return f"{count} more {runs} missed; this one replaces them."

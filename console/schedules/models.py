@@ -11,7 +11,7 @@ from console.schedules import timing
 
 
 class Outcome(models.TextChoices):
-    """What came of a time."""
+    """Outcome of a run."""
 
     STARTED = "started", "Started"
     LEFT_OUT = "left_out", "Left out"
@@ -66,7 +66,7 @@ class Schedule(models.Model):
 class ScheduleFiring(models.Model):
     """What happened at one time: `due_at` is null when a person started it (`by`).
 
-    `missed` counts the times before this one that nobody was there for.
+    `missed` counts the runs before this one that were missed.
     """
 
     schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="firings")

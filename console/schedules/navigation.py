@@ -1,4 +1,4 @@
-"""What the palette finds among schedules."""
+"""Search hits of schedules."""
 
 from __future__ import annotations
 

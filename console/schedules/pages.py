@@ -1,4 +1,4 @@
-"""Pages of schedules. A schedule is about no cluster, so most need a role everywhere."""
+"""Pages of schedules. A schedule belongs to no cluster, so most need a role everywhere."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @require_GET
 @page("view")
 def detail_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
-    """Show one schedule: what it starts, its next times, what came of the last ones."""
+    """Show one schedule: its job, next runs and last runs."""
     schedule = _schedule(schedule_id)
     firings = [
         {
@@ -67,7 +67,7 @@ def detail_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("operate")
 def new_page(request: HttpRequest) -> HttpResponse:
-    """Put something on a schedule: whoever links here says what, in `kind`, `arguments` and `title`."""
+    """Create a schedule of the job that the query gives in `kind`, `arguments` and `title`."""
     asked = request.POST if request.method == "POST" else request.GET
     kind, text = asked.get("kind", ""), asked.get("arguments", "")
     form = ScheduleForm(request.POST or None, initial={"name": asked.get("title", "")[:200]})
@@ -83,7 +83,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
         person: Any = request.user
         form.attempt(lambda: made.append(actions.create_schedule(values, person, timezone.now())))
     if made:
-        messages.success(request, f"{made[0].name} is on schedule.")
+        messages.success(request, f"Schedule {made[0].name} created.")
         return redirect("schedules:detail", made[0].pk)
     shown = {**_facts(kind, arguments), "form": form, "kind": kind, "arguments": text}
     return render_page(request, "schedules/new.html", shown)
@@ -92,7 +92,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @page("operate")
 def preview(request: HttpRequest) -> HttpResponse:
-    """Show the next times that the form of a schedule means."""
+    """Show the next runs by the form of a schedule."""
     cron, zone = request.POST.get("cron", ""), request.POST.get("time_zone", "")
     context: dict[str, Any] = {"problems": []}
     try:
@@ -117,7 +117,7 @@ def settings_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
             lambda: actions.change_schedule(schedule_id, form.cleaned_data, timezone.now())
         )
     ):
-        messages.success(request, "The schedule was saved.")
+        messages.success(request, "Schedule saved.")
         return redirect("schedules:detail", schedule_id)
     return render_page(request, "schedules/settings.html", {"schedule": schedule, "form": form})
 
@@ -128,7 +128,7 @@ def run_now(request: HttpRequest, schedule_id: int) -> HttpResponse:
     person: Any = request.user
     pk = _schedule(schedule_id).pk
     if attempt(request, lambda: actions.run_now(pk, person, timezone.now())):
-        messages.success(request, "It was started.")
+        messages.success(request, "Job started.")
     return redirect("schedules:detail", schedule_id)
 
 
@@ -148,7 +148,7 @@ def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
     pk = _schedule(schedule_id).pk
     if not attempt(request, lambda: actions.delete_schedule(pk)):
         return redirect("schedules:settings", schedule_id)
-    messages.success(request, "The schedule was deleted. What it started goes on.")
+    messages.success(request, "Schedule deleted. Its running jobs continue.")
     return redirect("schedules:list")
 
 
@@ -160,7 +160,7 @@ def _schedule(schedule_id: int) -> Schedule:
 
 
 def _facts(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return what is started, as a page shows it."""
+    """Return the job as a page shows it."""
     starter = get_starter(kind)
     facts = starter.describe(arguments) if starter else plain_facts(arguments)
     return {"kind_label": label_of(kind), "facts": facts, "is_known": starter is not None}
@@ -181,7 +181,14 @@ def _page(schedule: Schedule) -> str:
     return reverse("schedules:detail", args=[schedule.pk])
 
 
-def _came_to(rows: QuerySet[Schedule], outcome: str) -> QuerySet[Schedule]:
+_OUTCOMES = [
+    (Outcome.STARTED, "Started"),
+    (Outcome.LEFT_OUT, "Skipped"),
+    (Outcome.FAILED, "Failed"),
+]
+
+
+def _with_outcome(rows: QuerySet[Schedule], outcome: str) -> QuerySet[Schedule]:
     return rows.filter(last_outcome=outcome)
 
 
@@ -192,22 +199,22 @@ def _enabled(rows: QuerySet[Schedule], value: str) -> QuerySet[Schedule]:
 SCHEDULES = Table(
     (
         Column("name", "Name", "name", link=_page),
-        Column("kind", "Starts", "kind", csv=_kind, format=label_of),
-        Column("cron", "Times", "cron", template="schedules/cells/times.html"),
+        Column("kind", "Job", "kind", csv=_kind, format=label_of),
+        Column("cron", "Schedule", "cron", template="schedules/cells/times.html"),
         Column(
             "next_at",
-            "Next",
+            "Next run",
             "next_at",
             definition="In the time zone of the schedule.",
             template="schedules/cells/next.html",
         ),
-        Column("last_outcome", "Last time", "last_at", template="schedules/cells/last.html"),
-        Column("created_by.username", "In the name of"),
+        Column("last_outcome", "Last run", "last_at", template="schedules/cells/last.html"),
+        Column("created_by.username", "Owner"),
         Column("time_zone", "Time zone", "time_zone", is_hidden=True),
     ),
     search=("name", "kind", "last_sentence"),
     filters={
-        "outcome": Choice("Last time", Outcome.choices, _came_to),
+        "outcome": Choice("Last run", _OUTCOMES, _with_outcome),
         "enabled": Choice("Enabled", [("yes", "Enabled"), ("no", "Disabled")], _enabled),
     },
     default_sort="name",
@@ -224,17 +231,17 @@ def _text(label: str, help_text: str, longest: int, initial: str = "") -> forms.
 class ScheduleForm(ActionForm):
     """A name and times."""
 
-    name = _text("Name", "What people call it.", 200)
+    name = _text("Name", "Shown in lists.", 200)
     cron = _text(
-        "Times (cron)",
+        "Cron expression",
         f"{timing.HELP} */15 * * * * is every quarter of an hour.",
         timing.LONGEST_CRON,
         "0 3 * * *",
     )
     time_zone = _text(
         "Time zone",
-        "Europe/Berlin, America/New_York, UTC. A local time that the clocks skip comes right after the gap, "
-        "one that they repeat comes once.",
+        "Europe/Berlin, America/New_York, UTC. A local time that a clock change skips runs right after "
+        "the gap, one that it repeats runs once.",
         64,
         "UTC",
     )
@@ -242,7 +249,7 @@ class ScheduleForm(ActionForm):
         label="Enabled",
         required=False,
         initial=True,
-        help_text="Off: nothing is started by itself.",
+        help_text="Off: the schedule starts no jobs.",
     )
 
 

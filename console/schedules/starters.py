@@ -1,4 +1,4 @@
-"""What can be put on a schedule: each room registers a starter for its kind, in `AppConfig.ready`."""
+"""Jobs that can be scheduled: each app registers a starter for its kind, in `AppConfig.ready`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def get_starter(kind: str) -> Starter | None:
 
 
 def label_of(kind: str) -> str:
-    """Return what people call a kind; the word itself when nobody registered it."""
+    """Return the label of a kind; the word itself when it is not registered."""
     starter = get_starter(kind)
     return starter.label if starter else kind
 
@@ -85,7 +85,7 @@ def check_arguments(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     starter = get_starter(kind)
     if starter is None:
-        raise InvalidFields({"kind": f"Nothing of the kind {kind[:40]} can be put on a schedule."})
+        raise InvalidFields({"kind": f"Jobs of the kind {kind[:40]} cannot be scheduled."})
     text = json.dumps(arguments)
     if len(text) > LARGEST_ARGUMENTS:
         raise InvalidFields({"arguments": f"More than {LARGEST_ARGUMENTS} characters."})

@@ -1,4 +1,4 @@
-"""The alarm clock of the schedules room."""
+"""Celery tasks of schedules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """When a cron expression is due, in a time zone.
 
 A local time that a change to summer time leaves out is due right after the gap, one that exists twice
-is due the first time only; expressions whose minute or hour begins with a star go on by elapsed time.
+is due the first time only; expressions whose minute or hour begins with a star follow elapsed time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_times(cron: str, time_zone: str) -> None:
     """Raise `InvalidFields` for what is no cron expression, never due, or no time zone."""
     wrong = {}
     if time_zone not in _zones():
-        wrong["time_zone"] = "No time zone of this name is known: write it as Europe/Berlin or UTC."
+        wrong["time_zone"] = "Unknown time zone: write it as Europe/Berlin or UTC."
     problem = _problem_of(cron)
     if problem:
         wrong["cron"] = f"{problem} {HELP}"
@@ -82,7 +82,7 @@ def _problem_of(cron: str) -> str:
         is_ever = next(CronSim(cron, _SOME_DAY), None) is not None
     except CronSimError as problem:
         return f"Not a cron expression ({str(problem).lower()})."
-    return "" if is_ever else "This never comes: no day fits."
+    return "" if is_ever else "It never matches: no such day exists."
 
 
 def _until(times: Iterator[datetime], end: datetime) -> Iterator[datetime]:

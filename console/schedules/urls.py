@@ -1,4 +1,4 @@
-"""Addresses of the schedules room."""
+"""Addresses of the schedule pages."""
 
 from django.urls import path
 

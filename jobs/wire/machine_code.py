@@ -30,7 +30,7 @@ _LOW_63 = (1 << 63) - 1
 
 
 def compiled(function: F) -> F:
-    """Compile at the first call; anew in every process where no cache folder can be written."""
+    """Compile at the first call; in every process again where no cache folder can be written."""
     made: Any
     try:
         made = numba.njit(function, nogil=True, cache=True)
@@ -122,7 +122,7 @@ def _putting(bits: int) -> Any:
 
 
 def _reading(bits: int) -> Any:
-    """Make what reads a signed integer with its highest byte first, wherever it stands."""
+    """Make what reads a signed integer with its highest byte first, at any address."""
 
     def read(_context: Any, place: Any) -> Any:
         def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:

@@ -87,7 +87,7 @@ def decode_checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint:
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
-    """Return key and value; raises `RecordFormatError` for a version that nobody knows."""
+    """Return key and value; raises `RecordFormatError` for an unknown version."""
     _check_version("Checkpoint", checkpoint.version)
     key = (
         encode_string(checkpoint.consumer_group_id)
@@ -116,7 +116,7 @@ def decode_heartbeat(key: bytes | None, value: bytes | None) -> Heartbeat:
 
 
 def encode_heartbeat(heartbeat: Heartbeat) -> tuple[bytes, bytes]:
-    """Return key and value; raises `RecordFormatError` for a version that nobody knows."""
+    """Return key and value; raises `RecordFormatError` for an unknown version."""
     _check_version("Heartbeat", heartbeat.version)
     key = encode_string(heartbeat.source_cluster_alias) + encode_string(
         heartbeat.target_cluster_alias
@@ -125,7 +125,7 @@ def encode_heartbeat(heartbeat: Heartbeat) -> tuple[bytes, bytes]:
 
 
 def _fields(kind: str, key: bytes | None, value: bytes | None) -> tuple[FieldReader, FieldReader]:
-    # A null here is not a deletion: upstream readers fail on it, so nobody writes one on purpose.
+    # A null here is not a deletion: upstream readers fail on it, so none is written on purpose.
     if key is None or value is None:
         raise RecordFormatError(kind, "key and value are never null")
     return FieldReader(f"{kind} key", key), FieldReader(f"{kind} value", value)

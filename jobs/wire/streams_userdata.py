@@ -1,8 +1,8 @@
 """What Kafka Streams puts into the group protocol and into its commits: user data of members, stream time.
 
 Source: SubscriptionInfoData.json and AssignmentInfo of org.apache.kafka.streams, versions 1 to 11,
-TopicPartitionMetadata and ProcessorMetadata, versions 1 and 2. Whoever may join a group writes these bytes,
-so every count is bounded by the bytes left, and bytes behind the last field are an error.
+TopicPartitionMetadata and ProcessorMetadata, versions 1 and 2. Any client that may join a group writes these
+bytes, so every count is bounded by the bytes left, and bytes behind the last field are an error.
 """
 
 from __future__ import annotations
@@ -109,13 +109,13 @@ class SubscriptionInfo:
 
     @property
     def is_future(self) -> bool:
-        """Whether it is of a version that nobody knew when this was written."""
+        """Whether its version is newer than the ones known here."""
         return self.version > LATEST_VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentInfo:
-    """What one thread was told to do, and the routing that all threads are told.
+    """Tasks assigned to one thread, and the routing that all threads get.
 
     `active` has one entry per assigned partition, in the order (topic, partition): tasks repeat.
     `error_code` is 0 before version 4. `next_rebalance_ms` is 0 for "at once", `NO_REBALANCE_MS` for none,

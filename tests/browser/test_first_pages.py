@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
         pytest.param([], "/clusters/", "admin", "No cluster yet", id="first-clusters"),
         pytest.param([], "/replication/", "admin", "two clusters", id="first-flows"),
         pytest.param([], "/replication/new/", "admin", "two clusters", id="first-new-flow"),
-        pytest.param([], "/runs/", "admin", "Nothing has run yet", id="first-runs"),
+        pytest.param([], "/runs/", "admin", "No runs yet", id="first-runs"),
     ],
 )
 def test_page_of_a_new_console_is_readable_for_all(clusters, path, role, expects, watched, request):

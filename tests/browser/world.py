@@ -181,7 +181,7 @@ def fill_schedules(now: datetime) -> None:
     schedule = make_schedule(None, time_zone="Europe/Berlin", next_at=now + timedelta(minutes=4))
     texts = {
         Outcome.FAILED: "There is no paper.",
-        Outcome.LEFT_OUT: "What was started on Sat 21 Nov 2026 13:00 Europe/Berlin is still going on.",
+        Outcome.LEFT_OUT: "The run of Sat 21 Nov 2026 13:00 Europe/Berlin is still running.",
     }
     for minutes, outcome in ((11, Outcome.STARTED), (6, Outcome.FAILED), (1, Outcome.LEFT_OUT)):
         at = now - timedelta(minutes=minutes)

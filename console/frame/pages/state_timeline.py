@@ -48,7 +48,7 @@ def in_order(events: Iterable[Event], most: int) -> list[Event]:
 
 ROW_PX = 30
 BAR_PX = 20
-THIN_PX = 6
+THIN_PX = 4
 # Room for the marks above the lanes and for the times below them.
 HEAD_PX = 8
 FOOT_PX = 24

@@ -1,7 +1,7 @@
-"""Turns: a task in a queue names nobody; when it is carried out it takes whoever has waited longest.
+"""Fair scheduling: a queued task carries no id; the worker takes the row that is longest overdue.
 
-A queue that is behind drops what waited in it for too long. While each task named its cluster, in the order
-of the aliases, that was always the same end of the list: under overload the last cluster was never asked.
+An overloaded queue drops tasks that waited too long. If each task named its cluster, in the order of the
+aliases, these would always be the last ones: under overload the last cluster would never be queried.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from django.db.models import F, QuerySet
 
 from console.frame.processes import liveness
 
-# So many workers may take turns at the same thing at once; each goes on as long as somebody is due.
+# So many workers may take turns at the same thing at once; each continues while a row is due.
 TICKETS = 8
-# How long a worker goes on before it lets the next kind of work have a turn: one period of the clock.
+# How long a worker continues before the next kind of work has a turn: one period of the scheduler.
 SHARE_S = 5.0
-# What waited longer in the queue is dropped: newer tickets stand behind it, and any of them does.
+# What waited longer in the queue is dropped: newer tickets follow it, and any of them does.
 EXPIRES_S = 30.0
 
 
@@ -45,7 +45,7 @@ def work_through_due(
     take: Callable[[int], bool],
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Take whoever is due, longest waiting first, until nobody is or the share is used up; return how many.
+    """Take due rows, longest waiting first, until none is left or the share is used up; return how many.
 
     `due` lists them in that order, `take` returns False when another worker has this one already.
     """

@@ -1,4 +1,4 @@
-"""The change advisor over what the console knows of a quorum; the cluster is neither asked nor changed."""
+"""Voter change plans from what the console knows of a quorum; the cluster is not queried or changed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DEAD = {"silent"}
 
 @dataclass(frozen=True, slots=True)
 class VoterChangeRequest:
-    """What somebody wants of the voters.
+    """A requested change of the voters.
 
     Added and replaced ids are those of controllers that run without a vote: their directory ids and endpoints
-    are filled in. `per_site` asks for so many voters at each site instead, `sites` says where nodes stand.
+    are filled in. `per_site` gives the number of voters at each site instead, `sites` maps nodes to sites.
     """
 
     add: Sequence[int] = ()
@@ -36,7 +36,7 @@ class VoterChangeRequest:
 
 
 def advise(log: MetadataLog, status: QuorumStatus, asked: VoterChangeRequest) -> ChangePlan:
-    """Return the safe steps to the wanted voters, or why there is no safe way."""
+    """Return the safe steps to the requested voters, or why there is no safe plan."""
     state = state_of(log, status, asked.sites)
     if asked.per_site:
         candidates = [_candidate(row) for row in _observers(status) if row["directory_id"]]
@@ -112,7 +112,7 @@ def _observed(row: Mapping[str, Any], now: datetime | None) -> Observed:
 
 
 def _kraft_version(voters: Iterable[Mapping[str, Any]], newest: VoterSetEntry | None) -> int | None:
-    """A dynamic quorum knows the directory ids of its voters; of an old version's answer nobody can tell."""
+    """A dynamic quorum knows the directory ids of its voters; of an older version it is not known."""
     if newest is not None and newest.is_static:
         return 0
     named = [row["directory_id"] is not None for row in voters]

@@ -1,4 +1,4 @@
-"""The page of the change advisor: which voters are wanted, and the safe steps there."""
+"""The page of the voter change planner."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LARGEST_ID = 2**31 - 1
 
 
 class ChangeForm(ActionForm):
-    """The wanted change, as it stands in the address."""
+    """The requested change, as the address has it."""
 
     add = forms.CharField(
         label="Add voters",
         required=False,
         max_length=200,
-        help_text="Ids of controllers that run without a vote, with blanks between them.",
+        help_text="Ids of controllers that run as observers, separated by blanks.",
     )
     remove = forms.CharField(
         label="Remove voters", required=False, max_length=200, help_text="Ids of voters."
@@ -36,19 +36,19 @@ class ChangeForm(ActionForm):
         label="Replace the disk of",
         required=False,
         max_length=200,
-        help_text="Ids of voters that come back with an empty disk.",
+        help_text="Ids of voters that restart with an empty disk.",
     )
     sites = forms.CharField(
-        label="Where nodes stand",
+        label="Sites of nodes",
         required=False,
         max_length=1000,
-        help_text="1=dc-a 2=dc-b 3=dc-c: then it is told which site must not be lost.",
+        help_text="1=dc-a 2=dc-b 3=dc-c: the plan then names sites whose loss stops the quorum.",
     )
     per_site = forms.CharField(
-        label="Or so many voters at each site",
+        label="Voters per site",
         required=False,
         max_length=400,
-        help_text="dc-a=2 dc-b=2 dc-c=1: whom to add and to remove is chosen then.",
+        help_text="Instead of ids: dc-a=2 dc-b=2 dc-c=1. The planner chooses the voters to add and remove.",
     )
 
     def clean_add(self) -> list[int]:
@@ -71,20 +71,20 @@ class ChangeForm(ActionForm):
 
 
 def read_ids(text: str) -> list[int]:
-    """Return numbers that stand with blanks or commas between them; raises `forms.ValidationError`."""
+    """Return numbers separated by blanks or commas; raises `forms.ValidationError`."""
     words = text.replace(",", " ").split()
     if len(words) > MOST_IDS:
         raise forms.ValidationError(f"At most {MOST_IDS} at once.")
     for word in words:
         if read_whole(word, _LARGEST_ID) is None:
-            raise forms.ValidationError(f"{word[:40]!r} is no number of a node.")
+            raise forms.ValidationError(f"{word[:40]!r} is not a node id.")
     return [int(word) for word in words]
 
 
 @require_safe
 @page("view", queries.where)
 def advisor_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show the safe steps to other voters; nothing is changed, here or on the cluster."""
+    """Show safe steps for a voter change; nothing is changed."""
     log = find_log(alias)
     if log.is_imported:
         raise Http404("An imported log has no quorum whose voters could be changed.")

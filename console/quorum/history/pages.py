@@ -1,4 +1,4 @@
-"""Pages of what the metadata log tells: partitions, brokers, settings, the search, state and difference."""
+"""Pages of the metadata log: partitions, brokers, config changes, search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def log_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show who led partitions and who was in sync: of one partition broker by broker."""
+    """Show leaders and ISR of partitions; of one partition, a lane per broker."""
     log = find_log(alias)
     now, around = clock_of(log), around_log(request, log, "partitions")
     table = PARTITION_CHANGES.read(
@@ -57,7 +57,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     if table.is_export:
         return csv_response(table, f"{log.name}-partition-changes", log.missing_sentences)
     form = PartitionForm(request.GET if "topic" in request.GET else None)
-    topic, partition = form.asked()
+    topic, partition = form.requested()
     lanes = None
     if topic:
         found = _partitions(log, around["time_range"], topic, partition)
@@ -81,7 +81,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show when brokers were registered, fenced, shutting down and gone."""
+    """Show when brokers were registered, fenced and shutting down."""
     log = find_log(alias)
     around = around_log(request, log, "brokers")
     rows = _within(history.list_changes(log, Kind.BROKER), around["time_range"])
@@ -98,7 +98,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def settings_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show how topics' and brokers' settings changed; secrets were redacted when the log was read."""
+    """Show config changes; secrets were redacted when the log was read."""
     log = find_log(alias)
     around = around_log(request, log, "settings")
     rows = history.list_changes(log).filter(kind__in=[Kind.CONFIG, Kind.FEATURE, Kind.QUOTA])
@@ -126,7 +126,7 @@ def _within(rows: QuerySet[MetadataChange], time_range: TimeRange) -> QuerySet[M
 def _partitions(
     log: MetadataLog, time_range: TimeRange, topic: str, partition: int | None
 ) -> dict[int, Sequence[MetadataChange]]:
-    """Return changes by partition; a topic that was made again goes on in the same lanes."""
+    """Return changes by partition; a topic that was deleted and re-created keeps its lanes."""
     subjects = history.list_subjects(log, Kind.PARTITION).filter(topic=topic)
     if partition is not None:
         subjects = subjects.filter(partition=partition)

@@ -1,4 +1,4 @@
-"""Reads of what changed: searches, the state at an offset or a time, and what differs between two of them."""
+"""Reads of changes: search, state at an offset or a time, differences between two."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def list_changes(log: MetadataLog | None = None, kind: str = "") -> QuerySet[Met
 
 
 def moment_at(log: MetadataLog, at: datetime) -> Moment:
-    """Return the moment before the first record that is later than a time, whoever's clock wrote it.
+    """Return the moment before the first record that is later than a time, by the clock of any controller.
 
     Controllers' clocks may jump where the leader changed, so that offsets decide among the records of a few
     minutes. Raises `OutsideHistory`.
@@ -60,7 +60,7 @@ def moment_at(log: MetadataLog, at: datetime) -> Moment:
     later = rows.filter(at__gt=at).order_by("at").values_list("at", flat=True).first()
     if later is None and at > timezone.now():
         raise AfterHistory(
-            f"{at:%Y-%m-%d %H:%M:%S} UTC is in the future: enter a time that is past."
+            f"{at:%Y-%m-%d %H:%M:%S} UTC is in the future: enter a time in the past."
         )
     if later is None:
         newest = Moment(log.next_offset - 1, at)
@@ -86,7 +86,7 @@ def moment_of(log: MetadataLog, offset: int) -> Moment:
 
 
 def states_at(log: MetadataLog, moment: Moment, kind: str) -> QuerySet[MetadataSubject]:
-    """Return what there was of one kind at a moment, topics and partitions in the order of their names."""
+    """Return the subjects of one kind at a moment, topics and partitions in the order of their names."""
     there = MetadataSubject.objects.filter(log=log.pk or 0, kind=kind)
     there = there.filter(first_offset__lte=moment.offset)
     there = there.filter(Q(gone_offset=None) | Q(gone_offset__gt=moment.offset))
@@ -137,7 +137,7 @@ def with_previous(rows: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What became of one subject between two moments: `word` is added, removed, changed or the same again.
+    """The change of one subject between two moments: `word` is added, removed, changed or the same again.
 
     `fields` are (name, before, after) of what differs; `count` changes lie between.
     """
@@ -243,8 +243,8 @@ def _newest_before(at: datetime) -> Subquery:
 
 def _before(log: MetadataLog, asked: str) -> str:
     if log.first_offset is None:
-        return f"Nothing is known of the metadata log of {log.label} yet."
+        return f"crosslog has not read the metadata log of {log.label} yet."
     return (
-        f"{asked} lies before the history: of {log.label} it is known from offset "
-        f"{log.first_offset:,} on."
+        f"{asked} is before the known range: the history of {log.label} begins at offset "
+        f"{log.first_offset:,}."
     )

@@ -1,4 +1,4 @@
-"""The page of the state at an offset or a time, and of what differs between two moments."""
+"""The page of the state at an offset or a time, and of the differences between two."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SHOWN = 500
 @require_safe
 @page("view", queries.where)
 def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show what there was at a moment, and what became of it until another one."""
+    """Show the state at a point in time, and the differences to another one."""
     log = find_log(alias)
     form = StateForm({"kind": Kind.TOPIC, **request.GET.dict()})
     moment, other = form.moments(log) if form.is_valid() else (None, None)

@@ -27,7 +27,7 @@ from jobs.quorum.history.changes import (
 )
 
 LONGEST_NAME = 600
-# Where only a snapshot tells, the record that it stands for.
+# Record types of changes that are known from a snapshot only.
 _TYPES = {
     Kind.PARTITION: "PARTITION_RECORD",
     Kind.TOPIC: "TOPIC_RECORD",
@@ -68,7 +68,7 @@ def row_of(change: AnyChange) -> ChangeRow:
 
 
 def type_of(change: AnyChange, record_type: str | None) -> str:
-    """Return the record's type; of a change that a snapshot tells, that of the record it stands for."""
+    """Return the record's type; of a change from a snapshot, the type of the record that made it."""
     return record_type or _TYPES.get(Kind(change.kind.value), "")
 
 

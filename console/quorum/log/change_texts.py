@@ -54,9 +54,9 @@ class TextLimit:
         text = (
             f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} "
             f"characters, and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. "
-            "Values that differ still differ; the archive has the records as they were."
+            "The archive has the full records."
         )
-        todo = "Find out who writes so long settings or names."
+        todo = "Find the client that writes such long configs or names."
         evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
         found = Found(CODE, "notice", text, todo, "", evidence, self._now, self._now)
         save_round(self._log, [found], self._now, {CODE})

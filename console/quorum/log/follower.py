@@ -1,7 +1,7 @@
-"""Keeps the metadata logs of all clusters current: a thread each, as the database says which there are.
+"""Follows the metadata logs of all registered clusters, with a thread each.
 
-A thread fetches into the archive, folds what came, and writes rows. The client's event loop never runs while
-the database is asked: it is entered for one request at a time.
+A thread fetches into the archive, folds new records, and writes rows. The client's event loop never runs
+during a database query: it is entered for one request at a time.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from jobs.quorum.log.source import MetadataSource
 
 logger = logging.getLogger(__name__)
 
-# How often it is written that all is well.
+# How often the follower writes its state while nothing changes.
 WRITE_S = 1.0
-# For how long after a change, and at the start, others are told: who was busy takes it in then.
+# How long after a change, and after the start, the signal is repeated for busy receivers.
 TELL_S = 5.0
 # How often the last day of the log is judged.
 JUDGE_S = 20.0
 _LOST = (
-    "The metadata log cannot be fetched, so history is lost: only what DescribeQuorum tells is known, from "
-    "poll to poll. Fetching it needs the right CLUSTER_ACTION on the cluster and a way to the controllers."
+    "The metadata log cannot be fetched, so history is lost: crosslog polls DescribeQuorum and sees only the "
+    "state at each poll. Fetching needs CLUSTER_ACTION on the cluster and a connection to the controllers."
 )
 
 
 class FollowDoor(Protocol):
-    """What follows a log into an archive; a fake of it stands in for Kafka in tests."""
+    """Follows a log into an archive; tests use a fake."""
 
     def __call__(
         self,
@@ -56,13 +56,13 @@ class FollowDoor(Protocol):
         stop: threading.Event,
         heard: Callable[[Heard], None],
     ) -> None:
-        """Append until told to stop."""
+        """Append until `stop` is set."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A cluster whose metadata log is to be followed; anew when another connection leads to it."""
+    """A cluster whose metadata log is to be followed; restarted when its connection changes."""
 
     cluster: Cluster = field(compare=False)
     connection: Connection
@@ -92,7 +92,7 @@ def wanted_clusters() -> Mapping[int, Wanted]:
 
 
 class ClusterFollower:
-    """One cluster: opens its archive, follows, folds, and writes rows and how that goes."""
+    """One cluster: opens its archive, follows, folds, and writes rows and its state."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ClusterFollower:
         self._news_at = dependencies.clock()
 
     def run(self) -> None:
-        """Follow until told to stop, or until it cannot go on; raises what the database raises."""
+        """Follow until stopped, or until an error ends it; raises what the database raises."""
         log: MetadataLog | None = None
         try:
             log = log_of(self.wanted.cluster, timezone.now())
@@ -132,7 +132,7 @@ class ClusterFollower:
             self._fail(log, error)
 
     def _is_of_another(self, archive: LogArchive) -> bool:
-        """Whether somebody confirmed that another cluster stands behind the address now."""
+        """Whether another cluster was confirmed at this address."""
         kept, now = archive.manifest.cluster_id, self.wanted.connection.cluster_id
         return bool(kept and now and kept != now)
 
@@ -141,7 +141,7 @@ class ClusterFollower:
         if is_news:
             self._news_at = self._ways.clock()
         if self._ways.clock() - self._news_at < TELL_S:
-            # Whoever listens and breaks is logged and costs the follower nothing.
+            # Errors of receivers are logged and do not stop the follower.
             metadata_stored.send_robust(self.__class__, cluster_id=self.wanted.cluster.pk)
         polled = heard.mode is Mode.POLLING
         fault = None if polled and heard.quorum is not None else heard.fault
@@ -251,6 +251,6 @@ _FIELDS = (
 
 
 def _save(log: MetadataLog) -> None:
-    """Write how it goes; of a cluster that was deleted meanwhile there is nothing to write to."""
+    """Write the state of following; no row is left of a deleted cluster."""
     values = {name: getattr(log, name) for name in _FIELDS}
     MetadataLog.objects.filter(pk=log.pk).update(**values)

@@ -1,4 +1,4 @@
-"""What of a metadata log cannot be read, as it is stored and as pages and files say it.
+"""Gaps and damage of a metadata log: stored form and sentences.
 
 A gap has `from`, `to` (null: all behind `from`), `from_at`, `to_at`; `known_from` and `known_at` are those of
 the snapshot behind it, from which on all is known again (null: there is none, absent: at `to`). A gap that
@@ -75,14 +75,14 @@ def gap_sentence(gap: Mapping[str, Any]) -> str:
     start, end, reason = gap["from"], gap["to"], gap.get("reason") or ""
     where = f"Offsets {start:,} to {(end or 0) - 1:,} are missing"
     if end is None:
-        where = f"From offset {start:,} on nothing can be read"
+        where = f"Records from offset {start:,} on cannot be read"
     sentence = f"{where}: {reason}" if reason else where
     known = gap.get("known_from", end)
     if end is None or known == end:
         return f"{sentence}."
     if known is None:
-        return f"{sentence}. No snapshot follows: what held before them may not hold behind them."
-    return f"{sentence}. What held before them is not certain before offset {known:,}, a snapshot."
+        return f"{sentence}. No snapshot follows: the state after the gap is not certain."
+    return f"{sentence}. The state is certain again from the snapshot at offset {known:,}."
 
 
 def _gap(span: MissingSpan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Take an uploaded archive of a node's log: unpack it bounded, archive it, fold it afterwards; forget one."""
+"""Imports of uploaded log folders: unpack within limits, archive, fold later; remove."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _damage_of(archive: Path) -> Gaps:
 
 
 def _name_taken(name: str) -> ActionRefused:
-    text = f"There is an imported log {name} already."
+    text = f"An imported log {name} exists already. Choose another name."
     return ActionRefused("name_taken", text, {"name": text})
 
 
@@ -94,9 +94,9 @@ def _refuse_taken(field: str, title: str) -> None:
     """Refuse what a cluster or another imported log is called: both are in the same lists."""
     text = ""
     if Cluster.objects.filter(alias__iexact=title).exists():
-        text = f"A cluster is called {title}. Choose another {field}, for example {title}-incident."
+        text = f"A cluster has the alias {title}. Choose another {field}, for example {title}-incident."
     elif MetadataLog.objects.filter(cluster=None, title__iexact=title).exists():
-        text = f"Another imported log is called {title}. Choose another {field}."
+        text = f"Another imported log has the title {title}. Choose another {field}."
     if text:
         raise ActionRefused("name_taken", text, {field: text})
 
@@ -116,15 +116,15 @@ def read_again(log: MetadataLog, user: Any = None) -> None:
 
 @change("quorum.forget_import")
 def forget_import(log: MetadataLog) -> None:
-    """Forget an imported log with its history and its archive; raises `ActionRefused` for a cluster's."""
+    """Remove an imported log with its history and its archive; raises `ActionRefused` for a cluster's."""
     if not log.is_imported:
-        text = f"{log.name} is a registered cluster: its log goes when the cluster is forgotten."
+        text = f"{log.name} is a registered cluster: its log is removed with the cluster."
         raise ActionRefused("not_imported", text)
     folder = archive_of(log)
     with transaction.atomic():
         audit("quorum.forget_import", f"quorum:{log.name}", before={"title": log.title})
         log.delete()
-        # Ids are never given twice, so files that a full disk or a crash leaves disturb nobody.
+        # Ids are never reused: files left by a full disk or a crash do no harm.
         transaction.on_commit(lambda: _remove(folder))
 
 
@@ -170,7 +170,7 @@ def _remove_left_over(archives: Path) -> None:
 
 
 def _not_written(error: OSError) -> ActionRefused:
-    text = f"It could not be written to the archive: {error.strerror or type(error).__name__}."
+    text = f"The log could not be written to the archive: {error.strerror or type(error).__name__}."
     return ActionRefused("not_written", text, {"file": text})
 
 

@@ -1,4 +1,4 @@
-"""Imported logs over REST: an archive of a node's log folder in, a history of its own out."""
+"""Imported logs over REST: an archive of a node's log folder in, a separate history out."""
 
 from __future__ import annotations
 
@@ -32,13 +32,18 @@ class ArchiveField(serializers.FileField):
 
 
 class ImportSerializer(serializers.Serializer[Any]):
-    """An archive, and what to call it."""
+    """An archive, its name and its title."""
 
     name = serializers.CharField(
-        max_length=80, help_text="For its address: letters, digits, - and _; gets a _ in front."
+        max_length=80,
+        help_text="Part of its address: letters, digits, - and _; crosslog puts a _ in front.",
     )
     title = serializers.CharField(
-        max_length=200, required=False, default="", allow_blank=True, help_text="For people."
+        max_length=200,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Shown instead of the name.",
     )
     file = ArchiveField(
         help_text="A tar, tar.gz or zip of a node's log folder; at most METADATA_UPLOAD_MB."
@@ -47,13 +52,13 @@ class ImportSerializer(serializers.Serializer[Any]):
     def validate_file(self, file: Any) -> Any:
         """Refuse what came in another way than through the handler that puts it on disk."""
         if not isinstance(file, TemporaryUploadedFile):
-            text = f"No whole file arrived; the largest has {settings.METADATA_UPLOAD_MB} MiB."
+            text = f"The file is missing or too large: at most {settings.METADATA_UPLOAD_MB} MiB."
             raise serializers.ValidationError(text)
         return file
 
 
 class ImportViewSet(ApiViewSet[MetadataLog]):
-    """Logs that were imported from files; they belong to no cluster, so a role everywhere is needed."""
+    """Logs that were imported from files; they belong to no cluster and need a role everywhere."""
 
     serializer_class = QuorumSerializer
     parser_classes = (MultiPartParser,)
@@ -71,7 +76,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
 
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List imported logs and how far they are read."""
+        """List imported logs and the progress of their import."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(QuorumSerializer(page, many=True).data)
 
@@ -98,7 +103,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(request=None, responses=QuorumSerializer)
     @action(detail=True, methods=["post"])
     def read(self, request: Request, alias: str) -> Response:
-        """Read an imported log again; `lost` says how far it is."""
+        """Read an imported log again; `lost` has the progress."""
         log = queries.get_log(alias)
         if log is None:
             raise Http404
@@ -107,7 +112,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, alias: str) -> Response:
-        """Forget an imported log, its history and its archive."""
+        """Remove an imported log, its history and its archive."""
         log = queries.get_log(alias)
         if log is None:
             raise Http404

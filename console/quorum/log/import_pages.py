@@ -28,17 +28,19 @@ NOUN = "name in the address"
 
 
 class ImportForm(ActionForm):
-    """An archive, and what to call it."""
+    """An archive, its name and its title."""
 
-    name = forms.CharField(max_length=80, help_text="For its address: incident-0312.")
-    title = forms.CharField(required=False, max_length=200, help_text="For people.")
+    name = forms.CharField(max_length=80, help_text="Part of its address: incident-0312.")
+    title = forms.CharField(
+        required=False, max_length=200, help_text="Shown on pages instead of the name."
+    )
     file = forms.FileField(
-        help_text="A tar, tar.gz or zip of a node's __cluster_metadata-0 folder, or of the log directory "
-        "around it. Nothing in it is trusted, and secrets are redacted when it is read."
+        help_text="A tar, tar.gz or zip of a node's __cluster_metadata-0 folder, or of its parent log "
+        "directory. crosslog validates all files and redacts secrets."
     )
 
 
-@csrf_exempt  # the inner page checks it, once the handler stands that takes the body
+@csrf_exempt  # the inner page checks it, after the upload handler is set
 @require_http_methods(["GET", "HEAD", "POST"])
 # Everywhere: what is imported belongs to no cluster, and is seen with a role everywhere. Outside: of a person
 # without the right no body is read, and looking for the token reads it.
@@ -58,8 +60,8 @@ def _import_page(request: HttpRequest) -> HttpResponse:
         if name:
             messages.success(
                 request,
-                "It is in the archive. Its pages say how far it is read: voters, elections and settings "
-                "first, then its partitions, and what of it cannot be read.",
+                "The log was imported. crosslog reads voters, elections and configs first, then the "
+                "partitions. This page shows the progress and the gaps.",
             )
             return redirect("quorum:detail", name)
     context: dict[str, Any] = {"form": form, "most_mb": settings.METADATA_UPLOAD_MB}
@@ -88,20 +90,20 @@ def read_page(request: HttpRequest, alias: str) -> HttpResponse:
     if log is None:
         raise Http404
     if attempt(request, lambda: read_again(log, request.user)):
-        messages.success(request, f"{log.label} is read again by the next free worker.")
+        messages.success(request, f"The next free worker reads {log.label} again.")
     return redirect("quorum:detail", alias)
 
 
 @require_POST
 @page("operate")
 def forget_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Forget an imported log."""
+    """Remove an imported log."""
     log = queries.get_log(alias)
     if log is None:
         raise Http404
     form = RemovalForm(log.name, NOUN, request.POST)
     if log.is_imported and not form.is_valid():
-        text = f"{log.label} was not forgotten. Type its name to confirm: {log.name}"
+        text = f"{log.label} was not removed. Type its name to confirm: {log.name}"
         messages.error(request, text)
         return redirect("quorum:detail", alias)
     try:
@@ -109,5 +111,5 @@ def forget_page(request: HttpRequest, alias: str) -> HttpResponse:
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
         return redirect("quorum:detail", alias)
-    messages.success(request, f"{log.label} was forgotten, with its archive.")
+    messages.success(request, f"{log.label} was removed, with its archive.")
     return redirect("quorum:list")

@@ -38,8 +38,8 @@ _PORTION = 5_000
 # Of one offset, the changes of partitions are counted from here on, behind all others.
 _NUMBER = 1_000_000
 KIND = "metadata-history"
-WAITING = "Not read yet: it waits for a free worker."
-READING = "Spark is reading the changes of its partitions."
+WAITING = "Import queued: waiting for a free worker."
+READING = "Spark is reading the partition changes."
 _NEW = {
     Cause.TOPIC_CREATED,
     Cause.TOPIC_RECREATED,
@@ -49,9 +49,9 @@ _NEW = {
 
 
 def fold_import(log_id: int, now: datetime) -> None:
-    """Read an imported log into rows, but for its partitions: Spark is asked for those.
+    """Read an imported log into rows, except its partitions, which Spark reads.
 
-    What fails is told on its page.
+    Its page shows errors.
     """
     log = MetadataLog.objects.filter(pk=log_id, cluster=None).first()
     if log is None:
@@ -70,9 +70,9 @@ def fold_import(log_id: int, now: datetime) -> None:
         save_portion(log, last, now)
         judge_log(log, timeline, log.last_at or now)
     except ActionRefused as refusal:
-        log.error, log.failing_since, log.lost = f"It is not read: {refusal.message}", now, ""
+        log.error, log.failing_since, log.lost = f"Import refused: {refusal.message}", now, ""
     except (BadArchive, BadFolder, OSError) as error:
-        log.error, log.failing_since, log.lost = f"It cannot be read: {_told(log, error)}", now, ""
+        log.error, log.failing_since, log.lost = f"Import failed: {_told(log, error)}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
     except Exception:  # the task ends here, and its log would wait for ever
         text = own_fault("reading it")
@@ -94,9 +94,9 @@ def _told(log: MetadataLog, error: Exception | str) -> str:
 
 
 def _tell_progress(log: MetadataLog, end: int | None) -> None:
-    """Say on the log's page how far it is read; `end` None: the archive does not say where it ends."""
+    """Show the progress on the log's page; `end` None: the archive does not say where it ends."""
     of = "" if end is None else f" of {end:,}"
-    log.lost = f"It is being read: offset {log.next_offset:,}{of}. Its partitions follow."
+    log.lost = f"Import running: offset {log.next_offset:,}{of}. The partitions follow."
     log.save(update_fields=["lost"])
 
 
@@ -132,12 +132,12 @@ def _ask_spark(log: MetadataLog, now: datetime) -> None:
 
 
 def take_partitions(log: MetadataLog, table: Path, rows: int, now: datetime) -> None:
-    """Write the changes of partitions of a log into rows, from Spark's table; too many are only told of."""
+    """Write the changes of partitions of a log into rows, from Spark's table; too many are only counted."""
     log.lost = ""
     if rows > MOST_ROWS:
         log.lost = (
-            f"Its {rows:,} changes of partitions are too many for these pages: ask Spark about them "
-            "(New analysis), or download them as Parquet."
+            f"The log has {rows:,} partition changes, too many for these pages. Use New analysis, or "
+            "download them as Parquet."
         )
     else:
         for portion in _portions(log, table):
@@ -148,7 +148,7 @@ def take_partitions(log: MetadataLog, table: Path, rows: int, now: datetime) -> 
 
 def tell_failure(log: MetadataLog, sentence: str) -> None:
     """Say on the log's page why its partitions are not known."""
-    log.lost = f"The changes of its partitions were not read: {_told(log, sentence)}"
+    log.lost = f"The partition changes were not read: {_told(log, sentence)}"
     log.save(update_fields=["lost"])
 
 

@@ -91,7 +91,7 @@ class LogFold:
 
     @property
     def kraft_version(self) -> int | None:
-        """The value of kraft.version by its control records; None when nobody knows."""
+        """The value of kraft.version by its control records; None when unknown."""
         return self._timeline.kraft_version
 
     def timeline(self, high_watermark: int | None) -> VoterTimeline:
@@ -110,7 +110,7 @@ class LogFold:
         return told, self.timeline(high_watermark)
 
     def begin(self, folder: Path) -> Iterator[Portion]:
-        """Yield everything of a folder that was not told yet; raises `BadFolder` when it holds no log."""
+        """Yield the new changes of a folder; raises `BadFolder` when it holds no log."""
         found = read_folder(folder)
         for snapshot in reversed(found.snapshots):
             if 0 < snapshot.offset <= self._told_until:
@@ -148,7 +148,7 @@ class LogFold:
             self._timeline.take(item)
         for change in read_changes(items, self._image):
             number = self._next_number(change.offset)
-            # What a transaction changed was not told before it ended, wherever its records stand.
+            # Changes of a transaction count from its end, wherever its records are.
             if change.effective_offset >= self._told_until and change.offset >= 0:
                 told.changes.append((change, number, types.get(change.offset)))
         self._take_timeline(told)
@@ -210,10 +210,10 @@ class LogFold:
         return self._number[1]
 
     def _take_timeline(self, told: Portion) -> None:
-        """Take voter sets and elections that are new; what was known before is not told again."""
+        """Take new voter sets and elections, each once."""
         timeline, until = self._timeline, self._told_until
         new = timeline.entries[min(self._entries, len(timeline.entries)) :]
-        # A set that only an election tells is settled with the batch behind it: it may not be told yet.
+        # A voter set known from an election only is final with the next batch: it may be new still.
         by_election = EntrySource.LEADER_CHANGE
         told.entries = [
             one
@@ -239,7 +239,7 @@ def at(ms: int | None) -> datetime | None:
 
 
 def _portions(items: Iterable[LogItem]) -> Iterator[list[LogItem]]:
-    """Cut a stream between two batches; a snapshot stays whole, a transaction may go on."""
+    """Cut a stream between two batches; a snapshot stays whole, a transaction may be cut."""
     found: list[LogItem] = []
     batch: int | None = None
     is_in_snapshot = False

@@ -1,4 +1,4 @@
-"""Raw records of the archive: what stands at an offset of a log, and what it changed."""
+"""Raw records of the archive at an offset, and their changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_READ = 3
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record as it stands in the archive; `text` is its data as JSON."""
+    """A record of the archive; `text` is its data as JSON."""
 
     offset: int
     epoch: int
@@ -51,7 +51,7 @@ class FoundRecords:
 
 
 def read_records(log: MetadataLog, offset: int) -> FoundRecords:
-    """Return what stands at an offset, and what of it is stored."""
+    """Return the records at an offset, and the stored changes."""
     rows = history.list_changes(log).filter(offset=offset).order_by("number")
     changes = list(rows[:MOST_CHANGES])
     history.with_previous(changes)
@@ -102,10 +102,10 @@ def _record(one: LogRecord) -> RawRecord:
 def _problem(log: MetadataLog, offset: int) -> str:
     for gap, (start, end) in zip(log.gaps, ranges(log.gaps), strict=True):
         if start <= offset < end:
-            return f"It is missing in the archive. {gap_sentence(gap)}"
+            return f"The record is missing in the archive. {gap_sentence(gap)}"
     if log.start_offset is None or offset < log.start_offset or offset >= log.next_offset:
         return f"The archive of {log.label} has no record at offset {offset:,}."
     return (
-        f"The archive of {log.label} has no such record any more at offset {offset:,}; a snapshot may tell "
-        "what it amounted to."
+        f"The archive of {log.label} has no record at offset {offset:,} any more; a snapshot may have its "
+        "result."
     )

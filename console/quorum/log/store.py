@@ -297,7 +297,7 @@ def _prune(log: MetadataLog, limit: datetime) -> int:
 def _last_offset_before(log: MetadataLog, limit: datetime) -> int | None:
     """Return the offset at which the kept history begins, None when nothing is to go.
 
-    Controllers' clocks may jump: what stands behind the first record that is new enough is kept.
+    Controllers' clocks may jump: changes after the first record that is new enough are kept.
     """
     rows = MetadataChange.objects.filter(log=log)
     first_kept = rows.filter(at__gte=limit).aggregate(first=Min("offset"))["first"]

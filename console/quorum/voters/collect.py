@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 # Longer than a round can take: the door has a budget of ten seconds.
 CLAIM = timedelta(seconds=60)
-# A cluster that answers slowly is asked more rarely.
+# A cluster that answers slowly is queried less often.
 REST_PER_WORK = 2
 
 
@@ -86,7 +86,7 @@ def collect_quorum(
         return False
     begun = time.monotonic()
     try:
-        # What the log has before the quorum is asked, the quorum must have reached.
+        # The quorum must have reached what the log has before DescribeQuorum.
         before = known_before(log)
         _succeed(log, door(cluster.connection()), before, clock, begun)
     except InvalidFields as problem:
@@ -142,7 +142,7 @@ def _finish(log: MetadataLog, now: datetime, begun: float, **values: Any) -> Non
     )
 
 
-# From a description of the quorum to the values of its row: lags, roles, and who is odd.
+# From a description of the quorum to the values of its row: lags, roles, and words about replicas.
 
 
 def status_values(

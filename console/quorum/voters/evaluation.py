@@ -40,7 +40,7 @@ from jobs.two_rounds import Sightings
 
 OTHER_DIRECTORY = "other_directory"
 _NEW_DISK = (
-    "Remove the old directory from the voters and add the new one: Change voters has the steps."
+    "Remove the old directory from the voters and add the new one: see Voter change planner."
 )
 # On a busy machine rounds come late: two within this time agree in any case.
 AGREE_WITHIN_S = 300.0
@@ -58,7 +58,7 @@ ReplicaWords = Mapping[tuple[str, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class KnownBefore:
-    """What was known of a quorum before it was asked: the newest epoch of its log, registered controllers.
+    """What was known of a quorum before DescribeQuorum: the newest epoch of its log, registered controllers.
 
     None: not known.
     """
@@ -162,7 +162,9 @@ def _unjudged(
     if told.leader_id is not None:
         return judgement.voters.why_unknown
     is_told = (QuorumCode.NO_LEADER.value, "") in agreed
-    return "" if is_told else "Not judged yet: one round saw no leader, a second one is to agree."
+    return (
+        "" if is_told else "Not checked yet: one round saw no leader, a second one must confirm it."
+    )
 
 
 def _since(one: Found, sightings: Sightings) -> datetime | None:

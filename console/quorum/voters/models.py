@@ -95,7 +95,7 @@ class Election(models.Model):
 
     @property
     def oddities(self) -> list[str]:
-        """What is odd about it, in words: by the rules of the findings about elections."""
+        """Its anomalies in words, by the rules of the findings."""
         return oddities(
             self.anomalies,
             skipped_epochs=self.skipped_epochs,

@@ -1,4 +1,4 @@
-"""Lanes of the quorum: who was a voter when, with which disk, and who led."""
+"""Lanes of the quorum: voters with their directories, and leaders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def replica_name(voter: dict[str, Any]) -> str:
 
 
 def draw_voters(log: MetadataLog, time_range: TimeRange, now: datetime) -> StateTimeline:
-    """Return a lane per voter and directory, with its terms as leader; what happened as marks."""
+    """Return a lane per voter and directory, with its terms as leader; events as marks."""
     entries = queries.until(queries.list_voter_sets(log), time_range, MOST_ENTRIES)
     elections = queries.until(queries.list_elections(log), time_range, MOST_ENTRIES)
     lanes = _voter_lanes(log, entries, elections)
@@ -52,7 +52,7 @@ def draw_voters(log: MetadataLog, time_range: TimeRange, now: datetime) -> State
 def _voter_lanes(
     log: MetadataLog, entries: Sequence[VoterSetEntry], elections: Sequence[Election]
 ) -> list[TimelineRow]:
-    """A replica that came back with another disk is another lane: its log began anew."""
+    """A replica with a new disk gets another lane: its log was empty."""
     lanes: dict[tuple[int, str], list[StateInterval]] = {}
     names: dict[tuple[int, str], str] = {}
     for entry, after in pairwise([*entries, None]):
@@ -79,7 +79,7 @@ def _voter_lanes(
 def _membership(
     log: MetadataLog, entry: VoterSetEntry, voter: dict[str, Any], end: datetime | None
 ) -> Iterator[StateInterval]:
-    """A set counts from the moment it is appended; until it is committed it may still be taken back."""
+    """A set counts from the moment it is appended; until it is committed it may be rolled back."""
     href = record_url(log, entry.offset)
     begins = entry.at
     if replica_name(voter) in entry.added and entry.is_committed is False:

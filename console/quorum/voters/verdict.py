@@ -1,4 +1,4 @@
-"""Whether a quorum is safe, in a word: the same on every page, in the API and on the first page."""
+"""The status of a quorum in a word: the same on every page and in the API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN = "Unknown"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How bad it is, in a word or two; `why` is empty where the findings say it."""
+    """Severity and text; `why` is empty where findings are the reason."""
 
     severity: str
     word: str
@@ -25,15 +25,14 @@ class Verdict:
 
 
 def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
-    """Return the verdict on a log of `queries.list_logs`; what was not judged is unknown.
+    """Return the verdict on a log of `queries.list_logs`; what was not checked is unknown.
 
     Of an imported log the findings that had ended by its end count too: it is read for what was in it.
     """
     count: int = getattr(log, "open_count", 0)
     worst = _LADDER[getattr(log, "worst_rank", None) or 0]
     if count:
-        where = f"{count} found in it" if log.is_imported else f"{count} to look at"
-        return Verdict(worst.value, where)
+        return Verdict(worst.value, f"{count} finding{'' if count == 1 else 's'}")
     why = why_unknown(log, now)
     if why:
         return Verdict(Severity.NONE.value, UNKNOWN, why)
@@ -41,16 +40,16 @@ def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
 
 
 def why_unknown(log: MetadataLog, now: datetime) -> str:
-    """Return why a quorum was not judged; empty when it was."""
+    """Return why a quorum was not checked; empty when it was."""
     if log.is_imported:
         return _why_import_unknown(log)
     status = getattr(log, "status", None) if log.pk else None
     if status is not None and status.failing_since:
-        return f"Not judged: the quorum cannot be described. {status.error}"
+        return f"Not checked: the quorum cannot be described. {status.error}"
     if status is None or status.described_at is None:
-        return "Not judged yet: the quorum was not described."
+        return "Not checked yet: the quorum was not described."
     if log.freshness.is_stale(now):
-        return "Not judged: the last description is old."
+        return "Not checked: the last description is stale."
     return str(status.unjudged)
 
 
@@ -58,7 +57,11 @@ def _why_import_unknown(log: MetadataLog) -> str:
     if log.failing_since:
         return log.error
     if log.heard_at is None:
-        return "Not judged yet: the log is being read."
+        return "Not checked yet: crosslog is reading the log."
     if log.last_at is None:
-        return "Not judged: none of its records has a time."
-    return "" if log.judged_at else "Not judged: an earlier version imported it. Read it again."
+        return "Not checked: none of its records has a time."
+    return (
+        ""
+        if log.judged_at
+        else "Not checked: an earlier version of crosslog imported it. Read it again."
+    )

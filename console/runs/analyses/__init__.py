@@ -1,6 +1,6 @@
-"""Questions that Spark answers: asked by a form or a route, queued, answered, shown.
+"""Analyses by Spark: started by a form or a route, queued, run, shown.
 
-Other rooms say which logs there are (`sources`), in the `ready` of their `AppConfig`.
+Other apps register their logs, flows and clusters (`sources`), in the `ready` of their `AppConfig`.
 
 In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
 `charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.

@@ -1,4 +1,4 @@
-"""What can be done with questions."""
+"""Actions on questions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ask(question: Question, by: User | None, now: datetime, *, at_most: int | No
             return Asked(run, is_new=True)
     live = same.first()
     if live is None:
-        raise ActionRefused("just_ended", "The same question was answered just now. Ask again.")
+        raise ActionRefused("just_ended", "The same analysis ended just now. Start it again.")
     if why_stopped(live):
         _take_over(live, by, at_most)
     return Asked(live, is_new=False)
@@ -100,7 +100,7 @@ def _check_room(by: User | None, at_most: int) -> None:
         User.objects.select_for_update().get(pk=by.pk)
     live = Run.objects.filter(requested_by=by, state__in=LIVE_STATES).exclude(question_key="")
     if live.count() >= at_most:
-        text = f"{at_most} analyses of yours wait or run already."
+        text = f"You have {at_most} queued or running analyses already."
         raise ActionRefused("too_many", f"{text} Cancel one of them, or wait until one has ended.")
 
 

@@ -1,4 +1,4 @@
-"""Questions over REST: routes of runs."""
+"""Analyses over REST: routes of runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, description="Its 
 
 
 class AnalysisRoutes(ApiViewSet[Run]):
-    """What can be asked, and what came of it."""
+    """Kinds of analyses, and their results."""
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         """Take uploaded lists to disk instead of memory."""
@@ -63,7 +63,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
         request=AskSerializer, responses={200: RunDetailSerializer, 201: RunDetailSerializer}
     )
     def create(self, request: Request) -> Response:
-        """Ask a question: queue an analysis.
+        """Queue an analysis.
 
         While the same question is live, the answer is its run with 200 and nothing is queued.
         """
@@ -109,14 +109,14 @@ class AnalysisRoutes(ApiViewSet[Run]):
     def result(self, request: Request, pk: str) -> Response:
         """Return the result document of an analysis.
 
-        Without one: 409 with `not_ready`, `no_answer` (it failed, and the reason is told) or `no_result`.
+        Without one: 409 with `not_ready`, `no_answer` (it failed, with the reason) or `no_result`.
         """
         return Response(result_of(self.run()))
 
     @extend_schema(parameters=[_TABLE], responses={200: RowsSerializer, 409: _NONE})
     @action(detail=True, url_path=_TABLE_PATH, pagination_class=None)
     def rows(self, request: Request, pk: str, table: str) -> Response:
-        """Return rows of a table of an answer, in its order."""
+        """Return rows of a table of a result, in its order."""
         found = downloads.find_table(self.run(), table)
         offset = self.asked["offset"]
         told = asdict(found.table) | {
@@ -129,7 +129,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
     @extend_schema(parameters=[_TABLE], responses={(200, "text/csv"): OpenApiTypes.STR, 409: _NONE})
     @action(detail=True, url_path=f"{_TABLE_PATH}/csv", url_name="csv", pagination_class=None)
     def csv(self, request: Request, pk: str, table: str) -> StreamingHttpResponse:
-        """Return all rows of a table of an answer as CSV."""
+        """Return all rows of a table of a result as CSV."""
         return downloads.csv_of(self.run(), table)
 
     @extend_schema(
@@ -139,5 +139,5 @@ class AnalysisRoutes(ApiViewSet[Run]):
         detail=True, url_path=f"{_TABLE_PATH}/parquet", url_name="parquet", pagination_class=None
     )
     def parquet(self, request: Request, pk: str, table: str) -> FileResponse:
-        """Return a table of an answer as a Parquet file."""
+        """Return a table of a result as a Parquet file."""
         return downloads.parquet_of(self.run(), table)

@@ -23,7 +23,7 @@ from console.frame.pages.timerange import TimeRange
 from console.runs.analyses.values import read_moment, text_of, type_of
 from jobs.spark.analyses.analysis import Chart, ChartType, Column, ColumnType, Table
 
-# A drawing of more rows would be read by nobody, and is told to be cut.
+# A drawing of more rows is not readable: it is cut, with a note.
 MOST_ROWS = 5000
 MOST_BARS = 40
 MOST_LANES = 40
@@ -61,7 +61,7 @@ class Label:
 class Drawing:
     """A drawing of a table: `kind` names its template, `labels` are those of its rows.
 
-    `values` are what stands behind each bar; `most` is the largest value. Times are `ticks`, other words
+    `values` are the texts behind the bars; `most` is the largest value. Times are `ticks`, other words
     below are `words`.
     """
 
@@ -81,12 +81,12 @@ class Drawing:
 
     @property
     def axis_at(self) -> int:
-        """The base line of what stands below."""
+        """The base line of the labels below."""
         return self.height + 16
 
     @property
     def whole_height(self) -> int:
-        """The height with what stands below."""
+        """The height with the labels below."""
         return self.height + (22 if self.ticks or self.words else 0)
 
 

@@ -25,7 +25,7 @@ _NONE = ("", "\N{EM DASH}")
 
 
 class AnalysisForm(ActionForm):
-    """A question of one kind; `question` is what was asked, once it is valid.
+    """The form of one kind; `question` is set once it is valid.
 
     Values are checked by the registry, as those of the API and of the shell: the fields only show them.
     """

@@ -1,4 +1,4 @@
-"""Pages that ask questions, and files of answers."""
+"""Pages that start analyses, and files of results."""
 
 from __future__ import annotations
 
@@ -23,25 +23,33 @@ from console.runs import queries
 from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.forms import AnalysisForm
+from console.runs.analyses.page_context import group_of, grouped
 from console.runs.models import Run
 from jobs.spark.analyses.kinds import ANALYSES
 
-_STARTED = "The analysis is queued. Its answer appears here."
-_LIVE = "The same question is being answered already: this is its run."
+_STARTED = "The analysis is queued. Its result appears here."
+_LIVE = "The same analysis is running already: this is its run."
 
 
 @require_safe
 @page("operate", anywhere)
 def kinds_page(request: HttpRequest) -> HttpResponse:
-    """Show what can be asked; what the address names is filled in."""
+    """Show the kinds of analyses by group; forms are filled from the query."""
     asked = f"?{request.GET.urlencode()}" if request.GET else ""
-    kinds = [
-        (one, reverse("runs:new-analysis", args=[one.kind]) + asked) for one in ANALYSES.values()
+    groups = [
+        (
+            group,
+            [
+                (one, reverse("runs:new-analysis", args=[one.kind]) + asked, text)
+                for one, text in kinds
+            ],
+        )
+        for group, kinds in grouped(ANALYSES.values())
     ]
-    return render_page(request, "runs/analyses/new.html", {"kinds": kinds})
+    return render_page(request, "runs/analyses/new.html", {"groups": groups})
 
 
-@csrf_exempt  # the inner page checks it, once the handler stands that takes files
+@csrf_exempt  # the inner page checks it, after the upload handler is set
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("operate", anywhere)
 def ask_page(request: HttpRequest, kind: str) -> HttpResponseBase:
@@ -54,7 +62,7 @@ def ask_page(request: HttpRequest, kind: str) -> HttpResponseBase:
 def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
     analysis = ANALYSES.get(kind)
     if analysis is None:
-        messages.warning(request, f"There is no analysis of the kind {kind}. These can be asked:")
+        messages.warning(request, f"There is no analysis of the kind {kind}. Choose one of these:")
         return redirect("runs:new")
     given = request.POST if request.method == "POST" else None
     names = {one.name for one in analysis.arguments}
@@ -65,7 +73,7 @@ def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
         run = _ask(request, form)
         if run is not None:
             return redirect("runs:detail", run.pk)
-    context: dict[str, Any] = {"form": form, "analysis": analysis}
+    context: dict[str, Any] = {"form": form, "analysis": analysis, "group": group_of(analysis)}
     return render_page(request, "runs/analyses/ask.html", context)
 
 

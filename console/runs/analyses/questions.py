@@ -1,4 +1,4 @@
-"""A question: a kind of analysis with its arguments, checked and allowed; and how it is written again."""
+"""A question: a kind of analysis with its arguments, checked and allowed; and its serialisation."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from jobs.spark.analyses.kinds import ANALYSES
 
 LONGEST_TITLE = 200
 _EVERYWHERE = (
-    "A question that is not about one cluster, flow or log needs the role operator everywhere. Ask an "
-    "administrator of crosslog for it."
+    "An analysis that is not about one cluster, flow or log needs the role operator everywhere. An "
+    "administrator of crosslog can grant it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `arguments` as they are stored, with names of logs, flows, clusters and uploaded files,
-    and moments in Unix ms.
-    """
+    """A kind and its stored `arguments`: names of logs, flows, clusters and files, moments in Unix ms."""
 
     kind: str
     arguments: Mapping[str, Any]
@@ -106,7 +104,7 @@ def scheduled_question(
 def labelled_arguments(
     kind: str, arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
 ) -> list[tuple[str, Any]]:
-    """Return what was asked, with the words of the form; what was left out is not there."""
+    """Return the given arguments with the labels of the form."""
     analysis = analyses.get(kind)
     known = {one.name: one for one in analysis.arguments} if analysis else {}
     told = []
@@ -116,6 +114,9 @@ def labelled_arguments(
         argument = known.get(name)
         if argument is not None and argument.type is ArgumentType.FILE:
             value = uploads.label_of(value)  # noqa: PLW2901  as people read it
+        elif argument is not None and argument.type in sources.NOUNS:
+            source = sources.get_source(argument.type, value)
+            value = source.label if source else value  # noqa: PLW2901  as people read it
         told.append((argument.label if argument else spoken(name), value))
     return told
 
@@ -123,7 +124,7 @@ def labelled_arguments(
 def _sources_of(
     analysis: Analysis, arguments: Mapping[str, Any], user: Any
 ) -> list[sources.Source]:
-    """Return the logs, flows and clusters that are asked about; files have to be there."""
+    """Return the logs, flows and clusters of the question; files must exist."""
     found = []
     for argument in analysis.arguments:
         name = arguments[argument.name]

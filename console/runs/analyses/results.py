@@ -43,7 +43,7 @@ class AnswerTable:
             raise ActionRefused(
                 "tables_removed",
                 f"The rows of {self.table.title} are not in the archive of this machine any more, only "
-                f"the first {len(self.preview)}. Ask again.",
+                f"the first {len(self.preview)}. Run the analysis again.",
             )
         return read_rows(self.table, self.folder, offset=offset, limit=limit)
 
@@ -58,7 +58,7 @@ def own_document(run: Run, summary: Mapping[str, Any]) -> Mapping[str, Any]:
 def result_of(run: Run) -> dict[str, Any]:
     """Return the document of an answer; raises `ActionRefused` while or where there is none."""
     if not run.is_analysis:
-        raise ActionRefused("no_result", "This run answers no question: it has no result document.")
+        raise ActionRefused("no_result", "This run is not an analysis: it has no result document.")
     if run.is_live:
         text = "The result is not there yet: the analysis is queued or running."
         raise ActionRefused("not_ready", text)

@@ -1,4 +1,4 @@
-"""The shapes of questions and answers in the API."""
+"""Shapes of analyses and results in the API."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ class KindField(serializers.CharField):
 
 
 class AskSerializer(BodySerializer):
-    """A question: a kind of analysis and its arguments, see `kinds`."""
+    """A kind of analysis and its arguments, see `kinds`."""
 
-    kind = KindField(max_length=40, help_text="`GET /api/v1/runs/kinds/` says what each takes.")
+    kind = KindField(
+        max_length=40, help_text="`GET /api/v1/runs/kinds/` lists the arguments of each."
+    )
     arguments = serializers.DictField(
-        required=False, default=dict, help_text="By name; what is left out has its default."
+        required=False, default=dict, help_text="By name; others have their defaults."
     )
 
     def validate_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Refuse what no kind has."""
+        """Refuse unknown arguments."""
         if len(given) > LONGEST_ARGUMENTS:
             raise serializers.ValidationError(f"At most {LONGEST_ARGUMENTS} arguments.")
         return given
@@ -59,7 +61,7 @@ class UploadSerializer(serializers.Serializer[Any]):
 
 @extend_schema_field({"type": ["string", "integer", "null"]})
 class DefaultField(serializers.JSONField):
-    """What an argument is when it is left out."""
+    """Default of an argument."""
 
 
 class ArgumentSerializer(serializers.Serializer[Any]):
@@ -88,7 +90,7 @@ class ColumnSerializer(serializers.Serializer[Any]):
 
 
 class TableSerializer(serializers.Serializer[Any]):
-    """A table of an answer."""
+    """A table of a result."""
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -102,13 +104,13 @@ class KindSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     question = serializers.CharField()
     definition = serializers.CharField()
-    keep_days = serializers.IntegerField(help_text="So long its results are kept.")
+    keep_days = serializers.IntegerField(help_text="Days that results are kept.")
     arguments = ArgumentSerializer(many=True)
     tables = TableSerializer(many=True)
 
 
 class RowsQuery(Parameters):
-    """Which rows of a table are wanted."""
+    """Range of rows."""
 
     offset = serializers.IntegerField(
         required=False, default=0, min_value=0, max_value=LARGEST_OFFSET, help_text="Rows to skip."
@@ -138,8 +140,6 @@ class ResultSerializer(serializers.Serializer[Any]):
     definition = serializers.CharField()
     arguments = serializers.DictField()
     facts = serializers.DictField()
-    notes = serializers.ListField(
-        child=serializers.CharField(), help_text="What the answer does not know."
-    )
+    notes = serializers.ListField(child=serializers.CharField(), help_text="Limits of the result.")
     seconds = serializers.FloatField()
     tables = serializers.ListField(child=serializers.DictField())

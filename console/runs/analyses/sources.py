@@ -1,4 +1,4 @@
-"""Which logs, flows and clusters can be asked about: the room that keeps them registers itself, in
+"""Logs, flows and clusters that analyses can read: the app that keeps them registers itself, in
 `AppConfig.ready`.
 """
 
@@ -45,7 +45,7 @@ class Sources(Protocol):
         ...
 
     def get_source(self, name: str) -> Source | None:
-        """Return one by its name, whoever may see it; None when there is none."""
+        """Return one by its name, without a check of rights; None when there is none."""
         ...
 
 

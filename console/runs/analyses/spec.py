@@ -1,4 +1,4 @@
-"""Where the files of an analysis are, and what its job is told."""
+"""Files of an analysis, and the specification of its job."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TASKS = 2
 
 
 class SourceGone(Exception):
-    """What was asked about is not there any more; the message is for people."""
+    """The log, flow or cluster of the question is gone; the message is for people."""
 
 
 def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES) -> JobSpec:
-    """Return what the job of an analysis is told, with what its names stand for; raises `SourceGone`."""
+    """Return the specification of the job, with names resolved; raises `SourceGone`."""
     analysis = analyses.get(run.kind)
     if analysis is None:
-        raise SourceGone(f"This release has no analysis of the kind {run.kind}. Ask another one.")
+        raise SourceGone(f"This release has no analysis of the kind {run.kind}. Start another one.")
     arguments, resources = dict(run.arguments), {}
     found: list[sources.Source] = []
     named = []

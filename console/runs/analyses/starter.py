@@ -1,4 +1,4 @@
-"""Analyses on a schedule: what a schedule keeps is asked again each time, in the name of a person."""
+"""Analyses on a schedule: each run starts the stored question again, for the schedule's owner."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KIND = "analysis"
 
 
 def start(schedule: Schedule, person: User, now: datetime) -> Started:
-    """Ask; the log is looked for and the right to it is checked each time."""
+    """Start the analysis; log and rights are checked each time."""
     return Started(str(start_scheduled(schedule.arguments, person, now).pk))
 
 
 def is_going_on(schedule: Schedule) -> bool:
-    """Say whether what was asked last has no answer yet."""
+    """Say whether the last run is live."""
     ref = schedule.last_ref
     return bool(ref) and Run.objects.filter(pk=UUID(ref), state__in=LIVE_STATES).exists()
 

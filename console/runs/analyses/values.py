@@ -26,6 +26,9 @@ _TEXTS: Mapping[ColumnType, Callable[[Any], str]] = {
 }
 _NAMING = ("_id", "epoch", "partition")
 _SHARES = ("share", "ratio", "availability")
+# Columns of words of a closed vocabulary, and words that are shown as others.
+_WORDS = frozenset({"cause", "what", "resource_type"})
+_SHOWN = {"nothing": "No change", "silence": "No controller"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,14 @@ def text_of(value: Any, type_: ColumnType) -> str:
 
 
 def body_of(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> list[list[Cell]]:
-    return [[cell_of(row[one.name], type_of(one)) for one in columns] for row in rows]
+    """Return rows as cells; words of a vocabulary as people write them."""
+    return [
+        [cell_of(_shown(one.name, row[one.name]), type_of(one)) for one in columns] for row in rows
+    ]
+
+
+def _shown(name: str, value: Any) -> Any:
+    return _SHOWN.get(value, spoken(value)) if name in _WORDS and isinstance(value, str) else value
 
 
 def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, Cell]]:

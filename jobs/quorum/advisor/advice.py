@@ -1,4 +1,4 @@
-"""The safe way to other voters: single steps with Kafka's commands, or a refusal with its reason. Pure.
+"""Safe voter changes: single steps with Kafka's commands, or a refusal with its reason. Pure.
 
 Each step adds or removes one voter, so that every majority before it meets every majority after it, and at
 no moment the voters alive are less than a majority. Who is added counts as alive, because Kafka takes only
@@ -96,7 +96,7 @@ def _order(start: Standing, moves: Sequence[Move]) -> list[int]:
         raise Refused(
             RefusalCode.TOO_MANY_CHANGES,
             f"{len(moves)} changes of voters are more than {MOST_MOVES} in one plan.",
-            "Make it in several plans, each to an odd number of voters.",
+            "Split it into several plans, each to an odd number of voters.",
         )
     order = best_order(start, moves)
     if order is None:
@@ -106,7 +106,7 @@ def _order(start: Standing, moves: Sequence[Move]) -> list[int]:
 
 def _loses(start: Standing, moves: Sequence[Move]) -> Refused:
     found = first_loss(start, moves)
-    todo = "Bring the voters back that are not alive, or add others first."
+    todo = "Restart the voters that are down, or add others first."
     if found is None:
         return Refused(
             RefusalCode.CONTRADICTION, "These changes cannot be made in any order.", todo
@@ -117,8 +117,8 @@ def _loses(start: Standing, moves: Sequence[Move]) -> Refused:
     return Refused(
         RefusalCode.LOSES_MAJORITY,
         f"{does} {move.key} would leave {outlook.alive} of {outlook.voters} voters alive, and "
-        f"{outlook.majority} are needed: the quorum would stop, and nobody could commit or "
-        "undo the change.",
+        f"{outlook.majority} are needed: the quorum would stop, and the change could not be committed or "
+        "reverted.",
         todo,
     )
 
@@ -162,13 +162,13 @@ def _moment(at: Standing, state: QuorumState) -> QuorumStatus:
     return QuorumStatus(at.voters, quorum_after(at.voters, at.alive), deadly)
 
 
-# What a plan says around its commands: what to prepare, to know, and what is not good in the end. Pure.
+# Texts of a plan around its commands: preparation, warnings, result. Pure.
 
 _FEWEST_VOTERS = 3
 
 
 def prepare(move: Move, before: Standing, state: QuorumState, tools: Tools) -> Iterator[str]:
-    """Yield what must be done or true before a step."""
+    """Yield the preparation of a step."""
     if not move.is_add:
         yield (
             f"Node {move.key.id} must not run with controller.quorum.auto.join.enable=true: it would "
@@ -199,7 +199,7 @@ def prepare(move: Move, before: Standing, state: QuorumState, tools: Tools) -> I
 def step_warnings(
     move: Move, moments: tuple[QuorumStatus, QuorumStatus], state: QuorumState
 ) -> Iterator[str]:
-    """Yield what a person must know about one step."""
+    """Yield the warnings of one step."""
     before, after = moments
     if not after.outlook.failures_tolerated and len(after.voters) > 1:
         yield (
@@ -219,20 +219,20 @@ def step_warnings(
 
 
 def result_warnings(after: QuorumStatus) -> Iterator[str]:
-    """Yield what is not good about the voters at the end."""
+    """Yield warnings about the voters after the change."""
     count = len(after.voters)
     if count < _FEWEST_VOTERS:
-        yield f"{count} voters in the end: the loss of one stops the quorum. Three or five are right."
+        yield f"{count} voters after the change: the loss of one stops the quorum. Use three or five."
     elif count % 2 == 0:
         yield (
-            f"{count} voters in the end, an even number: it tolerates no more failures than {count - 1}, "
-            "and needs one voter more for each commit."
+            f"{count} voters after the change, an even number: it tolerates no more failures than "
+            f"{count - 1}, and needs one voter more for each commit."
         )
     if after.outlook.missing_ids:
         missing = ", ".join(map(str, after.outlook.missing_ids))
-        yield f"Voters {missing} are still not alive in the end."
+        yield f"Voters {missing} are still down after the change."
     if after.deadly_sites:
-        yield f"In the end the loss of {' or of '.join(after.deadly_sites)} alone stops the quorum."
+        yield f"After the change the loss of {' or of '.join(after.deadly_sites)} alone stops the quorum."
 
 
 def endpoint_cautions(state: QuorumState, *after: VoterSet) -> Iterator[str]:
@@ -248,9 +248,9 @@ def endpoint_cautions(state: QuorumState, *after: VoterSet) -> Iterator[str]:
 
 
 def notes_on(state: QuorumState) -> Iterator[str]:
-    """Yield what the plan takes for granted because nobody asked."""
+    """Yield the assumptions of the plan."""
     if state.alive_ids is None:
-        yield "Which voters are alive was not asked: all are taken for alive."
+        yield "Which voters are alive is not known: the plan assumes that all are."
     if state.kraft_version is None:
         yield "kraft.version is not known: it must be 1 (kafka-features.sh describe)."
     if state.is_change_pending is None:

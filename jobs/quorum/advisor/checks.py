@@ -1,4 +1,4 @@
-"""What must be true before voters may be changed: Kafka's own conditions, asked beforehand. Pure.
+"""Kafka's own conditions for a voter change, checked beforehand. Pure.
 
 Source: KIP-853; `AddVoterHandler` and `RemoveVoterHandler` of the leader, which would refuse the same with
 UNSUPPORTED_VERSION, REQUEST_TIMED_OUT, DUPLICATE_VOTER, VOTER_NOT_FOUND or INVALID_REQUEST.
@@ -24,15 +24,15 @@ def check_state(state: QuorumState, tools: Tools) -> None:
     if state.kraft_version == 0:
         raise Refused(
             RefusalCode.STATIC_QUORUM,
-            "kraft.version is 0: the voters stand in controller.quorum.voters of every node, and Kafka "
-            "changes none of them at run time.",
+            "kraft.version is 0: the voters are configured in controller.quorum.voters of every node, and "
+            "Kafka cannot change them at run time.",
             f"Upgrade first (Kafka 4.1 or later on all nodes): {upgrade_kraft_version(tools)}",
         )
     if not state.has_leader:
         raise Refused(
             RefusalCode.NO_LEADER,
             "The quorum has no leader that knows what is committed.",
-            "Wait until a leader is elected and has committed its first record, then ask again.",
+            "Wait until a leader is elected and has committed its first record, then retry.",
         )
     outlook = quorum_after(state.voters, state.alive)
     if not outlook.has_majority:
@@ -40,15 +40,15 @@ def check_state(state: QuorumState, tools: Tools) -> None:
             RefusalCode.NO_MAJORITY,
             f"Only {outlook.alive} of {outlook.voters} voters are alive: nothing can be committed, so "
             "no voter can be changed.",
-            f"Bring back {outlook.majority - outlook.alive} of the nodes "
-            f"{', '.join(map(str, outlook.missing_ids))} with their disks. Formatting them anew would lose "
-            "what only they have.",
+            f"Restart {outlook.majority - outlook.alive} of the nodes "
+            f"{', '.join(map(str, outlook.missing_ids))} with their disks. To format them again would lose "
+            "records that only they have.",
         )
     if state.is_change_pending:
         raise Refused(
             RefusalCode.PENDING_CHANGE,
             "The last change of voters is not committed yet; Kafka makes one at a time.",
-            "Wait until the high watermark has passed it. If it does not move, look at the voters that lag.",
+            "Wait until the high watermark has passed it. If it does not move, check the voters that lag.",
         )
 
 
@@ -56,7 +56,9 @@ def check_wanted(wanted: WantedChange, state: QuorumState) -> None:
     """Refuse what contradicts itself or the voters there are; raises `Refused`."""
     if not wanted.ids:
         raise Refused(
-            RefusalCode.NOTHING_WANTED, "Nothing is wanted.", "Name voters to add or remove."
+            RefusalCode.NOTHING_WANTED,
+            "The request names no change.",
+            "Name voters to add or remove.",
         )
     double = sorted({id_ for id_ in wanted.ids if wanted.ids.count(id_) > 1})
     if double:
@@ -85,7 +87,7 @@ def _check_voter(id_: int, state: QuorumState) -> None:
         raise Refused(
             RefusalCode.NOT_A_VOTER,
             f"Node {id_} is no voter; the voters are {_ids(state)}.",
-            "Look at the ids again: kafka-metadata-quorum.sh describe --status.",
+            "Check the ids with kafka-metadata-quorum.sh describe --status.",
         )
     if voter.directory_id is None:
         raise Refused(
@@ -113,9 +115,7 @@ def _check_addition(node: VoterNode, state: QuorumState) -> None:
         raise Refused(
             RefusalCode.ALREADY_VOTER,
             f"Node {node.id} is a voter already, with the directory {voter.directory_id}.",
-            "There is nothing to do."
-            if is_same
-            else "For another disk of it ask for a replacement.",
+            "There is nothing to do." if is_same else "For a new disk request a replacement.",
         )
     if not node.can_do(1):
         raise Refused(
@@ -127,7 +127,7 @@ def _check_addition(node: VoterNode, state: QuorumState) -> None:
 
 
 def check_observed(key: ReplicaKey, state: QuorumState) -> None:
-    """Refuse a replica that has not caught up; says nothing where nobody knows who observes."""
+    """Refuse a replica that has not caught up; says nothing where the observers are not known."""
     if state.observers is None:
         return
     seen = state.observed(key)
@@ -148,7 +148,7 @@ def check_observed(key: ReplicaKey, state: QuorumState) -> None:
 
 def _behind(seen: Observed) -> str:
     if not seen.has_caught_up:
-        return "it has never had everything"
+        return "it has never caught up"
     if seen.last_fetch_age_ms is not None and seen.last_fetch_age_ms > GONE_AFTER_MS:
         return f"it last fetched {seen.last_fetch_age_ms // 1000} s ago"
     if seen.lag_records is not None and seen.lag_records > MOST_LAG_RECORDS:

@@ -38,7 +38,7 @@ class Tools:
         return _line(_QUORUM, *self._reach(voters, alive, id_), *config, "add-controller")
 
     def remove(self, key: ReplicaKey, voters: VoterSet, alive: Collection[int]) -> str:
-        """Return the command that takes a voter's vote; it is asked of the ones that stay."""
+        """Return the command that removes a voter; the remaining voters serve it."""
         who = ["--controller-id", str(key.id), "--controller-directory-id", key.directory_id or ""]
         reach = self._reach(voters, alive, key.id)
         return _line(_QUORUM, *reach, *self._credentials(), "remove-controller", *who)

@@ -1,4 +1,4 @@
-"""What somebody writes to ask for other voters, and a quorum written down as JSON."""
+"""Requests for voter changes, and a quorum as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, Voter
 DEFAULT_LISTENER = "CONTROLLER"
 _ID = r"(?P<id>\d{1,10})"
 _DIRECTORY = r"(?P<directory>[A-Za-z0-9_-]{22})"
-# Kafka's own form, `DynamicVoter`: id@host:port:directoryId; an IPv6 address stands in brackets.
+# Kafka's own form, `DynamicVoter`: id@host:port:directoryId; an IPv6 address is in brackets.
 _NODE = re.compile(
     rf"{_ID}(@(?P<host>\[[0-9a-fA-F:.]+\]|[^:@\[\]\s]+):(?P<port>\d{{1,5}})(:{_DIRECTORY})?)?"
 )
@@ -54,7 +54,7 @@ def parse_node(text: str) -> VoterNode:
     """Return the node of `ID`, `ID@HOST:PORT` or `ID@HOST:PORT:DIRECTORY_ID`; raises ValueError."""
     found = _NODE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}: ID, ID@HOST:PORT or ID@HOST:PORT:DIRECTORY_ID is wanted")
+        raise ValueError(f"{text!r}: write ID, ID@HOST:PORT or ID@HOST:PORT:DIRECTORY_ID")
     endpoints: tuple[Endpoint, ...] = ()
     if found["host"]:
         endpoints = (_endpoint(DEFAULT_LISTENER, found["host"], found["port"]),)
@@ -65,7 +65,7 @@ def parse_disk(text: str) -> DiskReplacement:
     """Return the replacement of `ID` or `ID:NEW_DIRECTORY_ID`; raises ValueError."""
     found = _DISK.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}: ID or ID:NEW_DIRECTORY_ID is wanted")
+        raise ValueError(f"{text!r}: write ID or ID:NEW_DIRECTORY_ID")
     return DiskReplacement(_id(found["id"]), found["directory"])
 
 
@@ -75,7 +75,7 @@ def parse_pairs(texts: Iterable[str], what: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value) or name in pairs:
-            raise ValueError(f"{what} {text!r}: NAME=VALUE is wanted, each name once")
+            raise ValueError(f"{what} {text!r}: write NAME=VALUE, each name once")
         pairs[name] = value
     return pairs
 
@@ -115,7 +115,7 @@ def state_from_document(document: Any) -> QuorumState:
     current = whole.inner("current", _CURRENT_KEYS) or whole
     voters = [_voter(one) for one in current.objects("voters", _VOTER_KEYS) or ()]
     if not voters:
-        raise BadVoters(f"{current.path('voters')}: a list of voters is wanted")
+        raise BadVoters(f"{current.path('voters')}: must be a list of voters")
     committed = current.flag("committed")
     pending = whole.flag("pending")
     if pending is None and committed is not None:
@@ -137,7 +137,7 @@ class _Told:
 
     def __init__(self, value: Any, path: str, known: Iterable[str]) -> None:
         if not isinstance(value, Mapping):
-            raise BadVoters(f"{path or 'the document'}: an object is wanted")
+            raise BadVoters(f"{path or 'the document'}: must be an object")
         self._prefix = f"{path}." if path else ""
         self._values = {}
         for key, one in value.items():
@@ -169,7 +169,7 @@ class _Told:
     def items(self, name: str) -> list[Any] | None:
         value = self.get(name)
         if value is not None and not isinstance(value, list):
-            raise BadVoters(f"{self.path(name)}: a list is wanted")
+            raise BadVoters(f"{self.path(name)}: must be a list")
         return value
 
     def whole(self, name: str, least: int = 0, largest: int = _LARGEST_OFFSET) -> int | None:
@@ -179,7 +179,7 @@ class _Told:
     def flag(self, name: str) -> bool | None:
         value = self.get(name)
         if value is not None and not isinstance(value, bool):
-            raise BadVoters(f"{self.path(name)}: true or false is wanted")
+            raise BadVoters(f"{self.path(name)}: must be true or false")
         return value
 
     def key(self) -> ReplicaKey:
@@ -187,9 +187,9 @@ class _Told:
         id_ = self.whole("id", largest=_LARGEST_ID)
         directory = self.get("directoryId")
         if id_ is None:
-            raise BadVoters(f"{self.path('id')}: the id of a node is wanted")
+            raise BadVoters(f"{self.path('id')}: must be the id of a node")
         if directory is not None and not isinstance(directory, str):
-            raise BadVoters(f"{self.path('directoryId')}: a text is wanted")
+            raise BadVoters(f"{self.path('directoryId')}: must be a text")
         return ReplicaKey(id_, directory)
 
 
@@ -212,12 +212,12 @@ def _told_endpoint(told: Any, path: str) -> Endpoint:
     if isinstance(told, str):
         found = _ENDPOINT.fullmatch(told)
         if found is None:
-            raise BadVoters(f"{path}: {told!r}: NAME://HOST:PORT is wanted")
+            raise BadVoters(f"{path}: {told!r}: write NAME://HOST:PORT")
         return _endpoint(found["name"], found["host"], found["port"])
     parts = _Told(told, path, _ENDPOINT_KEYS)
     name, host, port = parts.get("name"), parts.get("host"), parts.whole("port")
     if not isinstance(name, str) or not isinstance(host, str) or port is None:
-        raise BadVoters(f"{path}: name, host and port of an endpoint are wanted")
+        raise BadVoters(f"{path}: must have name, host and port of an endpoint")
     return _endpoint(name, host, port)
 
 
@@ -246,7 +246,7 @@ def _whole(value: Any, path: str, least: int = -1, largest: int = _LARGEST_ID) -
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         value = int(value)
     if type(value) is not int or not least <= value <= largest:
-        raise BadVoters(f"{path}: a whole number from {least} to {largest} is wanted")
+        raise BadVoters(f"{path}: must be a whole number from {least} to {largest}")
     return value
 
 

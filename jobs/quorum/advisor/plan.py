@@ -33,7 +33,7 @@ class RefusalCode(StrEnum):
 
 
 class Refused(Exception):
-    """A wanted change that must not be made; carries the refusal."""
+    """A requested change that is not safe; carries the refusal."""
 
     def __init__(self, code: RefusalCode, sentence: str, todo: str) -> None:
         super().__init__(sentence)
@@ -63,7 +63,7 @@ class DiskReplacement:
 
 @dataclass(frozen=True, slots=True)
 class WantedChange:
-    """What somebody wants of the voters: nodes to add, ids to remove, disks to replace."""
+    """A requested change: nodes to add, ids to remove, disks to replace."""
 
     add: tuple[VoterNode, ...] = ()
     remove: tuple[int, ...] = ()

@@ -19,7 +19,7 @@ def plan_layout(
 ) -> ChangePlan:
     """Return the steps to so many voters at each site, 0 at sites that are not named, or why there are none.
 
-    `state.sites` says where voters and candidates stand; candidates are running controllers without a vote.
+    `state.sites` maps voters and candidates to sites; candidates are running controllers without a vote.
     """
     try:
         wanted = change_for_layout(state, per_site, candidates)
@@ -28,7 +28,7 @@ def plan_layout(
         return ChangePlan(plan.before, plan.before, refusal=refused.refusal, cautions=plan.cautions)
     if not wanted.ids:
         plan = plan_change(state, wanted, tools)
-        sentence = "The voters stand as wanted already."
+        sentence = "The voters have this layout already."
         refusal = Refusal(RefusalCode.NOTHING_WANTED, sentence, "There is nothing to do.")
         return ChangePlan(plan.before, plan.before, refusal=refusal, cautions=plan.cautions)
     return plan_change(state, wanted, tools)
@@ -37,12 +37,12 @@ def plan_layout(
 def change_for_layout(
     state: QuorumState, per_site: Mapping[str, int], candidates: Sequence[VoterNode]
 ) -> WantedChange:
-    """Return whom to add and to remove; dead voters go first, the leader last. Raises `Refused`."""
+    """Return the voters to add and to remove; dead voters first, the leader last. Raises `Refused`."""
     nowhere = sorted(id_ for id_ in state.voters.ids if id_ not in state.sites)
     if nowhere:
         raise Refused(
             RefusalCode.CONTRADICTION,
-            f"Nobody knows at which site voter {nowhere[0]} stands.",
+            f"The site of voter {nowhere[0]} is not known.",
             "Name the site of every voter.",
         )
     add: list[VoterNode] = []
@@ -71,8 +71,8 @@ def _chosen(
     if count > len(there):
         raise Refused(
             RefusalCode.CONTRADICTION,
-            f"{count} more voters are wanted at {site}, and {len(there)} controllers without a vote are "
-            "there.",
+            f"Site {site} needs {count} more voters, and has {len(there)} controllers without a "
+            "vote.",
             f"Start {count - len(there)} more controllers at {site}.",
         )
     return sorted(there, key=lambda node: node.id)[: max(0, count)]

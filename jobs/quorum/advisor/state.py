@@ -28,7 +28,7 @@ class Observed:
 class QuorumState:
     """The quorum as it is now.
 
-    `alive_ids` are voters that answer; None: nobody asked, and all are taken for alive. `kraft_version` and
+    `alive_ids` are voters that answer; None: unknown, all are taken for alive. `kraft_version` and
     `leader_id` None: unknown. `is_change_pending` None: unknown; True: the last voters are not committed.
     `observers` None: unknown. `sites` says in which rack or data centre nodes are, as far as known.
     `broker_hosts` are the hosts of brokers, as far as known.

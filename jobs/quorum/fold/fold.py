@@ -16,7 +16,7 @@ REMEMBERED_TOPICS = 100_000
 
 @dataclass(slots=True)
 class MetadataDelta:
-    """Tables, and what stands in no table.
+    """Tables, and state outside of them.
 
     `deleted` are the last ids of names whose topic is gone. `topic_being_created` is the topic whose
     creation is being read: Kafka writes a TopicRecord, its configs and its partitions one behind the other.

@@ -13,7 +13,7 @@ from jobs.wire.metadata.log import LogRecord
 FOLDS = {**fold_topics.FOLDS, **fold_brokers.FOLDS, **fold_settings.FOLDS}
 
 _NO_OP = "NO_OP_RECORD"
-# What stands between a topic's record and its partitions while it is created.
+# Records between a topic's record and its partitions while it is created.
 # A topic that is made with min.insync.replicas has its ELR cleared before its partitions are written.
 _OF_CREATION = frozenset({"TOPIC_RECORD", "CONFIG_RECORD", "CLEAR_ELR_RECORD", "PARTITION_RECORD"})
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
@@ -46,12 +46,8 @@ def fold_data(
 
 def _unknown(record: LogRecord, position: ChangePosition) -> AnyChange:
     if record.type == "UNDECODABLE":
-        problem = (
-            f"the record cannot be decoded: {record.data.get('problem', 'no reason was told')}"
-        )
+        problem = f"the record cannot be decoded: {record.data.get('problem', 'no reason given')}"
         return anomaly(position, AnomalyKind.UNDECODABLE, problem, record.type)
     number = record.data.get("apiKey", "unknown")
-    problem = (
-        f"record type {number} version {record.version} is not known: what it changed is not told"
-    )
+    problem = f"record type {number} version {record.version} is not known: its changes are missing"
     return anomaly(position, AnomalyKind.UNKNOWN_RECORD, problem, record.type)

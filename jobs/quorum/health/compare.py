@@ -1,4 +1,4 @@
-"""Whether those who must agree do: the log and DescribeQuorum, and the replicas of the log. Pure.
+"""Compares the log with DescribeQuorum, and the replicas of the log with each other. Pure.
 
 Log and description are read at different times. Only what does not depend on the order is compared: an epoch
 has one leader for ever, and the records before an offset of an epoch are the same for ever.
@@ -25,13 +25,13 @@ def find_disagreement(
 ) -> Iterator[QuorumFinding]:
     """Yield where the log says another quorum than its leader does.
 
-    `epoch_before` is the newest epoch that the log had before the quorum was asked (None: not known): only
+    `epoch_before` is the newest epoch that the log had before DescribeQuorum (None: not known): only
     that one the quorum must have reached. The log may end before the description was made, or behind it.
     """
     if epoch_before is not None and epoch_before > description.leader_epoch:
         yield _disagrees(
             "epoch",
-            f"The log had records of epoch {epoch_before} before the quorum was asked, which says it is at "
+            f"The log had records of epoch {epoch_before} before DescribeQuorum answered with epoch "
             f"{description.leader_epoch}.",
             {"log_epoch": epoch_before, "described_epoch": description.leader_epoch},
         )
@@ -40,7 +40,7 @@ def find_disagreement(
         yield _disagrees(
             "leader",
             f"In epoch {description.leader_epoch} the log has another leader than node "
-            f"{description.leader_id}, which the quorum says.",
+            f"{description.leader_id}, the leader by DescribeQuorum.",
             {"log_leader": led_by, "described_leader": description.leader_id},
         )
     voters = _voters_of_log(description, timeline)
@@ -49,7 +49,7 @@ def find_disagreement(
 
 
 def can_compare_voters(description: QuorumDescription, timeline: VoterTimeline) -> bool:
-    """Whether the log tells the voters at the place at which the leader was when it was asked.
+    """Whether the log has the voters at the leader's log end offset of DescribeQuorum.
 
     Where it ends before that place and has the same voters, nothing is left to disagree about.
     """
@@ -89,7 +89,7 @@ def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[QuorumFindin
     if differs:
         yield _disagrees(
             "voters",
-            f"By the log the voters are {log}; the quorum says {described}.",
+            f"The voters are {log} by the log, and {described} by DescribeQuorum.",
             {"log_voters": sorted(log.ids), "described_voters": sorted(described.ids)},
         )
 
@@ -99,8 +99,8 @@ def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> Q
         QuorumCode.LOG_DISAGREES,
         Severity.RISK,
         sentence,
-        "Read the log again from a controller. If it stays so, the folder is of another cluster, or a disk "
-        "lost records.",
+        "Read the log again from a controller. If the finding remains, the folder is of another "
+        "cluster, or a disk lost records.",
         subject=subject,
         evidence=dict(evidence),
     )
@@ -133,7 +133,7 @@ def find_uncommitted_change(
         Severity.CRIT,
         f"The change of voters at offset {current.offset} ({current.change}) is not committed after "
         f"{age_ms / 1000:.0f} s; the new set needs {current.voters.majority} of {len(current.voters)}.",
-        "Bring back voters of the new set; no other change is possible before.",
+        "Restart voters of the new set; no other change is possible before.",
         subject=str(current.offset),
         evidence={"offset": current.offset, "high_watermark": committed, "age_ms": age_ms},
     )
@@ -186,7 +186,7 @@ def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iter
             Severity.CRIT,
             f"The logs of {one.name} and {other.name} differ below the high watermark {high_watermark}, "
             f"first at offset {bad[0]}: one of the disks is corrupt, or records were lost.",
-            "Find by a third replica which one is right, and replace the disk of the other (crosslog "
+            "Compare with a third replica, and replace the disk of the wrong one (crosslog "
             "quorum-change "
             "--replace).",
             subject=f"{one.name} {other.name}",

@@ -1,6 +1,6 @@
-"""What is wrong with a quorum at this moment, by DescribeQuorum. Pure.
+"""Findings about the present quorum, by DescribeQuorum. Pure.
 
-The leader dates fetches with its own clock; `described_at_ms` is the clock of who asked. The skew of the
+The leader dates fetches with its own clock; `described_at_ms` is the client's clock. The skew of the
 two is not known, so that ages are measured against the newest time in the answer itself, which is the
 leader's now.
 """
@@ -34,13 +34,14 @@ def find_weak_majority(
     possible = len(answering) + len(voters.ids(VoterState.UNKNOWN))
     count, majority, alive = len(voters.states), voters.majority, len(answering)
     numbers = {"voters": count, "alive": alive, "majority": majority}
-    missing = ", ".join(map(str, voters.ids(VoterState.SILENT)))
+    missing = [str(one) for one in voters.ids(VoterState.SILENT)]
+    nodes = f"node{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
     if description.leader_id is None:
         yield QuorumFinding(
             QuorumCode.NO_LEADER,
             Severity.CRIT,
             "The quorum has no leader: no metadata can be changed, and no partition gets a new leader.",
-            "Bring back enough voters for a majority; look at the connections between controllers.",
+            "Restart enough controllers for a majority of the voters; check the connections between them.",
             evidence=numbers,
         )
     elif possible < majority:
@@ -48,7 +49,7 @@ def find_weak_majority(
             QuorumCode.NO_MAJORITY,
             Severity.CRIT,
             f"Only {alive} of {count} voters answer the leader; {majority} are needed.",
-            f"Bring back the nodes {missing}.",
+            f"Restart {nodes}.",
             evidence=numbers,
         )
     elif possible == majority and missing:
@@ -57,7 +58,7 @@ def find_weak_majority(
             Severity.CRIT,
             f"{'At most ' if possible > alive else ''}{possible} of {count} voters answer: if one more "
             "fails, the quorum stops.",
-            f"Bring back the nodes {missing}, or replace them (crosslog quorum-change).",
+            f"Restart {nodes}, or replace the voters (crosslog quorum-change).",
             evidence=numbers,
         )
     yield from _find_bad_number(count)
@@ -102,14 +103,14 @@ def find_lagging_voters(
 
 def _silent(one: QuorumReplica, now_ms: int) -> QuorumFinding:
     age = None if one.last_fetch_at_ms is None else now_ms - one.last_fetch_at_ms
-    since = "has not fetched since this leader took office" if age is None else (
+    since = "has not fetched since this leader was elected" if age is None else (
         f"has not fetched for {age / 1000:.0f} s"
     )  # fmt: skip
     return QuorumFinding(
         QuorumCode.VOTER_SILENT,
         Severity.RISK,
         f"Voter {one.id} {since}.",
-        "Look whether the node runs and reaches the leader's controller listener.",
+        f"Check that node {one.id} runs and reaches the leader's controller listener.",
         subject=str(one.id),
         evidence={"last_fetch_age_ms": age, "limit_ms": ALIVE_WITHIN_MS},
     )
@@ -125,8 +126,8 @@ def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding
             QuorumCode.VOTER_LAGS,
             Severity.WARN,
             f"Voter {one.id} is {' and '.join(word for word in words if word)} behind the leader.",
-            "Look at its disk, its network and its garbage collection; until it has caught up, count it "
-            "as failed.",
+            "Check its disk, its network and its garbage collection. Count it as failed until it has "
+            "caught up.",
             subject=str(one.id),
             evidence={"lag_records": lag, "lag_ms": lag_ms},
         )
@@ -140,14 +141,14 @@ def find_endpoint_faults(
         yield QuorumFinding(
             QuorumCode.VOTER_ENDPOINT,
             Severity.RISK,
-            f"{one.sentence} The voters may elect no leader when the active controller is gone.",
+            f"{one.sentence} The voters may fail to elect a leader when the active controller is down.",
             ENDPOINT_TODO,
             subject=str(one.endpoint),
             evidence={"voters": list(one.voter_ids), "endpoint": str(one.endpoint)},
         )
 
 
-def find_odd_replicas(
+def find_replica_faults(
     description: QuorumDescription,
     *,
     controller_ids: Collection[int] | None = None,
@@ -175,7 +176,7 @@ def find_odd_replicas(
         yield QuorumFinding(
             QuorumCode.DANGLING_CONTROLLER,
             Severity.WARN,
-            f"Controller {id_} runs and replicates the metadata log, but is no voter.",
+            f"Controller {id_} runs and replicates the metadata log, but is not a voter.",
             "Make it a voter (crosslog quorum-change --add), or stop it.",
             subject=str(id_),
         )
@@ -184,7 +185,7 @@ def find_odd_replicas(
         yield QuorumFinding(
             QuorumCode.GHOST_REGISTRATION,
             Severity.WARN,
-            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Kafka refuses "
+            f"Controller {id_} is registered, but is neither voter nor observer: it is gone. Kafka refuses "
             "upgrades of features that its last software did not support (KAFKA-20295).",
             "Start it once with current software, or unregister it (Kafka 4.4 and later, KAFKA-20395).",
             subject=str(id_),
@@ -218,7 +219,7 @@ def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iter
         Severity.CRIT,
         f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark is still "
         f"{mark}, the leader's log ends at {end}.",
-        "A majority of voters must fetch: look at those that are silent or lag.",
+        "A majority of voters must fetch: check the voters that do not fetch or lag.",
         evidence={
             "high_watermark": now.high_watermark,
             "before": mark,

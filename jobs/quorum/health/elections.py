@@ -1,4 +1,4 @@
-"""What is odd about an election, and which elections are one storm: the one definition for all. Pure."""
+"""Anomalies of elections, and election storms: the one definition for all. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def oddities(
     silence_ms: int | None = None,
     is_in_storm: bool = False,
 ) -> list[str]:
-    """Return what is odd about an election, in words.
+    """Return the anomalies of an election, in words.
 
     `anomalies` are words for what is wrong with its record, `skipped_epochs` the epochs before it that had no
     leader. `silence_ms` is the time without a controller before it, None where it was no longer than usual.

@@ -1,4 +1,4 @@
-"""A finding about a quorum: what is wrong or soon will be, how it was seen, and what to do."""
+"""A finding about a quorum: fault or risk, evidence, remedy."""
 
 from __future__ import annotations
 

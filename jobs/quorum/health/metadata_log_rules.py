@@ -1,4 +1,4 @@
-"""What the metadata log tells of a quorum's health, over time. Pure."""
+"""Findings from the metadata log, over time. Pure."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _storm(elections: Sequence[Election]) -> QuorumFinding:
         Severity.RISK,
         f"{len(elections)} elections within {seconds} s, epochs {elections[0].epoch} to "
         f"{elections[-1].epoch}.",
-        "Look for controllers that restart, pause (garbage collection, disk) or lose their network; "
+        "Check for controllers that restart, pause (garbage collection, disk) or lose their network; "
         "controller.quorum.fetch.timeout.ms is 2 s by default.",
         evidence={
             "elections": len(elections),
@@ -114,7 +114,7 @@ def _silence(silences: Sequence[ControllerGap]) -> QuorumFinding:
         QuorumCode.NO_ACTIVE_CONTROLLER,
         Severity.WARN,
         f"{once if count == 1 else many}{longest.gap_ms / 1000:.1f} s (before offset {longest.to_offset}).",
-        "Where an election ended it, look at the leader that was lost; else at pauses of the leader.",
+        "Where an election ended it, check the former leader; otherwise check the leader for pauses.",
         evidence={
             "times": count,
             "total_ms": total_ms,
@@ -132,7 +132,7 @@ def _jump(skipped: Sequence[Election]) -> QuorumFinding:
         Severity.NOTICE if worst.skipped_epochs <= 1 else Severity.WARN,
         f"Elections failed: {worst.skipped_epochs} epoch{'' if worst.skipped_epochs == 1 else 's'} before "
         f"epoch {worst.epoch} had no leader.",
-        "Votes split or voters do not reach each other: look at the connections between controllers.",
+        "Votes were split, or voters do not reach each other: check the connections between controllers.",
         evidence={
             "times": len(skipped),
             "epoch": worst.epoch,
@@ -156,7 +156,7 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
             Severity.WARN,
             f"Clocks of controllers differ by at least {worst.evidence['back_ms'] / 1000:.1f} s: "
             f"{worst.sentence}",
-            "Keep the clocks of all controllers with NTP; times in this history are wrong by that much.",
+            "Synchronize the clocks of all controllers with NTP; times in this history are off by that much.",
             evidence={
                 "back_ms": worst.evidence["back_ms"],
                 "offset": worst.offset,
@@ -174,7 +174,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
             QuorumCode.UNSAFE_CHANGE,
             Severity.RISK,
             one.sentence,
-            "Find out who did it; compare the logs of all controllers, committed records may have been lost.",
+            "Find the cause and compare the logs of all controllers: committed records may be lost.",
             subject=str(one.offset),
             evidence={"anomaly": one.code.value, "offset": one.offset, "epoch": one.epoch},
             since_ms=one.timestamp_ms,
@@ -199,10 +199,9 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
             QuorumCode.RECORDS_MISSING,
             Severity.NOTICE,
             f"{len(timeline.unknown)} ranges of the log are missing, the last from {start} to {end - 1}: "
-            "what "
-            "happened there is unknown.",
-            "Nothing brings them back once Kafka has deleted them; another node's folder may still have "
-            "them.",
+            "the "
+            "changes there are unknown.",
+            "Kafka deleted them; import the log folder of another node that may still have them.",
             evidence={"ranges": len(timeline.unknown), "from_offset": start, "to_offset": end},
         )
 

@@ -1,7 +1,7 @@
 """All rules about a quorum's health over what is known of it; the clock is passed in. Pure.
 
-What could not be asked is not judged: `judged` names the codes about which the answer is complete, so that
-who keeps findings knows which of them ended.
+What could not be queried is not judged: `judged` names the codes with a complete answer, so that
+the others stay open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jobs.quorum.health.describe_quorum_rules import (
     earlier_mark,
     find_endpoint_faults,
     find_lagging_voters,
-    find_odd_replicas,
+    find_replica_faults,
     find_stall,
     find_weak_majority,
 )
@@ -74,13 +74,13 @@ _BY_LOG = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class QuorumSnapshot:
-    """What is known of a quorum; None for what could not be asked.
+    """What is known of a quorum; None for what could not be queried.
 
     `before` is an earlier description. `controller_ids` are nodes with the role controller,
     `registered_ids` those that are registered in the log: both as read before the quorum was described.
-    `replicas` are several copies of the log. `epoch_before` is the newest epoch of the log before the quorum
-    was asked, `first_described_ms` when the epoch of the description was first seen in one (the clock of who
-    asks); `settled_after_ms` is how long a leader is in office before its voters are judged, and
+    `replicas` are several copies of the log. `epoch_before` is the newest epoch of the log before
+    DescribeQuorum, `first_described_ms` when the epoch of the description was first seen in one (the client's
+    clock); `settled_after_ms` is how long a leader is in office before its voters are judged, and
     `agreed_silent` are voters that the round before saw silent as well (None: one round is enough).
     `broker_hosts` are the hosts of brokers, as far as known.
     """
@@ -144,7 +144,7 @@ def _of_now(snapshot: QuorumSnapshot) -> Iterator[QuorumFinding]:
     voters = snapshot.voters
     yield from find_weak_majority(description, voters)
     yield from find_lagging_voters(description, voters)
-    yield from find_odd_replicas(
+    yield from find_replica_faults(
         description,
         controller_ids=snapshot.controller_ids,
         registered_ids=snapshot.registered_ids,

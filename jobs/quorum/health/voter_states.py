@@ -57,12 +57,12 @@ class VoterStates:
         if not self.ids(VoterState.UNKNOWN):
             return ""
         if not self.has_times:
-            return "Not judged: this version of Kafka does not say when voters last fetched."
+            return "Not checked: this version of Kafka does not say when voters last fetched."
         if self.is_settled:
-            return "Not judged yet: one round saw no fetch, a second one is to agree."
+            return "Not checked yet: one round saw no fetch, a second one must confirm it."
         if self.leader_age_ms is None:
-            return "Not judged yet: since when the leader is in office is not known."
-        return f"Not judged yet: the leader was elected {self.leader_age_ms / 1000:.0f} s before."
+            return "Not checked yet: the time of the leader's election is not known."
+        return f"Not checked yet: the leader was elected {self.leader_age_ms / 1000:.0f} s before."
 
 
 def leader_now_ms(description: QuorumDescription) -> int:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from jobs.quorum.history.changes import AnyChange, BrokerChange, Cause, Election, PartitionChange
 from jobs.quorum.image.partition_registration import NO_LEADER
 
-# The record stands behind the partition changes it brings; the others stand before them.
+# This record follows the partition changes it causes; the others precede them.
 _BEHIND = frozenset(
     {
         Cause.BROKER_FENCED,
@@ -91,7 +91,7 @@ def _with_later(changes: Sequence[AnyChange]) -> list[AnyChange]:
             if change.cause in _BEHIND:
                 gone[change.broker_id] = change.cause
             else:
-                # Whatever stands before it belongs to an earlier life of this broker.
+                # Changes before it belong to an earlier epoch of this broker.
                 gone.pop(change.broker_id, None)
         found.append(_by_later(change, gone))
     found.reverse()

@@ -1,4 +1,4 @@
-"""Changes made from what stood there before and what stands there now."""
+"""Changes built from the state before and after a record."""
 
 from __future__ import annotations
 

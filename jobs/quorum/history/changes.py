@@ -151,15 +151,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionChange(Change):
-    """A partition as it is after the change, and what stood there before.
+    """A partition after the change, and its state before.
 
     `leader` -1 means none; `recovery_state` 1 means recovering after an unclean election. `directories` are
     directory ids in the order of `replicas`. `previous_*` are None where nothing was known before (new, or
-    first seen). `election` is None when the leader stayed. The two signs of an unclean election stand side by
-    side: `leader_was_outside` (neither in the ISR before nor eligible; the older sign) and `began_recovering`
-    (`LeaderRecoveryState` became RECOVERING). `cause_broker` is the
-    broker whose event caused it, or the one replica that fell behind or caught up. `is_removed`: the topic
-    went, and the other fields say what was last there.
+    first seen). `election` is None when the leader stayed. An unclean election has two signs:
+    `leader_was_outside` (neither in the ISR before nor eligible; the older sign) and `began_recovering`
+    (`LeaderRecoveryState` became RECOVERING). `cause_broker` is the broker whose event caused it, or the one
+    replica that fell behind or caught up. `is_removed`: the topic was deleted, and the other fields are its
+    last state.
     """
 
     kind: ClassVar[ChangeKind] = ChangeKind.PARTITION
@@ -363,7 +363,7 @@ class DelegationTokenChange(Change):
 class Anomaly(Change):
     """A record that Kafka's own replay would refuse, or a part of the log that cannot be read.
 
-    The fold goes on behind it. `problem` is a sentence for people; `raw` is what the record said.
+    The fold continues after it. `problem` is a sentence for people; `raw` is what the record said.
     """
 
     kind: ClassVar[ChangeKind] = ChangeKind.ANOMALY

@@ -1,8 +1,8 @@
-"""The metadata log folded record by record into what the cluster is (Kafka's `MetadataImage`).
+"""The metadata log folded record by record into the state of the cluster (Kafka's `MetadataImage`).
 
 The rules are upstream's (`MetadataDelta`, `MetadataBatchLoader`). Where Kafka's own replay would throw, the
-fold tells an anomaly and goes on. What is missing in the log is unknown afterwards: nothing is merged into a
-state from before a gap, until a snapshot tells everything again.
+fold yields an anomaly and continues. What is missing in the log is unknown afterwards: nothing is merged into
+a state from before a gap, until a snapshot has everything again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class MetadataImage(ImageTables):
 
     `last_offset` and `last_epoch` are those of the last record (-1: none yet), `last_timestamp_ms` its time
     or that of the snapshot. `unknown_before` is None when everything before is known; else the offset from
-    which on the log was read without a state to begin with: things not told since then are missing here.
+    which on the log was read without a state to begin with: what was not written since then is missing here.
     `latest_ms` is the latest time that any record so far had: clocks go back when the leader changes.
     """
 
@@ -154,7 +154,7 @@ class MetadataImage(ImageTables):
             self._forget(record.offset)
             found = [_overwritten(record, self.last_offset)]
         if record.batch_offset != self._batch_offset:
-            # The creation of a topic goes on in the next batch only where the last one was full.
+            # The creation of a topic continues in the next batch only where the last one was full.
             if self.last_offset + 1 - self._batch_offset < LARGEST_BATCH_RECORDS:
                 self._fold.topic_being_created = None
             self._batch_offset = record.batch_offset
@@ -168,7 +168,7 @@ class MetadataImage(ImageTables):
         known = ImageTables()
         known.take(self)
         if self._before_gap is not None:
-            # What an earlier gap left, with what was told since then.
+            # What an earlier gap left, with the changes since then.
             offset, older = self._before_gap
             older.overlay(known)
             self._before_gap = (offset, older)
@@ -193,7 +193,7 @@ class MetadataImage(ImageTables):
         transaction = self._transaction
         if record.type == BEGIN:
             if transaction is not None:
-                return [_misplaced(record, f"it stands inside {transaction}")]
+                return [_misplaced(record, f"it is inside {transaction}")]
             self._transaction = OpenTransaction(record.offset, record.data.get("name"))
             return []
         if transaction is None:
@@ -249,7 +249,7 @@ class MetadataImage(ImageTables):
         return found
 
     def _known(self) -> tuple[int | None, ImageTables]:
-        """Return what was known, and at which offset; what was told behind a gap counts, too."""
+        """Return what was known, and at which offset; changes after a gap count, too."""
         if self._before_gap is not None:
             offset, known = self._before_gap
             known.overlay(self)

@@ -1,4 +1,4 @@
-"""What the cluster was at an offset or at a time: the log folded up to there."""
+"""State of the cluster at an offset or at a time: the log folded up to there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.quorum.log.folder_snapshots import SnapshotFile
 from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
-# So many anomalies are told with a state; the rest is counted.
+# At most so many anomalies are listed with a state; the rest is counted.
 MOST_ANOMALIES = 100
 # By so much the clocks of two controllers are taken to disagree at most.
 CLOCK_MARGIN_MS = 10 * 60 * 1000
@@ -25,7 +25,7 @@ class LogPosition:
     """Up to where: the last offset (inclusive), or a time in ms.
 
     Clocks of different controllers disagree: the state at a time is that before the first record that is
-    later, whoever wrote it. Both None: all there is.
+    later, by any controller's clock. Both None: all there is.
     """
 
     offset: int | None = None
@@ -42,7 +42,7 @@ class LogPosition:
 class StateAt:
     """The state at a moment.
 
-    `is_before_log` says that the moment lies before the first record that is known: then nothing is told.
+    `is_before_log` says that the moment lies before the first record that is known: then there is no state.
     `anomalies` are the first ones met on the way, `anomaly_count` is how many there were. `tail` is the
     unfinished end of the log, None where there is none before the moment.
     """
@@ -74,7 +74,7 @@ def state_at(items: Iterable[LogItem], moment: LogPosition) -> StateAt:
 
 
 def up_to(items: Iterable[LogItem], moment: LogPosition) -> Iterator[LogItem]:
-    """Yield what was there at a moment; whatever stands behind the first record that is later is not read.
+    """Yield the log up to a moment; records after the first later one are not read.
 
     A gap counts as far as it reaches to the moment: where records are missing, the state is not known.
     """

@@ -86,7 +86,7 @@ class ImageTables:
             setattr(self, name, getattr(other, name))
 
     def copy(self) -> ImageTables:
-        """Return tables of their own with the same content; what stands in them never changes."""
+        """Return tables of their own with the same content; the content never changes."""
         found = ImageTables()
         found.overlay(self)
         return found

@@ -1,4 +1,4 @@
-"""Whoever appends to an archive of a metadata log: one process at a time, while any number read.
+"""The single writer of an archive of a metadata log; readers need no lock.
 
 The folder looks like a node's `__cluster_metadata-0`: segments with exactly the bytes of the log, snapshots
 beside them, and a manifest. A crash loses nothing that was written: what the manifest does not name yet is
@@ -96,7 +96,7 @@ class LogArchive:
     def append(self, records: bytes | memoryview, *, high_watermark: int | None) -> Appended:
         """Append the committed batches that the archive does not have yet.
 
-        Batches from `high_watermark` on are held back; None takes all, for a log whose commits nobody knows.
+        Batches from `high_watermark` on are held back; None: it is unknown, and all are taken.
         Raises `LogBroken` when a batch is damaged or does not follow what is there; those before it are kept.
         """
         view, end, before = memoryview(records), 0, self.manifest.size_bytes
@@ -122,7 +122,7 @@ class LogArchive:
         return Appended(count, self.manifest.size_bytes - before, is_held_back)
 
     def add_snapshot(self, end_offset: int, epoch: int, source: Iterable[bytes]) -> None:
-        """Put a snapshot beside the segments; the log goes on there when it is ahead of them.
+        """Put a snapshot beside the segments; the log continues there when it is ahead of them.
 
         Raises `LogBroken` when the bytes are no whole snapshot; what `source` raises leaves nothing behind.
         """
@@ -142,7 +142,7 @@ class LogArchive:
         self._name_snapshot(Snapshot(end_offset, epoch, path.stat().st_size))
 
     def note_missing(self, missing: MissingRange) -> None:
-        """Note offsets that nobody will ever bring; what is between them is unknown."""
+        """Note offsets that are lost; what is between them is unknown."""
         self._change(missing=tuple(sorted((*self.manifest.missing, missing), key=_from_offset)))
 
     def insert_segment(self, run: Run, content: memoryview) -> None:
@@ -203,7 +203,7 @@ class LogArchive:
         return batch.end_offset <= end
 
     def _check_next(self, batch: Batch, run: Run | None) -> None:
-        """Raise `LogBroken` unless a batch goes on where the archive and a run behind it end."""
+        """Raise `LogBroken` unless a batch follows the end of the archive and a run behind it."""
         known, base = self.manifest, batch.header.base_offset
         if run is None and known.is_empty:
             return
@@ -211,13 +211,13 @@ class LogArchive:
         epoch = run.last.partition_leader_epoch if run else known.last_epoch or 0
         # After a snapshot the first batch may begin below its end: it is whole, and so are segments.
         if base > end or (base < end and not (run is None and self._is_behind_snapshot)):
-            raise LogBroken(f"The log goes on at offset {base}, and not at {end}.")
+            raise LogBroken(f"The log continues at offset {base}, not at {end}.")
         if batch.epoch < epoch:
             raise LogBroken(f"The epoch falls from {epoch} to {batch.epoch} at offset {base}.")
 
     @property
     def _is_behind_snapshot(self) -> bool:
-        """Whether the log goes on at a snapshot, and not where its last segment ends."""
+        """Whether the log continues at a snapshot, not at the end of its last segment."""
         known = self.manifest
         return not known.segments or known.segments[-1].end_offset < known.next_offset
 
@@ -257,7 +257,7 @@ class LogArchive:
             while written < len(content):
                 written += self._file.write(content[written:])
         except OSError:
-            # Part of it may be there: whoever tries again begins with cutting it off.
+            # A part may be written: the next attempt cuts it off first.
             self._file.close()
             self._file = None
             raise
@@ -290,7 +290,7 @@ class LogArchive:
         return checked_batches(content)
 
     def _begun(self) -> Manifest:
-        """Return the manifest of a new archive; raises `BadArchive` for a folder with somebody else's log."""
+        """Return the manifest of a new archive; raises `BadArchive` for a folder with another log."""
         strange = [path.name for path in self.folder.glob("*.log")]
         if strange:
             raise BadArchive(

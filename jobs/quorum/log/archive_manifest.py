@@ -1,4 +1,4 @@
-"""What an archive of a metadata log says of itself: its files, how far it reaches, and what is missing."""
+"""Manifest of an archive of a metadata log: its files, range and gaps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class MissingRange:
-    """Offsets from `from_offset` up to, not including, `to_offset` that nobody kept.
+    """Offsets from `from_offset` up to, not including, `to_offset` that are lost.
 
     `at_ms` is when that was seen (ms since 1970), `reason` a sentence.
     """
@@ -118,7 +118,7 @@ class Manifest:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to go on from."""
+        """Whether the archive has no segment and no snapshot."""
         return not self.segments and not self.snapshots
 
     @property

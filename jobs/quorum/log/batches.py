@@ -20,7 +20,7 @@ from jobs.wire.errors import RecordFormatError
 
 
 class LogBroken(ValueError):
-    """Bytes that cannot be the log's: damaged, or not where the log goes on; the message says where."""
+    """Bytes that cannot be the log's: damaged, or not at the end of the log; the message says where."""
 
 
 class Batch(NamedTuple):

@@ -1,7 +1,7 @@
 """The folder of a metadata log: its files, and one history out of its segments and snapshots.
 
 Source: KafkaMetadataLog, Snapshots and LogManager for the names of files; KIP-630 for which snapshot a
-history begins with. Nothing is written, and a node may go on writing beneath.
+history begins with. Nothing is written; a running node may write to the folder meanwhile.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class LogFolder:
 
         Without `from_offset` it begins with the oldest usable snapshot where the log does not begin at 0
         (with the one of offset 0 where it does). Behind a gap the next usable snapshot is yielded, too: it
-        tells what is true there again. All records of a snapshot, from SNAPSHOT_HEADER to SNAPSHOT_FOOTER,
-        have the offset before the snapshot's own, its epoch, and the time of the last record it stands for.
+        has the state there again. All records of a snapshot, from SNAPSHOT_HEADER to SNAPSHOT_FOOTER,
+        have the offset before the snapshot's own, its epoch, and the time of the last record it contains.
 
         With `from_offset` it begins at that offset, with a gap if that is no longer there. What is not whole
         at the end of the last segment is yielded with `is_tail`: the node was writing it. Damage comes

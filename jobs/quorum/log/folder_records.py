@@ -1,4 +1,4 @@
-"""One history out of segments and snapshots: what is missing is told as a gap, never bridged silently."""
+"""One history out of segments and snapshots: missing records are a gap, never bridged silently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FolderRecords:
         self._next_offset = 0
         # The first offset of the history; before it is what a snapshot holds.
         self._begin = 0
-        # Whether all that is true at the next offset was told; a gap ends it, a snapshot makes it so again.
+        # Whether the state at the next offset is complete; a gap ends it, a snapshot restores it.
         self._is_whole = True
 
     def read(self, from_offset: int | None) -> Iterator[LogItem]:

@@ -33,7 +33,7 @@ class SnapshotFile:
         """Yield its records as they count in a history, or one damage if it is not whole.
 
         Every record has the offset before the snapshot's own (-1 in that of a fresh quorum), the snapshot's
-        epoch, and as time that of the last record it stands for: the state is known, not when it came to be.
+        epoch, and the time of the last record it contains: the state is known, not the times of its changes.
         """
         try:
             with FileSource(self.path) as source:

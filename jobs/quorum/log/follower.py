@@ -1,7 +1,7 @@
-"""Follows the metadata log of a live cluster into an archive, less than a second behind, until told to stop.
+"""Follows the metadata log of a live cluster into an archive, less than a second behind, until stopped.
 
 Where the principal may not read the log, or the controllers cannot be reached, the quorum is polled through
-the brokers instead, and what that loses is said; the log is tried again now and then.
+the brokers instead, and the loss is reported; the log is retried periodically.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ REST_S = 5.0
 PATIENCE_S = 15.0
 # How long it is polled before the log is tried again: after what may pass by itself, and after all else.
 TRY_SOON_S, TRY_LOG_S = 5.0, 60.0
-# What waiting does not mend is tried again all the same: somebody may have given the right meanwhile.
+# Also retried: faults that need an operator, who may have granted the right meanwhile.
 LONG_PAUSE_S = 10.0
-# After so long without any controller it is asked again where they listen.
+# After so long without any controller their listeners are looked up again.
 LEARN_AGAIN_S = 10.0
 
 
 class Mode(StrEnum):
-    """LOG: every record is kept. POLLING: only what DescribeQuorum tells, when it is asked."""
+    """LOG: every record is kept. POLLING: only the state of each DescribeQuorum."""
 
     LOG = "log"
     POLLING = "polling"
@@ -51,7 +51,7 @@ class Heard:
     """How following went after one request.
 
     `is_at_end`: everything that is committed is in the archive. `step` is what the log brought, None when it
-    was not read. `quorum` is told while polling; `is_news`: it differs from the one before. `lost`: for
+    was not read. `quorum` is set while polling; `is_news`: it differs from the one before. `lost`: for
     people, what polling does not see. `fault`: why the last request failed, or why the log is not read.
     """
 
@@ -72,13 +72,13 @@ def follow(
     *,
     timing: Timing = TIMING,
 ) -> None:
-    """Append what comes until `stop` is set; faults of the cluster are told and tried again, with pauses.
+    """Append what comes until `stop` is set; faults of the cluster are reported and retried, with pauses.
 
     `heard` is called after every request, twice a second at rest. Raises OSError when the archive cannot be
     written, `ClusterIdChanged` when it is another cluster's, `SecretMissing` and `TlsFailed` when the
     settings are not usable, and every fault that no further try ends (`Patience`).
     """
-    # Who hears may ask a database or write a file: it is called between the requests, never inside the loop.
+    # `heard` may query a database or write a file: it is called between requests, never inside the loop.
     with asyncio.Runner() as loop, _Following(loop, source, archive, timing) as following:
         backoff, saving = Backoff(timing), _Saving(archive)
         patience = Patience(waits_for_people=True, clock=timing.clock)
@@ -228,7 +228,7 @@ class _Following:
     def _door(self) -> Controllers:
         source = self._source
         connection = source.controllers or source.connection
-        # Controllers refuse whoever means another cluster: than the registered one, or than the archive's.
+        # Controllers refuse a request for another cluster than the registered one or the archive's.
         known = connection.cluster_id or source.connection.cluster_id
         known = known or self._archive.manifest.cluster_id
         self._archive.note(cluster_id=known)

@@ -147,14 +147,14 @@ class _Import:
         content = mapped(path)
         run: Run | None = None
         for batch, end in self._lacking(path, follower, content):
-            if run is not None and self._goes_on(run, batch, end):
+            if run is not None and self._continues(run, batch, end):
                 run.add(batch, end)
                 continue
             self._put(path, run, content)
             run = Run.of(batch, end)
         self._put(path, run, content)
 
-    def _goes_on(self, run: Run, batch: Batch, end: int) -> bool:
+    def _continues(self, run: Run, batch: Batch, end: int) -> bool:
         is_behind = run.end == end - len(batch.content)
         follows = is_behind and run.last.next_offset == batch.header.base_offset
         # Where the epoch falls another history begins, which `_put` judges by itself.

@@ -12,7 +12,7 @@ from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 from jobs.wire.metadata.table import Int64s
 from jobs.wire.values import LATEST_MS, is_time
 
-# So many batches with impossible times are told one by one.
+# At most so many batches with impossible times are listed one by one.
 MOST_TOLD = 100
 _Placed = LogRecord | PassedBatch
 

@@ -1,8 +1,8 @@
 """Reads the metadata log of a live cluster into an archive, one request at a time, wherever it begins.
 
-What is not committed is held back: it is asked for again until it is committed, or another leader has
-others at its offsets. Where the controllers deleted what was not read yet, a snapshot says what it
-amounted to, and the archive says that the records are missing.
+Uncommitted records are held back: they are fetched again until they are committed, or another leader has
+others at their offsets. Where the controllers deleted records before they were read, a snapshot has their
+result, and the archive notes the gap.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WAIT_MS = 500
 _EPOCHS_TRIED = 8
 # Who folds an archive begins with its newest snapshot: a quiet cluster writes as much as this in six days.
 SNAPSHOT_EVERY = 1_000_000
-# The quorum makes snapshots when it likes: so often it is asked whether there is a new one.
+# Controllers take snapshots on their own schedule: crosslog checks for a new one at this interval.
 _ASK_SNAPSHOT_S = 600.0
 _DELETED = (
     "The controllers had deleted these records (metadata.max.retention.*) before they were read."
@@ -51,7 +51,7 @@ class LogDiverged(ClusterFault):
     remedy = Remedy.FINAL
     hint = (
         "Committed records were lost: a majority of voters lost its disks, or it is another cluster. "
-        "Keep this archive as the evidence, and begin a new one in another folder."
+        "Keep this archive as evidence, and start a new one in another folder."
     )
 
 
@@ -60,7 +60,7 @@ class LogDamaged(ClusterFault):
 
     code = "log_damaged"
     remedy = Remedy.RETRY
-    hint = "It is asked again; if it lasts, the disk of the leader or the way to it is damaged."
+    hint = "crosslog fetches it again. If it lasts, the disk of the leader or the network to it is damaged."
 
 
 class Step(NamedTuple):
@@ -78,7 +78,7 @@ class Step(NamedTuple):
 
 
 class LogReader:
-    """Goes on where the archive ends."""
+    """Reads from the end of the archive."""
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class LogReader:
         controllers.know_epoch(archive.manifest.last_epoch or 0)
 
     async def step(self, *, wait_ms: int = WAIT_MS) -> Step:
-        """Ask once (at the beginning and after a loss some more times) and keep what comes.
+        """Fetch once (at the start and after a loss several times) and keep the answer.
 
-        Raises `ClusterFault`, retriable while nobody leads, `LogDiverged` when committed records were lost,
+        Raises `ClusterFault`, retriable without a leader, `LogDiverged` when committed records were lost,
         and OSError when the archive cannot be written.
         """
         known = self._archive.manifest
@@ -125,7 +125,7 @@ class LogReader:
     async def _take_newest(self) -> SnapshotId | None:
         """Put the quorum's newest snapshot beside what the archive has; None when there is no new one."""
         self._asked_snapshot_s = self._now_s()
-        # Controllers name it to whoever asks for offset 0.
+        # Controllers name it in the answer to a fetch at offset 0.
         newest = (await self._ask(LogPosition(0), 0)).snapshot
         known = self._archive.manifest
         has = {one.end_offset for one in known.snapshots}
@@ -200,7 +200,7 @@ class LogReader:
     async def _snapshot_at(self, start: int, newest: SnapshotId) -> SnapshotId | None:
         """Return the snapshot at the start of the log when it could be taken.
 
-        From there on the log holds more than the newest snapshot tells. Nobody names its epoch.
+        From there on the log has more than the newest snapshot. No answer has its epoch.
         """
         if not self._archive.manifest.next_offset < start < newest.end_offset:
             return None

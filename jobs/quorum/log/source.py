@@ -20,7 +20,7 @@ class MetadataSource:
 
     `connection` leads to its brokers, or to its controllers. `controllers` leads to the listeners of the
     controllers where they need other credentials, or advertise what cannot be reached from here; None: they
-    are asked for by DescribeQuorum (Kafka 3.9 and later tell them) and reached like `connection`.
+    are found by DescribeQuorum (Kafka 3.9 and later) and reached like `connection`.
     """
 
     connection: Connection

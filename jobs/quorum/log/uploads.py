@@ -1,4 +1,4 @@
-"""Archives of a log folder that somebody uploaded: tar, tar.gz or zip, bounded, never trusted.
+"""Uploaded archives of a log folder (tar, tar.gz, zip), size-bounded and validated.
 
 Two passes: the first one only lists, and refuses the whole upload for anything that an honest archive of a
 folder does not have; the second one writes the files that belong to a metadata log, and no others.
@@ -128,7 +128,7 @@ def _log_folder(upload: Path, entries: list[_Entry]) -> PurePosixPath:
 
 
 def _target(path: PurePosixPath, folder: PurePosixPath, into: Path) -> Path | None:
-    """Return where an entry belongs; None for what nobody needs."""
+    """Return where an entry belongs; None for what is not needed."""
     if path.parent == folder and _IN_FOLDER.fullmatch(path.name):
         return into / LOG_FOLDER / path.name
     if path.name in _BESIDE and path.parent in {folder, folder.parent}:
@@ -137,7 +137,7 @@ def _target(path: PurePosixPath, folder: PurePosixPath, into: Path) -> Path | No
 
 
 def _write(entry: _Entry, target: Path, most_bytes: int) -> int:
-    """Write one file; returns its size, which is counted and not believed."""
+    """Write one file; returns its size, which is counted, not read from the header."""
     size = 0
     try:
         file = target.open("xb")

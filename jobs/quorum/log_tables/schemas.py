@@ -88,7 +88,7 @@ ELECTIONS = pa.schema(
         ("ended_ms", pa.int64()),
     ]
 )
-# No record for much longer than NoOps are apart: nobody was active, from the last record to the next.
+# No record for much longer than NoOps are apart: no controller was active from the last record to the next.
 SILENCES = pa.schema(
     [
         ("from_offset", pa.int64()),

@@ -38,7 +38,7 @@ from jobs.wire.metadata.log import LogRecord, PassedBatch
 PARTITION_CHANGES = "partition_changes"
 _AT_ONCE = 20_000
 _MOST_DAMAGE = 100
-# Gaps and damage are told by themselves.
+# Gaps and damage are written separately.
 _TOLD_OTHERWISE = {AnomalyKind.GAP, AnomalyKind.DAMAGE}
 
 
@@ -51,7 +51,7 @@ def write_partitions(
 ) -> dict[str, Any]:
     """Write the changes of a share of the partitions, each whole and in the order of offsets.
 
-    `read` is told the number of records that were read, again and again. Returns JSON values: `rows`, and
+    `read` is called with the number of records read so far. Returns JSON values: `rows`, and
     `anomalies` by kind.
     """
     replay = FolderReplay(folder, shard, shards)

@@ -83,7 +83,7 @@ def _because_of(row: int, cause: int, broker: int) -> None:
 
 @inlined
 def _happened(events: Int64s, index: int, broker: int, cause: int) -> bool:
-    """Whether such an event of a broker stands before a row."""
+    """Whether such an event of a broker precedes a row."""
     for number in range(len(events)):
         if events[number, r.EVENT_AT] > index:
             break

@@ -52,7 +52,7 @@ class ReplayBuffers:
 
     @property
     def address(self) -> int:
-        """Where the context stands."""
+        """The memory address of the context."""
         return int(self.context.ctypes.data)
 
     @property
@@ -74,7 +74,7 @@ class ReplayBuffers:
         self._ensure(self.lists, int(tables.valid.sum()) + partitions)
         self._ensure(self.ids, int(directories.sum()))
         self.make_room_for_history(partitions)
-        # Directories that nobody knows are made up, one for each replica.
+        # Unknown directories are made up, one for each replica.
         self._longest = max(self._longest, longest)
         replicas = int(counts[t.REPLICAS].sum()) + self._longest * int((directories > 0).sum())
         self._ensure_values(int(counts.sum()) + int(directories.sum()) + replicas)

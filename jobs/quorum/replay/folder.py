@@ -69,7 +69,7 @@ class FolderReplay:
         yield self.replay.finish()
 
     def _up_to(self, offset: int) -> Iterator[PartitionHistory]:
-        """Adopt the snapshot that goes on behind a gap before this offset, if there is one."""
+        """Adopt the snapshot that follows a gap before this offset, if there is one."""
         if offset <= self.replay.last_offset + 1:
             return
         yield self.replay.finish()

@@ -93,7 +93,7 @@ def _unusual(  # noqa: PLR0913, PLR0917 - numbers are all that compiled code kno
 
 @compiled
 def _begin(slot: int, record: int, source: int, context: int) -> int:
-    """Write where and when a record stands into the next row of history; return the row."""
+    """Write offset and time of a record into the next row of history; return the row."""
     row = row_at(context, _HISTORY_TABLE, get_64(context + 8 * _HISTORY), r.HISTORY_FIELDS)
     batch = _read(source, t.RECORD_TABLE, t.BATCH, record)
     group = get_64(context + 8 * _GROUP)

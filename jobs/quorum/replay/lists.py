@@ -18,7 +18,7 @@ from jobs.wire.machine_code import (
     put_64,
 )
 
-# Odd numbers without pattern, below 2^63 so that compiled code keeps them signed.
+# Uneven numbers without pattern, below 2^63 so that compiled code keeps them signed.
 _FIRST, _SECOND, _THIRD = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x165667B19E3779F9
 _FOLD = 29
 

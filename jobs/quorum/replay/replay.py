@@ -88,7 +88,7 @@ class Replay:
     def feed(self, columns: MetadataColumns) -> PartitionHistory:
         """Fold the next columns of the log; return the rows whose cause is settled.
 
-        Columns must come in the order of the log. Those of a group that may go on are held back.
+        Columns must come in the order of the log. Those of a group that may be incomplete are held back.
         """
         groups, borders = self._grouped(columns)
         for first, last in self._continued(columns):
@@ -254,20 +254,20 @@ class Replay:
         return batches, resets
 
     def _resets(self, part: _Part) -> Int64s:
-        """Return for each record the last offset at which the creation of a topic could not go on."""
+        """Return for each record the last offset at which the creation of a topic could not continue."""
         columns, rows = part.columns, slice(part.first, part.last)
         types, reading = columns.type[rows], columns.tables.records[t.READING, rows]
-        goes_on = (
+        continues = (
             np.isin(types, _CREATION) & (reading != t.UNDECODABLE) & (columns.version[rows] == 0)
         )
-        goes_on |= types == t.PARTITION_RECORD
-        goes_on |= np.isin(types, _MARKERS) | (columns.is_control[rows] != 0)
+        continues |= types == t.PARTITION_RECORD
+        continues |= np.isin(types, _MARKERS) | (columns.is_control[rows] != 0)
         if part.applied == r.NO_OFFSET:
             batches = columns.tables.records[t.BATCH, rows]
             begins = np.diff(batches, prepend=-1) != 0
             begins &= columns.batches[batches, t.FIRST] == np.arange(part.first, part.last)
-            goes_on &= ~(begins & (part.borders[batches] != 0))
-        found = np.where(goes_on, -1, columns.offset[rows])
+            continues &= ~(begins & (part.borders[batches] != 0))
+        found = np.where(continues, -1, columns.offset[rows])
         found = np.maximum.accumulate(np.maximum(found, self._last_reset))
         if len(found):
             self._last_reset = int(found[-1])

@@ -1,8 +1,8 @@
-"""What the times of a metadata log tell: silences without a controller, clocks that go backwards. Pure.
+"""Times of a metadata log: silences without a controller, clocks that go backwards. Pure.
 
 Times order nothing: each batch carries the wall clock of the controller that was active. An
 idle controller writes a NoOpRecord every `metadata.max.idle.interval.ms` (500 ms by default), so a much
-longer distance between two records says that nobody was active. The distance that is usual in this log is
+longer distance between two records says that no controller was active. The usual distance in this log is
 measured, because the setting may be another one, or 0 (then nothing is said).
 """
 
@@ -63,7 +63,7 @@ class LogClock:
         return DEFAULT_IDLE_MS
 
     def forget(self) -> None:
-        """Begin anew behind records that are missing: a distance over them tells nothing."""
+        """Restart after missing records: a distance across them has no meaning."""
         self._last, self._last_was_noop = None, False
 
     def tick(self, offset: int, epoch: int, at_ms: int, type_: str) -> Tick:

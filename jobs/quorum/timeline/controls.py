@@ -89,7 +89,7 @@ class TimelineControls:
         self.snapshot_end = max(self.snapshot_end or 0, end_offset)
 
     def cut(self, offset: int) -> None:
-        """Forget what stood at an offset or behind it; overwritten voters are kept apart."""
+        """Drop entries from an offset on; overwritten voters are kept apart."""
         self.overwritten += [entry for entry in self.entries if entry.offset >= offset]
         _drop(self.entries, lambda entry: entry.offset >= offset)
         _drop(self.elections, lambda election: election.offset >= offset)
@@ -212,7 +212,7 @@ class TimelineControls:
             self._static = (record, ids)
 
     def _settle_static(self, *, unless_in: int | None = None) -> None:
-        """Keep the ids of an election as voters, unless its own batch goes on and may name them better."""
+        """Keep the ids of an election as voters, unless its own batch may still name them better."""
         if self._static is None or self._static[0].batch_offset == unless_in:
             return
         (record, voters), self._static = self._static, None

@@ -123,11 +123,11 @@ class VoterSetEntry:
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """A leader that took office: the LEADER_CHANGE record at `offset`.
+    """A leader election: the LEADER_CHANGE record at `offset`.
 
     `gap_ms` is the time since the record before it (None: there is none before): no record was written for
     that long, so there was no active controller for about that long; two clocks are compared, so it may be
-    negative. `skipped_epochs` are elections that nobody won. `granting` is empty when the record does not
+    negative. `skipped_epochs` are elections without a winner. `granting` is empty when the record does not
     say.
     """
 
@@ -160,10 +160,10 @@ class Election:
 
 @dataclass(frozen=True, slots=True)
 class ControllerGap:
-    """No record for much longer than the controller's NoOp records are apart: nobody was active.
+    """No record for much longer than the controller's NoOp records are apart: no controller was active.
 
     Between the record at `from_offset` and the next one, which is at `to_offset`. `is_election`: another
-    leader wrote the next one; otherwise the same leader stood still (or its clock jumped).
+    leader wrote the next one; otherwise the same leader paused (or its clock jumped).
     """
 
     from_offset: int

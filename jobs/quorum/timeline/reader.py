@@ -104,7 +104,7 @@ class TimelineReader(TimelineControls):
         return last is None or last.type == SNAPSHOT_FOOTER or item.offset != last.offset
 
     def _end_snapshot(self) -> None:
-        """Take a snapshot that was read; the log goes on behind the offset of its records."""
+        """Take a snapshot that was read; the log continues after the offset of its records."""
         records, self._snapshot = self._snapshot, None
         if records is None:
             return
@@ -117,7 +117,7 @@ class TimelineReader(TimelineControls):
         self._clock.forget()
 
     def _is_next(self, record: Placed) -> bool:
-        """Say whether a record belongs here, after whatever must be told about its place."""
+        """Say whether a record belongs here, after reporting what is wrong with its place."""
         expected = self.next_offset
         if self.first_offset is None:
             self.first_offset = record.offset
@@ -131,7 +131,7 @@ class TimelineReader(TimelineControls):
         return True
 
     def _miss(self, start: int, end: int) -> None:
-        """Remember that records are missing; a gap that is told twice is one."""
+        """Remember missing records; a repeated gap counts once."""
         start = start if self.next_offset is None else max(start, self.next_offset)
         if end <= start:
             return
@@ -139,7 +139,7 @@ class TimelineReader(TimelineControls):
         self.anomalies.add(
             AnomalyCode.UNKNOWN_RANGE,
             None,
-            f"The records from offset {start} to {end - 1} are missing: what was there is unknown.",
+            f"The records from offset {start} to {end - 1} are missing: their changes are unknown.",
             from_offset=start,
             to_offset=end,
         )
@@ -152,22 +152,22 @@ class TimelineReader(TimelineControls):
             self.first_offset = end
 
     def _overwrites(self, record: Placed, expected: int) -> bool:
-        """Cut off what a later epoch wrote anew; anything else that goes backwards is passed by."""
+        """Cut off records that a later epoch overwrote; other records that go backwards are skipped."""
         epoch = self._last_epoch()
         if epoch is None or record.epoch <= epoch:
             self.anomalies.add(
                 AnomalyCode.WRONG_ORDER,
                 record,
-                f"The record at offset {record.offset} (epoch {record.epoch}) stands behind offset "
-                f"{expected - 1} (epoch {epoch}): it is passed by.",
+                f"The record at offset {record.offset} (epoch {record.epoch}) follows offset "
+                f"{expected - 1} (epoch {epoch}): it is skipped.",
                 expected=expected,
             )
             return False
         self.anomalies.add(
             AnomalyCode.TAIL_OVERWRITTEN,
             record,
-            f"Epoch {record.epoch} wrote the records from offset {record.offset} to {expected - 1} anew: the "
-            "ones before were never committed.",
+            f"Epoch {record.epoch} overwrote the records from offset {record.offset} to {expected - 1}: the "
+            "old ones were never committed.",
             from_offset=record.offset,
             to_offset=expected,
         )
@@ -216,7 +216,7 @@ class TimelineReader(TimelineControls):
             )
 
     def _follow_epoch(self, record: Placed) -> int:
-        """Begin or go on with an epoch; returns how many were skipped."""
+        """Begin or continue an epoch; returns how many were skipped."""
         here = (record.offset, record.timestamp_ms)
         last_here = (_end(record) - 1, record.timestamp_ms)
         if self._open and self._open.epoch == record.epoch:
@@ -261,7 +261,7 @@ class TimelineReader(TimelineControls):
         self.anomalies.add(
             AnomalyCode.LEADER_CHANGE_OUT_OF_PLACE,
             record,
-            f"A LEADER_CHANGE record stands at offset {record.offset} in the middle of epoch {record.epoch}.",
+            f"A LEADER_CHANGE record is at offset {record.offset}, in the middle of epoch {record.epoch}.",
         )
 
     def _close_epoch(self) -> None:
@@ -271,5 +271,5 @@ class TimelineReader(TimelineControls):
 
 
 def _end(record: Placed) -> int:
-    """Return the offset behind a record, or behind the batch that stands for several."""
+    """Return the offset behind a record, or behind a skipped batch."""
     return record.end_offset if isinstance(record, PassedBatch) else record.offset + 1

@@ -1,8 +1,8 @@
-"""Who the voters were, who led, and what looks wrong: read from the records of a metadata log. Pure.
+"""Voter sets, leaders and anomalies over time, from the records of a metadata log. Pure.
 
 A voter set holds from the offset of its record on, committed or not (KIP-853). Before kraft.version 1 the
-voters stand in configuration files, and the log knows their ids only, from LEADER_CHANGE. What is missing
-between records is told as an unknown range and never filled in. A tail that a later epoch overwrote is cut
+voters are in configuration files, and the log knows their ids only, from LEADER_CHANGE. What is missing
+between records is an unknown range, never filled in. A tail that a later epoch overwrote is cut
 off, and the voters it had set are kept apart in `overwritten`.
 """
 
@@ -88,9 +88,9 @@ class VoterTimeline:
         return not self._is_unsure(self.current.offset, None)
 
     def voters_at(self, offset: int) -> VoterSet | None:
-        """Return the voters when the record at an offset was written; None when nobody knows.
+        """Return the voters when the record at an offset was written; None when unknown.
 
-        Nobody knows in a range that is missing, and behind it until a record or a snapshot says it again.
+        Unknown: a missing range, and what follows until a record or a snapshot has the voters again.
         """
         found = [entry for entry in self.entries if entry.offset <= offset]
         if not found or self._is_unsure(found[-1].offset, offset):

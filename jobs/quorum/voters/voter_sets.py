@@ -17,7 +17,7 @@ from jobs.json_text import fault_of
 
 # `Uuid.ZERO_UUID` as text: upstream writes it where there is no directory id.
 NO_DIRECTORY_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-# The offset of what stands in `0-0.checkpoint`, before the first record of the log.
+# The offset of the records in `0-0.checkpoint`, before the first record of the log.
 BEFORE_THE_LOG = -1
 _LARGEST_CHANGE = 1
 
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class ReplicaKey:
-    """A replica of the metadata log: its node id, and the directory that its log stands in.
+    """A replica of the metadata log: its node id, and the directory of its log.
 
     `directory_id` is base64 text as Kafka prints it; None where none is known, which upstream writes as the
     zero uuid (static quorums, LEADER_CHANGE version 0).
@@ -171,11 +171,11 @@ class VoterSet:
         return self._with(voter) if self.is_voter(voter.key) else None
 
     def update_voter_ignoring_directory_id(self, voter: VoterNode) -> VoterSet | None:
-        """Return the set with whoever has this id replaced (Kafka 4.1+, for kraft.version 0 to 1)."""
+        """Return the set with the voter of this id replaced (Kafka 4.1+, for kraft.version 0 to 1)."""
         return self._with(voter) if voter.id in self.ids else None
 
     def voter_node_needs_update(self, voter: VoterNode) -> bool:
-        """Say whether a voter tells other endpoints or versions of itself than the set has."""
+        """Say whether a voter reports other endpoints or versions than the set has."""
         return self.is_voter(voter.key) and self.node(voter.id) != voter
 
     def supports_version(self, kraft_version: int) -> bool:
@@ -230,14 +230,14 @@ class LogHistory(Generic[Value]):
         return (self._offsets[-1], self._values[-1]) if self._offsets else None
 
     def truncate_new_entries(self, end_offset: int) -> None:
-        """Drop what stands at this offset or behind it: the log was cut there."""
+        """Drop the entries from this offset on: the log was cut there."""
         place = bisect_left(self._offsets, end_offset)
         del self._offsets[place:], self._values[place:]
 
     def truncate_old_entries(self, start_offset: int) -> None:
-        """Of what stands at this offset or before it keep only the last: the log begins there now.
+        """Of the entries up to this offset keep only the last: the log begins there now.
 
-        Kafka does so when it takes a snapshot; whoever keeps a history must not.
+        Kafka does so when it takes a snapshot; a history must not.
         """
         place = max(0, bisect_right(self._offsets, start_offset) - 1)
         del self._offsets[:place], self._values[:place]
@@ -253,7 +253,7 @@ class VoterSetHistory:
 
     A set that could elect another majority than the one before is kept and flagged in `non_overlapping`, as
     Kafka does since 4.0 (KAFKA-17973, for disaster recovery). `is_strict` refuses it with ValueError, as
-    Kafka 3.9 did. What stands before offset 0 is not compared: two bootstrap sets need not overlap.
+    Kafka 3.9 did. Entries before offset 0 are not compared: two bootstrap sets need not overlap.
     """
 
     def __init__(
@@ -305,11 +305,11 @@ class VoterSetHistory:
         return last[0] if last else None
 
     def truncate_new_entries(self, end_offset: int) -> None:
-        """Drop what stands at this offset or behind it."""
+        """Drop the entries from this offset on."""
         self._history.truncate_new_entries(end_offset)
 
     def truncate_old_entries(self, start_offset: int) -> None:
-        """Of what stands at this offset or before it keep only the last."""
+        """Of the entries up to this offset keep only the last."""
         self._history.truncate_old_entries(start_offset)
 
     def clear(self) -> None:

@@ -61,7 +61,7 @@ _Problem = tuple[DamageKind, str] | None
 class LogDamage:
     """A place that cannot be read, at byte `position` of its file.
 
-    `offset` is the base offset that stands there, None where none can be trusted. `kind` is a `DamageKind`.
+    `offset` is the base offset found there, None where none can be trusted. `kind` is a `DamageKind`.
     `problem` is for people and says how far it reaches. `file` is the file's name, None for bytes alone.
     `expected` is the offset that comes next in the log there, None where it is not known.
     """
@@ -228,7 +228,7 @@ def _header_problem(header: BatchHeader, start: memoryview) -> _Problem:
 def _behind(
     source: ByteSource, damage: LogDamage, search: BatchSearch, expected: int | None
 ) -> int | None:
-    """Return where reading goes on behind damage; None where nothing more can be found."""
+    """Return where reading continues after damage; None where nothing more can be found."""
     if damage.kind in (DamageKind.WRONG_CRC, DamageKind.TOO_LARGE):
         header = BatchHeader.decode(source.read(damage.position, HEADER_BYTES))
         after = damage.position + header.size_bytes
@@ -243,7 +243,7 @@ def _told(damage: LogDamage, behind: int | None, size_bytes: int) -> LogDamage:
         # A tail has nothing behind it: then it is a length that cannot be.
         kind = DamageKind.BAD_LENGTH if kind is DamageKind.TRUNCATED_TAIL else DamageKind.BAD_HEADER
     lost = (size_bytes if behind is None else behind) - damage.position
-    where = "to the end of the file" if behind is None else f"reading goes on at byte {behind}"
+    where = "to the end of the file" if behind is None else f"reading continues at byte {behind}"
     return LogDamage(
         damage.position,
         damage.offset,

@@ -1,4 +1,4 @@
-"""The frame of a record batch, magic 2: its 61 header bytes, its CRC, and how to make it one's own.
+"""The frame of a record batch, magic 2: its 61 header bytes, its CRC, and changes of the header.
 
 Source: KIP-98 and org.apache.kafka.common.record.DefaultRecordBatch. The CRC covers everything from the
 attributes to the end, so base offset and leader epoch can change without it.
@@ -79,7 +79,7 @@ class ControlType(IntEnum):
 class BatchHeader(NamedTuple):
     """The header's fields in their order. A named tuple: a frozen dataclass takes 4 times as long to make.
 
-    -1 stands for absent in `partition_leader_epoch`, `producer_id`, `producer_epoch`, `base_sequence`
+    -1 means absent in `partition_leader_epoch`, `producer_id`, `producer_epoch`, `base_sequence`
     and the timestamps (ms since 1970). With a delete horizon, `base_timestamp` is that horizon.
     """
 

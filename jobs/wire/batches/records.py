@@ -65,7 +65,7 @@ class RawRecord(NamedTuple):
 
 
 class BatchFields(TypedDict, total=False):
-    """What `encode_batch` may be told; the comment is the default."""
+    """Options of `encode_batch`; the comment is the default."""
 
     codec: Codec  # NONE
     base_offset: int  # that of the first record, 0 without records

@@ -32,7 +32,7 @@ class Kind(Enum):
 class Field:
     """A field of a struct, from version `since` on, to version `until` where it was taken out again.
 
-    `name` is camelCase, as in JSON. With a `tag` the field stands in the tagged section, in every version
+    `name` is camelCase, as in JSON. With a `tag` the field is in the tagged section, in every version
     that has it (no schema so far tags a field later than it adds it), and its absence there means `default`.
     `default` is as in JSON: uuids as text, bytes as base64. `fields` are those of a STRUCT.
     """

@@ -71,7 +71,7 @@ def unsigned(at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def tags(at: int, end: int, context: int) -> int:
-    """Pass by a section of tags that nobody knows, and count them."""
+    """Skip a section of unknown tags, and count them."""
     left, at = unsigned(at, end)
     while left > 0 and at < end:
         _, at = unsigned(at, end)

@@ -39,7 +39,7 @@ class MetadataColumns:
     """Some batches of a log in a row, as columns of `jobs.wire.metadata.table`.
 
     `batches` has a row for each. `content` is what the places of values, names and directory
-    ids point into: the log, or what a compressed batch expands to. `damage` stands in the order of the log.
+    ids point into: the log, or what a compressed batch expands to. `damage` is in the order of the log.
     """
 
     content: Bytes
@@ -147,7 +147,7 @@ def read_columns(
 
     `byte_range` are bytes from one batch's begin to another's; `expected_offset` is that of its first record,
     where it is known. Records and damage are those of `jobs.wire.metadata.log.read_log`: what is out of the
-    ordinary, and what stands behind it, is left to its scan. A compressed batch has columns of its own.
+    ordinary, and what follows it, is left to its scan. A compressed batch has columns of its own.
     """
     loops = loops or compiled_loops()
     log = _array(content)
@@ -194,7 +194,7 @@ def _array(content: bytes | memoryview | Bytes) -> Bytes:
 def _slowly(
     log: Bytes, start: Int64s, end: int, loops: Loops, room_bytes: int
 ) -> Iterator[MetadataColumns]:
-    """Go on as `scan_batches` does, which finds its way behind damage."""
+    """Continue as `scan_batches` does, which finds the next batch after damage."""
     at, *known = start[[t.AT, t.EXPECTED, t.LAST_EPOCH]].tolist()
     expected, epoch = (None if one == t.UNKNOWN else one for one in known)
     rows: list[tuple[int, ...]] = []

@@ -31,9 +31,9 @@ class ControlRecord:
     """One decoded control record.
 
     `type` is "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS", "ABORT"
-    or "COMMIT", and `data` what kafka-dump-log prints. A type or version that nobody here knows is an
+    or "COMMIT", and `data` what kafka-dump-log prints. An unknown type or version is an
     UNKNOWN_CONTROL_RECORD with {"controlType", "sizeBytes"}; bytes that are none are UNDECODABLE with
-    {"problem", "sizeBytes"}. -1 stands for numbers that could not be read.
+    {"problem", "sizeBytes"}. -1: a number could not be read.
     """
 
     type: str

@@ -93,7 +93,7 @@ def read_source(
     """Yield the records of a segment or snapshot in order, and damage where it is met.
 
     `expected_offset` is that of the first record, where the file's name tells it. Lenient reading raises
-    nothing for what is in the bytes: it goes on behind damage, unknown records and versions have types of
+    nothing for what is in the bytes: it continues after damage, unknown records and versions have types of
     their own (`MetadataRecord`). Strict reading raises `RecordFormatError` at the first damage and for all
     that Kafka's own reader refuses.
     """
@@ -107,7 +107,7 @@ def read_source(
 
 
 def batch_records(batch: BatchAt, *, strict: bool = False) -> Iterator[LogRecord | LogDamage]:
-    """Yield the records of one batch; a batch whose records cannot be told apart ends with damage."""
+    """Yield the records of one batch; a batch whose records cannot be separated ends with damage."""
     header = batch.header
     try:
         body = bytes(records_body(header, batch.content, expansion_limit_bytes(header)))

@@ -29,7 +29,7 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What a voter must remember of elections; None stands for none.
+    """What a voter must remember of elections; None means none.
 
     `current_voters` are ids and in data version 0 (static quorum) only; `voted_directory_id` is in version 1
     (kraft.version 1) only.
@@ -47,7 +47,7 @@ class QuorumState:
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Who owns a log directory; `version` 0 names its node `broker.id`. None stands for absent."""
+    """Who owns a log directory; `version` 0 names its node `broker.id`. None means absent."""
 
     version: int
     cluster_id: str | None
@@ -135,7 +135,7 @@ def decode_partition_metadata(content: bytes) -> PartitionMetadata:
 
 
 def decode_properties(kind: str, content: bytes) -> dict[str, str]:
-    """Read Java properties; of a key that stands there twice the last counts. `kind` is for messages."""
+    """Read Java properties; of a repeated key the last counts. `kind` is for messages."""
     found: dict[str, str] = {}
     for line in _logical_lines(_text(kind, content)):
         cut = _SEPARATOR.search(line)

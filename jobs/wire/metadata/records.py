@@ -34,7 +34,7 @@ class MetadataRecord:
     as base64 text, secrets redacted (`jobs.wire.metadata.records`). Tagged fields with their default are
     absent. `unknown` keeps foreign tags.
 
-    A type that nobody here knows, or a newer version, is an UNKNOWN_RECORD with `data` {"apiKey",
+    An unknown type, or a newer version, is an UNKNOWN_RECORD with `data` {"apiKey",
     "sizeBytes"} and, of a known type, {"name"}; its body is kept in `unknown`. Bytes that are no record are
     UNDECODABLE with `data` {"problem", "sizeBytes"}, -1 standing for numbers that could not be read.
     """
@@ -113,13 +113,13 @@ def _decode_body(
     return MetadataRecord(UNKNOWN_RECORD, api_key, version, told, kept)
 
 
-# What of the metadata log nobody gets to see: it is taken out while a record is decoded.
+# Secrets of the metadata log: they are redacted while a record is decoded.
 #
 # The rule, which docs/formats.md repeats for people:
 #
 # 1. SCRAM credentials: salt, storedKey and serverKey.
 # 2. Delegation tokens: tokenId, as the first 8 hex digits of its SHA-256, so that a token's records can still
-#    be told to belong together. (Token ids are random uuids: a digest does not give them away.)
+#    be matched to each other. (Token ids are random uuids: a digest does not give them away.)
 # 3. The value of a config whose name looks like a secret: it holds password, passwd, passphrase, secret,
 #    credential, jaas, token, private, api key or access key, or its last word is key, or it is one of the two
 #    that Kafka itself types as passwords, certificate.chain and truststore.certificates. Not when the last

@@ -58,7 +58,7 @@ class SnapshotCheck:
     """Whether a snapshot can be read, and the one time that it has.
 
     `problem` is None for a whole one. `last_contained_log_timestamp_ms` is that of the last record which it
-    stands for, None when there is no header. `batches` counts the sound ones.
+    contains, None when there is no header. `batches` counts the sound ones.
     """
 
     problem: str | None

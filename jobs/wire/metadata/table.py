@@ -111,7 +111,7 @@ BROKERS = 2
 TOPICS = 3
 UNKNOWN_TAGS = 4
 COUNTERS = 5
-# Behind the counters stands for compiled code where each table begins and how many bytes a line has.
+# Behind the counters, for compiled code: address of each table and bytes of a line.
 RECORD_TABLE = 5
 PARTITION_TABLE = 7
 END_TABLE = 9
@@ -157,7 +157,7 @@ class Tables(NamedTuple):
 
 
 def lay_out(content: Bytes, tables: Tables) -> None:
-    """Write behind the counters where everything stands."""
+    """Write the addresses of all tables behind the counters."""
     context = tables.counts
     arrays: tuple[npt.NDArray[Any], ...] = tables[:-1]
     for place, array in zip(range(RECORD_TABLE, CONTENT, 2), arrays, strict=True):

@@ -1,4 +1,4 @@
-"""The loops of re-batching, compiled by numba: checking batches, cutting their records anew, hashing them.
+"""The loops of re-batching, compiled by numba: checking batches, re-cutting their records, hashing them.
 
 They release the GIL and stay inside their arrays whatever the bytes say: every address is compared with
 an end before it is read, and a fault is a number.

@@ -1,7 +1,7 @@
 """Re-batching: source batches that cannot pass as they are become dense batches of a good size.
 
 That is for batches that are small, compacted, begun in the middle, or stamped by the source's broker. What a
-consumer sees of a record stays byte for byte; only its length and its two deltas are written anew.
+consumer sees of a record stays byte for byte; only its length and its two deltas are rewritten.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The loop stays inside its arrays whatever the bytes say: every position is compared with an end before it is
 read. Keys are numbered in the order in which they first come, since they are few and syncs are many.
 
-All compiled code stands in this one file: numba's cache does not notice a change in another one.
+All compiled code is in this one file: numba's cache does not notice a change in another one.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ One rule for bytes of any kind, in plain Python and compiled:
   none of them is returned, and the next batch is read.
 - In a sound batch each record is judged alone, in this order: key or value null; too short for an offset sync
   or a topic that is not UTF-8; a number that no partition or offset has. The first that holds is counted.
-- A record that stands for several syncs (`jobs.wire.topics.sync_links`) is a row for each, its own the last.
+- A record that encodes several syncs (`jobs.wire.topics.sync_links`) is a row for each, its own the last.
 
 Source: see `jobs.wire.mirror_records`; varints as in `jobs.wire.batches.varints`.
 """
@@ -68,8 +68,8 @@ COLUMNS = (
 class DecodedSyncs:
     """Offset syncs in the order of the log: `key` is an index into `keys`, `offset` is that of the record.
 
-    `follows_upstream` and `follows_downstream` are the pair that was told before it, both -1 where that is
-    not known, see `jobs.wire.topics.sync_links`. `chained` is 1 where it stands only in the chain of a
+    `follows_upstream` and `follows_downstream` are the pair synced before it, both -1 where that is
+    not known, see `jobs.wire.topics.sync_links`. `chained` is 1 where it is only in the chain of a
     record, which MirrorMaker 2 does not see. `refused` counts records that are none, by reason. `batches`
     were read: not all where they hold very many syncs.
     """

@@ -1,12 +1,12 @@
-"""How a reader of offset syncs knows that none is missing: what crosslog notes beside them.
+"""Headers of offset syncs by which a reader knows that none is missing.
 
-Compaction drops syncs, and MirrorMaker 2 tells only some. Beside the first of the syncs of a partition that
-are written together stands the pair that was told before it, and how many they are; they have offsets of the
-topic one after the other. Where that is what a reader finds, no sync is missing between two of them, so every
+Compaction drops syncs, and MirrorMaker 2 writes only some. The first of the syncs of a partition that are
+written together has, in its headers, the pair synced before it and the number of syncs; they have
+consecutive offsets of the topic. Where a reader finds that, no sync is missing between two of them, so every
 record between has the difference of the first. MirrorMaker 2 does not look at headers.
 
-One record may also stand for several syncs: a chain beside it begins with the pair that was told before it,
-and names those that come between that one and the record's own.
+One record may also encode several syncs: a chain in its headers begins with the pair synced before it, and
+has those between that one and the record's own.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from jobs.wire.rebatch.table import Int64s
 FOLLOWS_HEADER = "crosslog.follows"
 TOGETHER_HEADER = "crosslog.together"
 CHAIN_HEADER = "crosslog.chain"
-# A chain is short: who has more to tell writes records.
+# A chain is short: more syncs are written as records.
 LONGEST_CHAIN_BYTES = 16 * 1024
-# All chains of one record batch together; a batch with more is damaged. They tell 4 million syncs at most.
+# All chains of one record batch together; a batch with more is damaged. They hold 4 million syncs at most.
 LARGEST_CHAINS_BYTES = 8 * 1024 * 1024
 HIGHEST = 1 << 62
 # Decimal digits of a number in a note; with more it is none.
@@ -48,7 +48,7 @@ Pair = tuple[int, int]
 
 
 def link_headers(follows: Pair | None, together: int) -> Headers:
-    """Return the headers of the first of `together` syncs; `follows` None: nobody knows what was told."""
+    """Return the headers of the first of `together` syncs; `follows` None: the pair before is unknown."""
     found: list[tuple[bytes, bytes | None]] = []
     if follows is not None:
         found.append((FOLLOWS_HEADER.encode(), b"%d:%d" % follows))
@@ -58,14 +58,14 @@ def link_headers(follows: Pair | None, together: int) -> Headers:
 
 
 def chain_header(chain: Sequence[Pair]) -> Headers:
-    """Return the header of a sync that stands for all pairs of a chain but the first, and for itself."""
+    """Return the header of a sync that encodes all pairs of a chain but the first, and its own."""
     return ((CHAIN_HEADER.encode(), encode_chain(chain)),)
 
 
 def encode_chain(chain: Sequence[Pair]) -> bytes:
     """Return pairs as the value of a header: the first one, then of each how much both offsets grew.
 
-    Numbers are varlongs; of the second offset stands how much more it grew than the first.
+    Numbers are varlongs; the second offset is written as its growth minus that of the first.
     """
     found = [encode_varlong(chain[0][0]), encode_varlong(chain[0][1])]
     for before, pair in pairwise(chain):
@@ -102,7 +102,7 @@ def decode_chain(value: object) -> tuple[Pair, ...]:
 
 
 class Note(NamedTuple):
-    """What stands beside a sync: the pair told before it (None: not known), and how many come together.
+    """Headers of a sync: the pair synced before it (None: not known), and how many come together.
 
     `chain` is the value of that header.
     """
@@ -143,7 +143,7 @@ class SyncLinks:
         return [*((change, before) for before, change in pairwise(chain)), (pair, note.follows)]
 
     def follows(self, at: int, where: Hashable, pair: Pair, headers: object = None) -> Pair | None:
-        """Return the pair that was told right before a record's own, see `told`."""
+        """Return the pair synced right before a record's own, see `told`."""
         return self.told(at, where, pair, headers)[-1][1]
 
 
@@ -156,8 +156,8 @@ def chain_bytes(headers: Headers) -> int:
 def note_of(headers: object) -> Note | None:
     """Return what headers say, as the client library gives them or from a batch; None: nothing of this.
 
-    Of several headers of one name the last counts; what cannot be read counts as absent. But whoever has a
-    chain, be it a bad one, does not follow the record before it only by its place.
+    Of several headers of one name the last counts; what cannot be read counts as absent. But a sync with a
+    chain, even a bad one, does not follow the record before it only by its place.
     """
     values: dict[bytes, bytes] = {}
     chain: object = None
@@ -270,7 +270,7 @@ def _alike(group: SyncGroup, pairs: Int64s, first: int) -> bytes:
     for at in range(width):
         more = 0x80 if at < width - 1 else 0
         table[:, begin + at] = ((deltas >> (7 * at)) & 0x7F) | more
-    # At the end of a record stands the number of headers, a zero byte.
+    # The end of a record is the number of headers, a zero byte.
     table[:, -1 - _VALUE_BYTES : -1] = pairs.astype(">i8").view(np.uint8).reshape(len(pairs), -1)
     return table.tobytes()
 

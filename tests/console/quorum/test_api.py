@@ -1,4 +1,4 @@
-"""Quorums over REST: what is told, in which order, for whom, and what is refused."""
+"""Quorums over REST: content, order, rights and refusals."""
 
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -39,7 +39,7 @@ def ask(sign_in, viewer, log):
     return ask
 
 
-def test_a_quorum_is_told_with_its_replicas_and_how_far_its_log_is_known(ask):
+def test_a_quorum_is_reported_with_its_replicas_and_how_far_its_log_is_known(ask):
     told = ask("quorum/east/")
     assert told["status"]["leader_id"] == 1
     assert [one["role"] for one in told["status"]["replicas"]][:2] == ["leader", "voter"]
@@ -83,7 +83,7 @@ def test_the_voter_set_in_force_at_the_start_of_a_range_belongs_to_it(
     assert [row["offset"] for row in everywhere] == sorted([*offsets, 7])
 
 
-def test_elections_say_how_long_there_was_nobody(ask):
+def test_elections_say_the_leaderless_time(ask):
     rows = ask("quorum/elections/?cluster=east")["results"]
     assert [(row["epoch"], row["leader_id"], row["gap_ms"]) for row in rows] == [
         (5, 1, None), (6, 2, 2900), (7, 1, 400),
@@ -190,15 +190,15 @@ def test_advice_needs_a_description(ask):
 
 
 def test_no_change_is_planned_while_the_voters_are_not_judged(ask):
-    why = "Not judged yet: the leader was elected 3 s before."
+    why = "Not checked yet: the leader was elected 3 s before."
     QuorumStatus.objects.update(memory={"unjudged": why})
     told = ask("quorum/east/advice/?remove=3", 409)
     assert told["code"] == "not_judged"
     assert why in str(told)
 
 
-def test_the_verdict_is_told_with_its_reason(ask, log):
-    assert ask("quorum/east/")["verdict"] == {"severity": "warn", "word": "1 to look at", "why": ""}
+def test_the_verdict_is_reported_with_its_reason(ask, log):
+    assert ask("quorum/east/")["verdict"] == {"severity": "warn", "word": "1 finding", "why": ""}
     log.findings.all().delete()
     QuorumStatus.objects.update(
         described_at=timezone.now(), failing_since=timezone.now(), error="No."
@@ -256,7 +256,7 @@ def test_where_clocks_jump_the_first_later_record_ends_the_state(ask, log):
     [
         ("remove=3", "remove-controller --controller-id 3"),
         ("remove=9", "is no voter"),
-        ("remove=x", "is no number of a node"),
+        ("remove=x", "is not a node id"),
         ("sites=dc-a", "is not of the form name=value"),
         ("replace=2&sites=1=dc-a,2=dc-b,3=dc-c", "add-controller"),
     ],

@@ -54,7 +54,7 @@ def test_a_page_of_a_log_that_was_never_read_says_so_quietly(sign_in, viewer, pa
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/quorum/", ["east", "1 to look at"]),
+        ("/quorum/", ["east", "1 finding"]),
         ("/quorum/east/", ["Leader", "epoch 7", "5r_-B-v5RnSfxKdD0aQ3Gw", "Even voters", "800 ms"]),
         ("/quorum/east/voters/", ["3 · STN8WqjT…", "3 · kQ2xW0aP…", "Disk replaced", "2.9 s"]),
         ("/quorum/east/partitions/?topic=orders&partition=0",
@@ -77,7 +77,7 @@ def test_a_page_shows_what_happened(visitor, path, told):
     ("path", "told"),
     [
         ("/quorum/east/state/?at=yesterday", "neither an offset nor a time"),
-        ("/quorum/east/state/?at=2020-01-01T00:00:00Z", "lies before the history"),
+        ("/quorum/east/state/?at=2020-01-01T00:00:00Z", "is before the known range"),
         ("/quorum/east/state/?at=2199-01-01T00:00:00Z", "is in the future"),
         ("/quorum/east/state/?at=10&to=2199-01-01T00:00:00Z", "is in the future"),
         ("/quorum/east/state/?at=999999999", "does not exist yet"),
@@ -89,7 +89,7 @@ def test_a_page_shows_what_happened(visitor, path, told):
         ("/quorum/east/partitions/?topic=orders&partition=x", "Enter a whole number"),
     ],
 )
-def test_a_wrong_question_is_told(visitor, path, told):
+def test_a_wrong_question_is_reported(visitor, path, told):
     assert told in text_of(visitor, path)
 
 
@@ -102,11 +102,11 @@ def test_the_kind_narrows_down_the_difference(visitor, kind):
     assert "all kinds" in page.content.decode()
 
 
-def test_an_offset_before_the_history_is_told(sign_in, viewer):
+def test_an_offset_before_the_history_is_reported(sign_in, viewer):
     log = make_log(make_cluster("west"), start_offset=509)
     make_history(log)
     shown = text_of(sign_in(viewer), "/quorum/west/state/?at=12")
-    assert "Offset 12 lies before the history: of west it is known from offset 509 on." in shown
+    assert "Offset 12 is before the known range: the history of west begins at offset 509." in shown
 
 
 def test_what_polling_cannot_know_is_said_on_the_page(sign_in, viewer):
@@ -141,7 +141,7 @@ def test_a_partition_that_was_made_again_is_another_one(visitor, log):
 
     MetadataSubject.objects.filter(kind="topic").update(gone_offset=650)
     shown = text_of(visitor, "/quorum/east/state/?at=700&kind=topic")
-    assert "There was nothing of this kind then" in shown
+    assert "The known log has no entry of this kind at that point." in shown
 
 
 def test_people_without_a_right_on_the_cluster_do_not_see_it(client, log):

@@ -34,7 +34,7 @@ def folder_of(launcher):
     return launcher.started[-1]
 
 
-def test_a_queued_run_that_nobody_launched_is_launched(launcher):
+def test_a_queued_run_that_was_not_launched_is_launched(launcher):
     run = queue_run(RunRequest("replicate", "r"), NOW)
     observe_runs(NOW, launcher)
     run.refresh_from_db()
@@ -72,7 +72,7 @@ def test_a_result_becomes_the_end(launcher, run, outcome):
     assert (run.state, run.error, run.summary) == (outcome.value, "why", {"records": 7})
 
 
-def test_a_killed_keeper_is_told_with_the_last_lines_of_its_log(launcher, run):
+def test_a_killed_keeper_is_reported_with_the_last_lines_of_its_log(launcher, run):
     launcher.end(folder_of(launcher), log="line one\njava.lang.OutOfMemoryError: heap\n")
     observe_runs(LATER, launcher)
     run.refresh_from_db()

@@ -32,7 +32,7 @@ def text_of(client, run):
 
 
 def test_an_empty_list_says_what_will_appear(as_viewer):
-    assert "Nothing has run yet" in as_viewer.get(reverse("runs:list")).content.decode()
+    assert "No runs yet" in as_viewer.get(reverse("runs:list")).content.decode()
 
 
 def test_the_list_shows_runs_with_their_error(as_viewer):
@@ -63,7 +63,7 @@ def test_a_log_on_another_host_is_said_to_be_there(as_viewer):
     )
 
 
-def test_why_it_ended_stands_first(as_viewer):
+def test_why_it_ended_is_first(as_viewer):
     run = make_run(state=RunState.ERRORED, error="Its keeper process is gone", finished_at=NOW)
     assert "Its keeper process is gone" in text_of(as_viewer, run)
 

@@ -23,7 +23,7 @@ NOW = at("2026-11-21 12:01")
 
 @dataclass
 class PaperRoom:
-    """Starts letters: notes who let it start what, and says that they go on as a test wants."""
+    """Starts letters: notes who started what, and reports them live as a test wants."""
 
     started: list[tuple[str, str]] = field(default_factory=list)
     is_going_on: bool = False

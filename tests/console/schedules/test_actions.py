@@ -67,7 +67,7 @@ def test_another_name_leaves_the_next_time(operator):
     assert Schedule.objects.get().next_at == at("2026-11-21 12:05")
 
 
-def test_run_now_starts_in_the_name_of_whoever_asks_and_leaves_the_next_time(operator, admin, room):
+def test_run_now_starts_in_the_name_of_the_caller_and_leaves_the_next_time(operator, admin, room):
     schedule = make_schedule(operator)
     actions.run_now(schedule.pk, admin, NOW)
     assert room.started == [("ada", "ada")]
@@ -78,11 +78,11 @@ def test_run_now_starts_in_the_name_of_whoever_asks_and_leaves_the_next_time(ope
     assert trail() == [("schedule.run", "done")]
 
 
-def test_run_now_is_refused_while_the_last_one_goes_on(operator, room):
+def test_run_now_is_refused_while_the_last_run_is_live(operator, room):
     schedule = make_schedule(operator)
     actions.run_now(schedule.pk, operator, NOW)
     room.is_going_on = True
-    with pytest.raises(ActionRefused, match="still going on"):
+    with pytest.raises(ActionRefused, match="still running"):
         actions.run_now(schedule.pk, operator, NOW)
     assert schedule.firings.count() == 1
 
@@ -98,6 +98,6 @@ def test_a_deleted_schedule_is_gone_with_its_firings(operator):
     actions.run_now(schedule.pk, operator, NOW)
     actions.delete_schedule(schedule.pk)
     assert not Schedule.objects.exists()
-    with pytest.raises(ActionRefused, match="not there any more"):
+    with pytest.raises(ActionRefused, match="does not exist any more"):
         actions.delete_schedule(schedule.pk)
     assert trail()[-1] == ("schedule.delete", "done")

@@ -63,7 +63,7 @@ def test_run_starts_it_once_for_one_key(api, operator, room):
     assert len(room.started) == 1
 
 
-def test_run_is_a_conflict_while_the_last_one_goes_on(api, operator, room):
+def test_run_is_a_conflict_while_the_last_run_is_live(api, operator, room):
     path = f"{ROUTE}{make_schedule(operator).pk}/run/"
     api.post(path)
     room.is_going_on = True

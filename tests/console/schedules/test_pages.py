@@ -28,7 +28,7 @@ def text_of(client, path, **query):
 
 
 def test_an_empty_list_says_so(as_operator):
-    assert "Nothing is on a schedule yet" in text_of(as_operator, LIST)
+    assert "No schedules yet" in text_of(as_operator, LIST)
 
 
 def test_the_list_shows_times_in_words_and_what_came_of_the_last_one(as_operator, operator):
@@ -37,6 +37,14 @@ def test_the_list_shows_times_in_words_and_what_came_of_the_last_one(as_operator
     text = text_of(as_operator, LIST)
     for part in ("Letter to Ada", "*/5 * * * *", "Europe/Berlin", "13:05", "Started"):
         assert part in text
+
+
+def test_a_schedule_without_a_run_says_so_under_its_columns(as_operator, operator):
+    make_schedule(operator)
+    text = text_of(as_operator, LIST).split("<thead>")[1]
+    columns = [text.index(f">{title}<") for title in ("Schedule", "Next run", "Last run", "Owner")]
+    assert columns == sorted(columns)
+    assert "Not run yet." in text
 
 
 def test_a_list_of_three_asks_no_more_than_a_list_of_one(as_operator, operator):
@@ -55,8 +63,8 @@ def test_the_new_page_shows_what_it_was_linked_with(as_operator):
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        pytest.param({}, "Begin at what should be started", id="nothing"),
-        pytest.param({"kind": "x"}, "Nothing of the kind x", id="an unknown kind"),
+        pytest.param({}, "Start from an analysis or a report", id="nothing"),
+        pytest.param({"kind": "x"}, "Jobs of the kind x cannot be scheduled", id="an unknown kind"),
         pytest.param({"kind": KIND}, "Say to whom.", id="what the starter says"),
         pytest.param({"kind": KIND, "arguments": "[1]"}, "not a JSON object", id="a list"),
         pytest.param({"kind": KIND, "arguments": "{"}, "not a JSON object", id="half"),
@@ -77,12 +85,12 @@ def test_an_operator_puts_something_on_schedule(as_operator, operator):
     ("changed", "says"),
     [
         ({"cron": "61 * * * *"}, "bad minute"),
-        ({"time_zone": "Mars"}, "No time zone of this name"),
+        ({"time_zone": "Mars"}, "Unknown time zone"),
         ({"name": ""}, "This field is required"),
     ],
     ids=["cron", "time zone", "name"],
 )
-def test_an_error_stands_at_its_field_and_the_rest_stays(as_operator, changed, says):
+def test_an_error_is_at_its_field_and_the_rest_stays(as_operator, changed, says):
     text = as_operator.post(NEW, WHAT | TIMES | changed).content.decode()
     assert says in text
     assert "field--wrong" in text
@@ -98,7 +106,7 @@ def test_the_preview_names_the_next_three_times(as_operator):
 def test_the_preview_says_what_is_wrong(as_operator):
     text = as_operator.post("/schedules/preview/", {"cron": "x", "time_zone": "y"}).content.decode()
     assert "Not a cron expression" in text
-    assert "No time zone" in text
+    assert "Unknown time zone" in text
 
 
 def test_a_schedule_leads_to_what_it_started(as_operator, operator):
@@ -106,7 +114,7 @@ def test_a_schedule_leads_to_what_it_started(as_operator, operator):
     as_operator.post(reverse("schedules:run", args=[schedule.pk]))
     text = text_of(as_operator, f"/schedules/{schedule.pk}/")
     assert 'href="/letters/letter-1/"' in text
-    assert "by hand, otto" in text
+    assert "manual, otto" in text
 
 
 def test_run_now_that_is_refused_says_why(as_operator, operator, room):
@@ -147,8 +155,6 @@ def test_a_viewer_sees_and_changes_nothing(sign_in, viewer, operator):
         assert client.post(reverse(f"schedules:{name}", args=[schedule.pk])).status_code == 403
 
 
-def test_a_kind_that_nobody_registers_is_still_shown(as_operator, operator):
+def test_a_kind_that_is_not_registered_is_still_shown(as_operator, operator):
     schedule = make_schedule(operator, kind="gone")
-    assert "Nothing here starts things of this kind" in text_of(
-        as_operator, f"/schedules/{schedule.pk}/"
-    )
+    assert "cannot start jobs of this kind" in text_of(as_operator, f"/schedules/{schedule.pk}/")

@@ -61,7 +61,7 @@ BERLIN = "Europe/Berlin"
             BERLIN,
             "2026-10-25 00:00",
             ["2026-10-25 00:30", "2026-10-25 01:30"],
-            id="every hour goes on by elapsed time",
+            id="every hour follows elapsed time",
         ),
         pytest.param(
             "0 0 29 2 *",
@@ -105,11 +105,11 @@ def test_times_between_two_moments_are_counted_up_to_a_bound():
     assert timing.count_due("* * * * *", "UTC", first, at("2026-12-21 12:00")) == timing.MOST_MISSED
 
 
-def test_a_time_is_told_in_its_zone():
+def test_a_time_is_written_in_its_zone():
     text = timing.local_text(at("2026-11-26 02:00"), BERLIN)
     assert text == "Thu 26 Nov 2026 03:00 Europe/Berlin"
     assert timing.local_text(at("2026-11-26 02:00"), "Gone/Zone").endswith("02:00 UTC")
 
 
-def test_an_expression_is_told_in_words():
+def test_an_expression_is_written_in_words():
     assert "03:00" in timing.in_words("0 3 * * *")

@@ -16,7 +16,7 @@ from tests.jobs.cluster.protocol.fake_controller import (
 
 
 def batch(base: int, epoch: int = 1, count: int = 1, *, control: bool = False, body=b"") -> bytes:
-    """Return a batch with a right CRC; its records are any bytes, because nobody here reads them."""
+    """Return a batch with a right CRC; its records are any bytes, because they are not decoded here."""
     body = body or b"record " * count
     changes = {
         "base_offset": base,

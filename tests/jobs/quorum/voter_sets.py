@@ -15,7 +15,7 @@ _random = random.Random(853)
 
 
 def directory() -> str:
-    """A directory id that nobody else has."""
+    """A unique directory id."""
     return base64.urlsafe_b64encode(_random.randbytes(16)).decode().rstrip("=")
 
 
@@ -50,7 +50,7 @@ def renewed(set_: VoterSet, *ids: int) -> VoterSet:
 
 
 class Log:
-    """Records one after the other, a batch each; time goes on by half a second a record."""
+    """Records one after the other, a batch each; time advances half a second a record."""
 
     def __init__(self, offset: int = 0, epoch: int = 1, at_ms: int = 1_800_000_000_000) -> None:
         self.records: list[Any] = []

@@ -207,7 +207,7 @@ def test_voters_of_the_past_are_those_of_then(past):
 @pytest.mark.parametrize("alias", ["east", "west"])
 def test_a_moment_that_nobody_knows_is_refused(past, alias):
     cluster = past if alias == "east" else make_sites("west")
-    with pytest.raises(UnknownMoment, match=r"before the history|No metadata log"):
+    with pytest.raises(UnknownMoment, match=r"before the known range|No metadata log"):
         cluster_model(cluster, NOW - timedelta(days=400))
 
 
@@ -297,7 +297,7 @@ def test_pictures_are_read_from_what_is_followed_when_there_is_something():
 @pytest.mark.django_db
 def test_voters_that_were_not_judged_are_not_taken_for_alive():
     cluster = make_sites()
-    why = "Not judged yet: the leader was elected 3 s before."
+    why = "Not checked yet: the leader was elected 3 s before."
     rows = [replica(1, "leader"), replica(2, words=["not_judged"])]
     make_status(make_log(cluster), replicas=rows, memory={"unjudged": why})
     seen = seen_cluster(cluster)

@@ -136,7 +136,7 @@ def test_steps_follow_each_other(visitor):
         ("steps=unclean:nothing", "There is no topic nothing"),
         ("steps=burn", "is no step"),
         ("steps=lose:broker:1&at=yesterday", "is not a time"),
-        ("steps=lose:broker:1&at=2020-01-01", "before the history"),
+        ("steps=lose:broker:1&at=2020-01-01", "before the known range"),
         ("steps=lose:broker:1&sites=7", "Write node=site"),
         ("steps=lose:broker:1&sites=7=west", "7 is no voter"),
         ("steps=lose:broker:1&pattern=orders&placement=%7B", "placement"),

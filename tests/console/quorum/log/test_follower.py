@@ -18,12 +18,12 @@ from tests.support import Clock
 FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
 needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
 pytestmark = pytest.mark.django_db
-AWAY = Unreachable("Nobody answers.", cluster="east")
+AWAY = Unreachable("No broker answers.", cluster="east")
 REFUSED = NotAuthorized("It needs CLUSTER_ACTION.", cluster="east")
 
 
 class Door:
-    """Stands in for Kafka: brings files of a real log into the archive, and tells what it is given."""
+    """A fake of Kafka: puts files of a real log into the archive, and reports what it is given."""
 
     def __init__(self, *heard, files=(), error=None):
         self.heard, self.files, self.error = heard, list(files), error
@@ -42,7 +42,7 @@ class Door:
 
 
 class Thread:
-    """Runs at once; then stands for a thread that goes on, or has ended."""
+    """Runs at once; then looks like a thread that runs, or has ended."""
 
     goes_on = True
 
@@ -96,7 +96,7 @@ def test_what_is_appended_becomes_rows_file_by_file(cluster, settings):
 
 
 @needs_log
-def test_a_follower_that_starts_again_goes_on_where_the_rows_end(cluster):
+def test_a_follower_that_starts_again_resumes_where_the_rows_end(cluster):
     follower(Door(files=["00000000000000000648.log"])).look()
     count = MetadataChange.objects.count()
     MetadataLog.objects.update(heard_at=None)
@@ -105,10 +105,10 @@ def test_a_follower_that_starts_again_goes_on_where_the_rows_end(cluster):
     assert log_of(cluster).heard_at is not None
 
 
-def test_a_fault_is_told_and_keeps_what_is_known(cluster):
+def test_a_fault_is_reported_and_keeps_what_is_known(cluster):
     follower(Door(Heard(is_at_end=True), Heard(fault=AWAY))).look()
     log = log_of(cluster)
-    assert (log.error, log.error_code) == ("Nobody answers.", "unreachable")
+    assert (log.error, log.error_code) == ("No broker answers.", "unreachable")
     assert log.failing_since is not None
     assert log.heard_at is not None
 
@@ -122,14 +122,14 @@ def test_polling_says_what_is_lost_and_is_no_fault(cluster):
     assert "CLUSTER_ACTION" in log.lost
 
 
-def test_a_cluster_that_answers_again_is_well_and_nothing_is_lost_any_more(cluster):
+def test_a_cluster_that_answers_again_is_healthy_and_nothing_is_lost_any_more(cluster):
     polled = Heard(Mode.POLLING, quorum=described(), fault=REFUSED)
     follower(Door(polled, Heard(is_at_end=True))).look()
     log = log_of(cluster)
     assert (log.source, log.lost) == ("fetch", "")
 
 
-def test_others_are_told_of_changes_for_a_while_and_not_of_ticks(cluster):
+def test_others_are_reported_of_changes_for_a_while_and_not_of_ticks(cluster):
     clock, told = Clock(), []
 
     def ticks():
@@ -153,7 +153,7 @@ def test_others_are_told_of_changes_for_a_while_and_not_of_ticks(cluster):
 
 
 @needs_log
-def test_others_are_told_when_something_changed(cluster):
+def test_others_are_reported_when_something_changed(cluster):
     clock, told = Clock(), []
 
     def listen(cluster_id, **_):
@@ -173,7 +173,7 @@ def test_others_are_told_when_something_changed(cluster):
     assert told == [cluster.pk]
 
 
-def test_what_breaks_is_told_rests_and_begins_again(cluster):
+def test_what_breaks_is_reported_rests_and_begins_again(cluster):
     clock, door = Clock(), Door(error=RuntimeError("boom"))
     following = follower(door, clock, Ended)
     following.look()
@@ -186,7 +186,7 @@ def test_what_breaks_is_told_rests_and_begins_again(cluster):
     assert len(door.asked) == 2
 
 
-def test_a_cluster_is_followed_anew_over_another_connection_and_not_at_all_when_disabled(cluster):
+def test_a_cluster_is_followed_again_over_another_connection_and_not_at_all_when_disabled(cluster):
     before = wanted_clusters()
     assert wanted_clusters() == before
     type(cluster).objects.update(bootstrap_servers="127.0.0.1:9")

@@ -78,10 +78,7 @@ def test_an_archive_becomes_a_log_with_a_history(
         "CONFIG" in client.get("/quorum/_incident/state/?kind=partition").content.decode().upper()
     )
     offset = MetadataChange.objects.filter(log=log, is_dated=True).first().offset
-    assert (
-        "As it stands in the log"
-        in client.get(f"/quorum/_incident/records/{offset}/").content.decode()
-    )
+    assert "Raw record" in client.get(f"/quorum/_incident/records/{offset}/").content.decode()
 
 
 def rows_of(log):
@@ -124,7 +121,7 @@ def test_what_spark_made_of_the_partitions_is_what_the_live_fold_makes(
     assert (log.lost, log.next_offset) == ("", folded.next_offset)
 
 
-def test_a_run_that_failed_is_told_on_the_page_of_its_log():
+def test_a_run_that_failed_is_reported_on_the_page_of_its_log():
     log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     run = Run.objects.create(
         kind="metadata-history",
@@ -136,14 +133,14 @@ def test_a_run_that_failed_is_told_on_the_page_of_its_log():
     )
     imports.take_run(run.pk, NOW)
     log.refresh_from_db()
-    assert log.lost == "The changes of its partitions were not read: no room left in /archive"
+    assert log.lost == "The partition changes were not read: no room left in /archive"
 
 
 def test_more_changes_of_partitions_than_pages_can_show_stay_in_parquet(tmp_path):
     log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     imports.take_partitions(log, tmp_path, imports.MOST_ROWS + 1, NOW)
     log.refresh_from_db()
-    assert "50,001 changes of partitions are too many" in log.lost
+    assert "50,001 partition changes, too many" in log.lost
 
 
 @pytest.mark.parametrize(
@@ -155,7 +152,7 @@ def test_more_changes_of_partitions_than_pages_can_show_stay_in_parquet(tmp_path
     ],
     ids=["a bad name", "no archive", "no file"],
 )
-def test_what_cannot_be_imported_is_told_and_leaves_nothing(
+def test_what_cannot_be_imported_is_reported_and_leaves_nothing(
     sign_in, operator, archive, fields, told
 ):
     page = sign_in(operator).post(ADDRESS, fields)
@@ -220,7 +217,7 @@ def test_a_program_imports_once_however_often_it_sends(sign_in, operator):
     ],
     ids=["a bad name", "no archive", "no file"],
 )
-def test_a_program_is_told_at_which_field_it_went_wrong(sign_in, operator, fields, field):
+def test_a_program_learns_at_which_field_it_went_wrong(sign_in, operator, fields, field):
     answer = sign_in(operator).post(API, fields)
     assert answer.status_code in {400, 409}
     assert field in answer.json()["fields"]
@@ -251,7 +248,7 @@ def test_the_log_of_a_cluster_is_not_forgotten_so(sign_in, operator):
 def test_the_page_of_an_imported_log_forgets_it(sign_in, operator):
     MetadataLog.objects.create(name="_old", title="old", source="import", created_at=NOW)
     client = sign_in(operator)
-    assert "Forget old (imported)" in client.get("/quorum/_old/").content.decode()
+    assert "Remove old (imported)" in client.get("/quorum/_old/").content.decode()
     assert client.post("/quorum/_old/forget/", REMOVED)["Location"] == "/quorum/"
     assert not MetadataLog.objects.exists()
 
@@ -260,7 +257,7 @@ def test_the_page_of_an_imported_log_forgets_it(sign_in, operator):
 def test_an_imported_log_stays_until_its_name_is_typed(sign_in, operator, typed):
     MetadataLog.objects.create(name="_old", title="old", source="import", created_at=NOW)
     page = sign_in(operator).post("/quorum/_old/forget/", typed, follow=True).content.decode()
-    assert "was not forgotten. Type its name to confirm: _old" in page
+    assert "was not removed. Type its name to confirm: _old" in page
     assert MetadataLog.objects.exists()
 
 
@@ -335,6 +332,6 @@ def test_pages_of_an_imported_log_show_its_own_time(sign_in, operator):
     last = client.get("/quorum/_incident/voters/?range=5m").context["time_range"]
     assert last.end == log.last_at
     lanes = client.get("/quorum/_incident/voters/").context["lanes"]
-    assert "Change voters" not in client.get("/quorum/_incident/voters/").content.decode()
+    assert "Voter change planner" not in client.get("/quorum/_incident/voters/").content.decode()
     assert lanes is not None
     assert client.get("/quorum/_incident/advisor/").status_code == 404

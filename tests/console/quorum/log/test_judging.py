@@ -72,28 +72,28 @@ def test_an_imported_log_has_the_findings_of_a_followed_one(archive):
     one = imported(told, archive)
     assert findings_of(one) == findings_of(followed(told, archive))
     assert {code for code, *_ in findings_of(one)} == {"epoch_jump", "no_active_controller"}
-    assert (one.verdict.severity, one.verdict.word) == ("warn", "2 found in it")
+    assert (one.verdict.severity, one.verdict.word) == ("warn", "2 findings")
     assert one.judged_at == one.last_at
 
 
 def test_what_is_over_by_the_end_of_an_imported_log_is_found_all_the_same(archive):
     one = imported(incident().noop(3_000), archive)
     assert all(closed for *_, closed in findings_of(one))
-    assert one.verdict.word == "2 found in it"
+    assert one.verdict.word == "2 findings"
 
 
 def test_an_imported_log_in_which_nothing_happened_was_judged(archive, sign_in, viewer):
     one = imported(started(), archive)
     assert (one.verdict.severity, one.verdict.word) == ("ok", "Ok")
     page = sign_in(viewer).get("/quorum/_it/").content.decode()
-    assert "Nothing was wrong at its end" in page
+    assert "No findings at the end of the log" in page
 
 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({}, "the log is being read"),
-        ({"heard_at": NOW, "last_at": NOW}, "an earlier version imported it"),
+        ({}, "crosslog is reading the log"),
+        ({"heard_at": NOW, "last_at": NOW}, "an earlier version of crosslog imported it"),
         ({"heard_at": NOW, "judged_at": NOW}, "none of its records has a time"),
         ({"failing_since": NOW, "error": "It cannot be read: no segment"}, "no segment"),
     ],
@@ -113,7 +113,7 @@ def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, view
     assert (told["word"], why in told["why"]) == ("Unknown", True)
 
 
-def test_an_archive_that_is_damaged_is_told_and_waits_for_nothing(archive):
+def test_an_archive_that_is_damaged_is_reported_and_waits_for_nothing(archive):
     row = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     folder = archive_of(row)
     shutil.copytree(write_folder(archive / "uploaded", started()), folder)
@@ -133,7 +133,7 @@ def test_findings_of_an_imported_log_are_no_news_of_now(archive):
     assert not queries.open_findings().exists()
 
 
-def test_the_rows_of_elections_say_what_is_odd_about_them(archive):
+def test_the_rows_of_elections_say_their_anomalies(archive):
     log = followed(incident(), archive)
     told = [one.oddities for one in Election.objects.filter(log=log)]
     assert told == [[], ["2 epochs without a leader", "no controller for 6.8\N{NO-BREAK SPACE}s"]]
@@ -174,7 +174,7 @@ def test_an_ended_finding_shows_the_times_and_how_long_it_lasted(archive, sign_i
     make_status(followed(told, archive, told.at_ms + 11 * 60_000))
     page = sign_in(viewer).get("/quorum/east/").content.decode()
     assert "15 Jan 08:00:00" in page
-    assert "Lasted" in page
+    assert "Duration" in page
 
 
 def test_what_was_over_before_it_was_seen_is_kept_once(archive):
@@ -190,5 +190,5 @@ def test_an_imported_log_shows_what_there_was_at_its_end(archive):
     told = {one["label"]: one["value"] for one in quorum_facts(imported(incident(), archive))}
     assert told["Leader at its end"] == "2"
     assert told["Voters at its end"] == "3"
-    assert told["Elections in it"] == "2"
-    assert told["Longest without a controller"].replace("\N{NO-BREAK SPACE}", " ") == "6.8 s"
+    assert told["Elections"] == "2"
+    assert told["Longest leaderless time"].replace("\N{NO-BREAK SPACE}", " ") == "6.8 s"

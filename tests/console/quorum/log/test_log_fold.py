@@ -98,7 +98,7 @@ def test_the_rows_say_the_same_state_as_the_log_itself(log):
         assert {row.name for row in topics} == {t.name for t in image.topics.values()}
 
 
-def test_elections_and_voters_are_told_once(log):
+def test_elections_and_voters_are_reported_once(log):
     stored(log)
     sets, elections = VoterSetEntry.objects.count(), Election.objects.count()
     stored(log, LogFold(0))

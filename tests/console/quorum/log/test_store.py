@@ -61,7 +61,7 @@ def states(log, offset):
 def test_a_moment_before_it_is_refused_and_says_from_where_on(log, orders):
     store.prune_history(NOW)
     log.refresh_from_db()
-    with pytest.raises(BeforeHistory, match="from offset 30 on"):
+    with pytest.raises(BeforeHistory, match="begins at offset 30"):
         history.moment_of(log, 25)
 
 

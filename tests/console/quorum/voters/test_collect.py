@@ -121,7 +121,7 @@ def test_a_round_that_fails_keeps_what_was_known(cluster, fault):
     assert run(cluster, described(), later(60)).failing_since is None
 
 
-def test_what_breaks_inside_is_told_as_a_failure(cluster):
+def test_what_breaks_inside_is_reported_as_a_failure(cluster):
     row = run(cluster, RuntimeError("boom"))
     assert "a fault of the program" in row.error
 
@@ -138,7 +138,7 @@ def test_what_breaks_inside_is_told_as_a_failure(cluster):
     ids=["a voter is silent", "a voter was never there", "a controller without a vote", "a new disk"],
 )  # fmt: skip
 @pytest.mark.usefixtures("brokers")
-def test_an_odd_replica_is_a_finding_when_two_rounds_agree(cluster, voters, observers, found):
+def test_a_wrong_replica_is_a_finding_when_two_rounds_agree(cluster, voters, observers, found):
     answer = described(*voters, observers=observers)
     run(cluster, answer)
     # The leader is in office for longer than its timeout and a round; one round alone opens nothing.
@@ -187,7 +187,7 @@ def words_of(row):
 
 def spare(row):
     """The tile about what may still fail."""
-    return next(one for one in quorum_facts(row.log) if one["label"] == "May still fail")
+    return next(one for one in quorum_facts(row.log) if one["label"] == "Failures tolerated")
 
 
 def verdict(cluster, now):
@@ -199,10 +199,10 @@ def test_after_an_election_nothing_is_judged_before_the_voters_could_fetch(clust
     assert codes() == set()
     assert words_of(row) == {1: [], 2: ["not_judged"], 3: ["not_judged"]}
     assert (spare(row)["word"], spare(row)["severity"]) == ("Unknown", "none")
-    assert spare(row)["note"] == "Not judged yet: the leader was elected 0 s before."
+    assert spare(row)["note"] == "Not checked yet: the leader was elected 0 s before."
     assert verdict(cluster, NOW).word == "Unknown"
     row = run(cluster, described(leader_epoch=7), later(10))
-    assert (codes(), spare(row)["note"]) == (set(), "3 of 3 are there")
+    assert (codes(), spare(row)["note"]) == (set(), "3 of 3 voters online")
     assert verdict(cluster, later(10)).word == "Ok"
 
 
@@ -212,9 +212,9 @@ def test_a_voter_that_was_killed_is_a_finding_after_two_rounds(cluster):
     assert (codes(), spare(row)["word"]) == (set(), "Unknown")
     row = run(cluster, described(*SILENT), later(10))
     assert codes() == {("voter_silent", "2"), ("bare_majority", "")}
-    assert (spare(row)["note"], words_of(row)[2]) == ("2 of 3 are there", ["silent"])
+    assert (spare(row)["note"], words_of(row)[2]) == ("2 of 3 voters online", ["silent"])
     assert QuorumFinding.objects.get(code="voter_silent").opened_at == NOW
-    assert verdict(cluster, later(10)).word == "2 to look at"
+    assert verdict(cluster, later(10)).word == "2 findings"
 
 
 def test_tile_and_finding_agree_while_one_voter_is_judged_and_another_is_not_yet(cluster):
@@ -224,11 +224,11 @@ def test_tile_and_finding_agree_while_one_voter_is_judged_and_another_is_not_yet
     row = run(cluster, described(*both), later(10))
     found = QuorumFinding.objects.get(code="bare_majority", closed_at=None)
     assert found.sentence.startswith("At most 2 of 3 voters answer")
-    assert spare(row)["note"] == "at most 2 of 3 are there"
+    assert spare(row)["note"] == "at most 2 of 3 voters online"
     row = run(cluster, described(*both), later(20))
     assert ("no_majority", "") in codes()
     assert ("bare_majority", "") not in codes()
-    assert (spare(row)["note"], spare(row)["word"]) == ("1 of 3 are there", "No majority")
+    assert (spare(row)["note"], spare(row)["word"]) == ("1 of 3 voters online", "No majority")
 
 
 def test_rounds_that_lie_far_apart_do_not_agree(cluster):
@@ -249,7 +249,7 @@ def test_what_one_leader_said_of_its_voters_is_over_with_the_next(cluster):
     assert words_of(row) == {1: ["not_judged"], 2: []}
 
 
-def test_a_quorum_without_a_leader_is_told_by_two_rounds(cluster):
+def test_a_quorum_without_a_leader_is_reported_by_two_rounds(cluster):
     row = run(cluster, described(leader=None))
     leader = quorum_facts(row.log)[0]
     assert (codes(), leader["word"], leader["severity"]) == (set(), "Unknown", "none")
@@ -266,7 +266,7 @@ def test_a_finding_ends_with_the_round_that_no_longer_sees_it(cluster):
     found = QuorumFinding.objects.get(code="voter_silent")
     assert (found.opened_at, found.closed_at) == (later(-60), later(10))
     assert found.duration_ms == 70_000
-    assert spare(row)["note"] == "3 of 3 are there"
+    assert spare(row)["note"] == "3 of 3 voters online"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_log_that_read_the_next_epoch_after_the_answer_contradicts_nothing(clu
     assert ("log_disagrees", "epoch") not in codes()
 
 
-def test_an_epoch_that_the_log_had_before_the_quorum_was_asked_is_a_contradiction(
+def test_an_epoch_that_the_log_had_before_the_quorum_was_described_is_a_contradiction(
     cluster, followed
 ):
     followed.leader_epoch = 8

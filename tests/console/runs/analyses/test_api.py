@@ -58,7 +58,7 @@ def test_one_analysis_more_than_a_person_may_have_is_refused(as_operator, settin
     post(as_operator, kind=KIND, arguments={"log": "east"})
     refused = post(as_operator, kind=KIND, arguments={"log": "east", "most": 3})
     assert refused.status_code == 409
-    assert "1 analyses of yours wait or run already" in refused.content.decode()
+    assert "You have 1 queued or running analyses already" in refused.content.decode()
     assert Run.objects.count() == 1
 
 
@@ -74,7 +74,7 @@ def test_one_analysis_more_than_a_person_may_have_is_refused(as_operator, settin
     ],
     ids=["empty", "kind", "missing", "number", "unknown", "no object"],
 )
-def test_what_is_wrong_is_told_by_field(as_operator, body, field):
+def test_what_is_wrong_is_reported_by_field(as_operator, body, field):
     make_source()
     answer = post(as_operator, **body)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
@@ -110,7 +110,7 @@ def test_a_result_is_its_document(as_viewer):
         (make_queued, "not_ready", "queued or running"),
         (make_analysis, "not_ready", "queued or running"),
         (lambda: make_analysis(state=RunState.FAILED, error="no log"), "no_answer", "no log"),
-        (make_run, "no_result", "no question"),
+        (make_run, "no_result", "not an analysis"),
     ],
     ids=["queued", "running", "failed", "flow"],
 )
@@ -163,7 +163,7 @@ def test_runs_are_asked_for_by_kind(as_viewer):
     assert [one["kind"] for one in rows] == [KIND]
 
 
-def test_whoever_sees_the_cluster_sees_the_answer_and_nobody_else(client):
+def test_a_person_who_sees_the_cluster_sees_the_answer_and_no_other(client):
     run = make_answer()
     person = make_user(Role.NONE)
     person.cluster_grants.create(cluster=make_source("west").cluster, role=Role.VIEWER)

@@ -44,19 +44,19 @@ def test_a_question_is_checked_and_is_about_its_log(otto):
     ],
     ids=["kind", "missing", "unknown log", "too many", "no choice", "unknown", "window"],
 )
-def test_what_is_wrong_is_told_at_its_argument(otto, kind, given, name):
+def test_what_is_wrong_is_reported_at_its_argument(otto, kind, given, name):
     with pytest.raises(InvalidFields) as wrong:
         read_question(kind, given, otto)
     assert list(wrong.value.errors) == [name]
 
 
-def test_a_log_that_nobody_may_see_looks_like_one_that_does_not_exist():
+def test_a_log_that_is_not_visible_looks_like_one_that_does_not_exist():
     make_source()
     with pytest.raises(InvalidFields, match="There is no metadata log east"):
         read_question(KIND, {"log": "east"}, make_user(Role.NONE))
 
 
-def test_whoever_may_only_look_asks_nothing():
+def test_a_person_who_may_only_look_asks_nothing():
     make_source()
     with pytest.raises(PermissionDenied):
         read_question(KIND, {"log": "east"}, make_user(Role.VIEWER))
@@ -105,7 +105,7 @@ def test_another_question_about_the_same_log_waits_beside_it(otto):
     assert ask(question(most=3), otto, NOW).is_new
 
 
-def test_an_ended_question_is_asked_anew(otto):
+def test_an_ended_question_can_be_asked_again(otto):
     make_queued(state=RunState.SUCCEEDED)
     assert ask(question(), otto, NOW).is_new
 
@@ -147,7 +147,7 @@ def test_a_schedule_of_a_wrong_question_is_refused(given, name):
     assert list(wrong.value.errors) == [name]
 
 
-def test_the_job_is_told_the_folders_of_log_and_tables(otto, launcher, settings):
+def test_the_job_gets_the_folders_of_log_and_tables(otto, launcher, settings):
     run = ask(question(most=3), otto, NOW).run
     assert launch_run(run.pk, NOW, launcher)
     spec = contract.read_spec(launcher.started[0])
@@ -189,7 +189,7 @@ def test_without_redis_a_question_is_queued_all_the_same(
 def test_a_person_has_a_few_live_analyses_and_the_same_question_is_still_found(otto):
     first = ask(question(), otto, NOW, at_most=2).run
     ask(question(most=3), otto, NOW, at_most=2)
-    with pytest.raises(ActionRefused, match="2 analyses of yours wait or run already"):
+    with pytest.raises(ActionRefused, match="You have 2 queued or running analyses already"):
         ask(question(most=4), otto, NOW, at_most=2)
     assert ask(question(), otto, NOW, at_most=2).run == first
     assert ask(question(most=4), make_user(Role.OPERATOR, "bo"), NOW, at_most=2).is_new

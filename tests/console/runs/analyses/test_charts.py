@@ -104,7 +104,7 @@ def test_a_table_without_values_is_drawn_empty(chart):
         assert drawn.marks == [] or (drawn.lanes and drawn.lanes.is_empty)
 
 
-def test_what_is_left_out_is_told():
+def test_what_is_left_out_is_reported():
     rows = hours(*((0, f"topic-{number}", 1) for number in range(MOST_BARS + 1)))
     drawn = draw(BARS, 1, HOURS, rows, of=9000)
     assert drawn.note == f"{MOST_BARS} of {MOST_BARS + 1} shown, first {len(rows)} of 9,000 rows"

@@ -122,7 +122,7 @@ def test_two_flows_are_one_subject_where_the_same_clusters_count(flow, target, i
     ],
     ids=["flow", "cluster", "path", "file"],
 )
-def test_what_is_not_there_is_told_at_its_argument(otto, given, field, text):
+def test_what_is_not_there_is_reported_at_its_argument(otto, given, field, text):
     with pytest.raises(InvalidFields) as wrong:
         read_question(KIND, given, otto)
     assert list(wrong.value.errors) == [field]
@@ -193,7 +193,7 @@ def test_a_schedule_asks_about_a_flow_and_refuses_a_list_that_is_gone(flow, otto
         start_scheduled(given, otto, NOW)
 
 
-def test_whoever_sees_both_clusters_sees_the_run_of_a_flow(client, flow, otto):
+def test_a_person_who_sees_both_clusters_sees_the_run_of_a_flow(client, flow, otto):
     run = ask(read_question(KIND, {"flow": FLOW}, otto), otto, NOW).run
     page, listed = reverse("runs:detail", args=[run.pk]), "/api/v1/runs/"
     for roles, code in (({"east": Role.VIEWER, "west": Role.VIEWER}, 200), ({}, 404)):
@@ -290,7 +290,7 @@ def test_the_api_refuses_what_is_no_list(as_operator, settings, content, text):
     assert not list((settings.CROSSLOG_ARCHIVE / "uploads").glob("*"))
 
 
-def test_whoever_may_only_look_uploads_nothing(client):
+def test_a_person_who_may_only_look_uploads_nothing(client):
     client.force_login(make_user(Role.VIEWER))
     answer = client.post("/api/v1/runs/files/", {"file": SimpleUploadedFile("x", ROWS)})
     assert answer.status_code == 403

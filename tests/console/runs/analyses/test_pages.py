@@ -2,7 +2,10 @@ import pytest
 from django.urls import reverse
 
 from console.accounts.models import Role
+from console.quorum.models import MetadataLog, Source
+from console.runs.analyses.values import body_of
 from console.runs.models import Run, RunState
+from jobs.spark.analyses.analysis import Column, ColumnType
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_user
 from tests.console.runs.analyses.making import (
@@ -92,7 +95,7 @@ def test_asking_leads_to_the_run(as_operator):
     )
 
 
-def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(as_operator):
+def test_what_is_wrong_is_at_its_field_and_nothing_is_lost(as_operator):
     make_source()
     given = {"log": "east", "by": "leader", "most": "999", "from": "yesterday", "topic": "orders"}
     text = as_operator.post(FORM, given).content.decode()
@@ -107,7 +110,7 @@ def test_the_same_question_leads_to_the_run_that_is_there(as_operator):
     make_source()
     for _ in range(2):
         answer = as_operator.post(FORM, {"log": "east", "by": "leader"}, follow=True)
-    assert "is being answered already" in answer.content.decode()
+    assert "is running already" in answer.content.decode()
     assert Run.objects.count() == 1
 
 
@@ -161,7 +164,7 @@ def test_a_table_is_read_page_by_page(as_viewer):
     assert "1\N{EN DASH}50 of 120" in text
 
 
-def test_removed_files_are_told_and_the_rest_works(as_viewer, settings):
+def test_removed_files_are_reported_and_the_rest_works(as_viewer, settings):
     run = make_answer()
     settings.CROSSLOG_ARCHIVE = settings.CROSSLOG_ARCHIVE / "elsewhere"
     text = page_of(as_viewer, run, "?leaders.page=2")
@@ -188,7 +191,7 @@ def test_an_operator_is_led_to_the_same_question(as_operator):
 def test_a_failed_analysis_says_why(as_viewer):
     run = make_analysis(state=RunState.FAILED, error="no such folder", finished_at=NOW)
     text = page_of(as_viewer, run)
-    assert "Why there is no result" in text
+    assert '<h2 id="end-title">Error</h2>' in text
     assert "no such folder" in text
 
 
@@ -202,3 +205,40 @@ def test_files_of_a_table_are_loaded_from_its_page(as_viewer):
         answer = as_viewer.get(reverse(f"runs:{form}", args=[run.pk, "leaders"]))
         assert answer.status_code == 200
         assert answer["Content-Disposition"].startswith("attachment")
+
+
+def test_kinds_are_grouped_by_what_they_read(as_operator):
+    text = text_of(as_operator, "/runs/new/")
+    groups = [text.index(f">{title}</h2>") for title in ("Metadata log", "Offsets", "Records")]
+    kinds = [text.index(f'href="/runs/new/{kind}/"') for kind in (KIND, "translate", "backtest")]
+    assert groups[0] < kinds[0] < groups[1] < kinds[1] < groups[2] < kinds[2]
+
+
+def test_every_kind_of_the_release_has_a_sentence(as_operator):
+    text = text_of(as_operator, "/runs/new/")
+    assert not [one.kind for one in ANALYSES.values() if one.kind != KIND and one.question in text]
+
+
+def test_the_form_of_a_kind_leads_to_its_terms(as_operator):
+    assert 'href="/runs/new/#records-terms">Certificate, Backtest</a>' in text_of(
+        as_operator, "/runs/new/backtest/"
+    )
+
+
+def test_an_imported_log_is_shown_by_its_title(as_viewer):
+    run = make_analysis()
+    MetadataLog.objects.create(
+        name="_incident-1", title="Incident of 03:06", source=Source.IMPORT, created_at=NOW
+    )
+    run.arguments["log"] = "_incident-1"
+    run.save()
+    text = page_of(as_viewer, run)
+    assert "<dd>Incident of 03:06 (imported)</dd>" in text
+
+
+def test_words_of_a_vocabulary_are_written_for_people():
+    columns = tuple(Column(name, name, ColumnType.TEXT) for name in ("cause", "what", "topic"))
+    rows = [{"cause": "nothing", "what": "silence", "topic": "topic_created"}]
+    assert [cell.text for cell in body_of(columns, rows)[0]] == [
+        "No change", "No controller", "topic_created",
+    ]  # fmt: skip

@@ -161,7 +161,7 @@ def test_an_engine_that_does_not_let_go_of_a_cancelled_analysis_is_ended(launche
     assert launcher.killed == [launcher.started[0]]
 
 
-def test_cancelling_on_another_host_is_told_by_its_watch(launcher, run):
+def test_cancelling_on_another_host_is_reported_by_its_watch(launcher, run):
     type(run).objects.update(host="elsewhere")
     cancel_run(run.pk, NOW)
     assert not (launcher.started[0] / contract.STOP).exists()
@@ -224,7 +224,7 @@ def ada_and_bo():
     return make_user(Role.OPERATOR, "ada"), make_user(Role.OPERATOR, "bo")
 
 
-def test_people_take_turns_whoever_asked_more_and_before(launcher, settings, ada_and_bo):
+def test_people_take_turns_however_many_they_queued(launcher, settings, ada_and_bo):
     settings.ANALYSES_AT_ONCE = 1
     runs = {
         name: make_queued(name, requested_by=person, created_at=after(second - 60))

@@ -1,4 +1,4 @@
-"""An analysis on a schedule is asked again each time, and refused while the last one has no answer."""
+"""An analysis on a schedule starts again each time, and is refused while the last one is live."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def test_a_time_at_which_the_last_one_has_no_answer_is_left_out(schedule, settin
     assert Run.objects.count() == 2
 
 
-def test_a_log_that_was_forgotten_is_told(schedule):
+def test_a_log_that_was_forgotten_is_reported(schedule):
     from console.quorum.models import MetadataLog
 
     MetadataLog.objects.all().delete()

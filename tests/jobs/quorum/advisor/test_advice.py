@@ -95,7 +95,7 @@ class TestRefusals:
             pytest.param(state(), WantedChange(remove=(9,)), RefusalCode.NOT_A_VOTER, id="no voter"),
             pytest.param(state(), WantedChange(add=(node(2),)), RefusalCode.ALREADY_VOTER, id="a voter already"),
             pytest.param(state(), WantedChange(), RefusalCode.NOTHING_WANTED, id="nothing"),
-            pytest.param(state(), WantedChange(remove=(1, 2, 3)), RefusalCode.LAST_VOTER, id="nobody left"),
+            pytest.param(state(), WantedChange(remove=(1, 2, 3)), RefusalCode.LAST_VOTER, id="no voter left"),
             pytest.param(state(), WantedChange(remove=(1,), replace=(DiskReplacement(1),)), RefusalCode.CONTRADICTION, id="named twice"),
             pytest.param(state(), WantedChange(replace=(DiskReplacement(1, THREE.node(1).directory_id),)), RefusalCode.SAME_DISK, id="the same disk"),
             pytest.param(state(observers=()), WantedChange(add=(node(4),)), RefusalCode.NOT_OBSERVED, id="not running"),
@@ -178,10 +178,10 @@ class TestResult:
         ("wanted", "words"),
         [
             (WantedChange(add=(node(4),)), "even number"),
-            (WantedChange(remove=(3,)), "2 voters in the end"),
+            (WantedChange(remove=(3,)), "2 voters after the change"),
         ],
     )
-    def test_a_result_that_is_not_good_is_told(self, wanted, words):
+    def test_a_result_that_is_not_good_is_reported(self, wanted, words):
         assert any(words in warning for warning in plan_change(state(), wanted).warnings)
 
     def test_sites_whose_loss_stops_the_quorum_are_named(self):
@@ -191,7 +191,7 @@ class TestResult:
         assert plan.after.deadly_sites == ("a",)
         assert any("loss of a alone" in warning for warning in plan.warnings)
 
-    def test_what_nobody_asked_is_told(self):
+    def test_what_was_not_queried_is_reported(self):
         plan = plan_change(QuorumState(THREE), WantedChange(remove=(3,)))
         assert len(plan.notes) == 4
 

@@ -52,7 +52,7 @@ def test_a_dead_voter_leaves_before_one_that_is_alive():
         (state(), {"a": 2, "b": 1, "c": 2}, RefusalCode.CONTRADICTION),
         (state(sites={1: "a"}), {"a": 1}, RefusalCode.CONTRADICTION),
     ],
-    ids=["it is so already", "not enough controllers", "a voter stands nowhere"],
+    ids=["it is so already", "not enough controllers", "a voter without a site"],
 )
 def test_what_cannot_be_laid_out_has_a_reason(known, per_site, code):
     plan = plan_layout(known, per_site, CANDIDATES)

@@ -1,4 +1,4 @@
-"""What is wrong with a quorum, one rule each; the clock stands still."""
+"""Findings about a quorum, one rule each; the clock is fixed."""
 
 from dataclasses import replace
 
@@ -107,7 +107,7 @@ def test_voters_are_silent_only_for_a_leader_that_is_long_enough_in_office(age_m
     judged = evaluate_quorum(picture, NOW)
     assert {one.code for one in judged.findings} == codes
     assert (QuorumCode.NO_MAJORITY in judged.judged) is bool(codes)
-    why = "Not judged yet: the leader was elected 3 s before."
+    why = "Not checked yet: the leader was elected 3 s before."
     assert judged.voters.why_unknown == (why if age_ms == 3_000 else judged.voters.why_unknown)
 
 
@@ -138,7 +138,7 @@ def test_before_directory_ids_existed_none_is_missed():
     assert found(description=described(*old)) == {}
 
 
-def test_without_a_leader_that_alone_is_told():
+def test_without_a_leader_that_alone_is_reported():
     assert QuorumCode.NO_LEADER in found(description=described(leader_id=None))
 
 
@@ -156,7 +156,7 @@ def test_ages_are_measured_on_the_leaders_clock():
     ],
     ids=["by its role", "by its registration", "registered and gone"],
 )
-def test_controllers_without_a_vote_are_told(controllers, registered, code, subject):
+def test_controllers_without_a_vote_are_reported(controllers, registered, code, subject):
     now = described(observers=(replica(4), replica(7)))
     known = {"controller_ids": controllers, "registered_ids": registered}
     codes = found(description=now, **known, **SETTLED)
@@ -180,9 +180,9 @@ def test_a_new_leader_has_not_heard_of_all_observers():
         (33, 5_000, 100, False),
         (33, 20_000, 33, False),
     ],
-    ids=["it stands", "it moves", "too early to tell", "nothing was written"],
+    ids=["it does not move", "it moves", "too early to tell", "nothing was written"],
 )
-def test_a_high_watermark_that_stands_still_is_told(before, waited_ms, end, is_stalled):
+def test_a_high_watermark_that_does_not_move_is_reported(before, waited_ms, end, is_stalled):
     earlier = described(high_watermark=before, described_at_ms=NOW - waited_ms)
     now = described(leader(end=end), replica(2, end), replica(3, end))
     codes = found(description=now, before=earlier)
@@ -242,34 +242,34 @@ class TestLog:
         assert evaluate_quorum(QuorumSnapshot(timeline=timeline), later).findings == ()
 
     @pytest.mark.parametrize(("skipped", "severity"), [(1, Severity.NOTICE), (4, Severity.WARN)])
-    def test_epochs_without_a_leader_are_told(self, skipped, severity):
+    def test_epochs_without_a_leader_are_reported(self, skipped, severity):
         log = started().leader(2, [1, 2, 3], epoch=2 + skipped).noop()
         (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.EPOCH_JUMP]
         assert (finding.severity, finding.evidence["skipped"]) == (severity, skipped)
 
-    def test_time_without_an_active_controller_is_told(self):
+    def test_time_without_an_active_controller_is_reported(self):
         log = started().leader(2, [1, 2, 3], after_ms=8_000).noop()
         (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.NO_ACTIVE_CONTROLLER]
         assert (finding.evidence["longest_ms"], finding.evidence["with_election"]) == (8_000, 1)
 
     @pytest.mark.parametrize(("back_ms", "is_told"), [(5_000, True), (300, False)])
-    def test_clocks_that_differ_by_a_second_are_told(self, back_ms, is_told):
+    def test_clocks_that_differ_by_a_second_are_reported(self, back_ms, is_told):
         log = started().leader(2, [1, 2, 3], after_ms=-back_ms).noop()
         assert (QuorumCode.CLOCK_SKEW in found(timeline=read_voter_timeline(log))) is is_told
 
-    def test_an_unsafe_change_is_told_with_its_place(self):
+    def test_an_unsafe_change_is_reported_with_its_place(self):
         log = started().voters(plus(THREE, 4, 5)).noop()
         unsafe = found(timeline=read_voter_timeline(log))[QuorumCode.UNSAFE_CHANGE]
         assert {finding.subject for finding in unsafe} == {"33"}
 
-    def test_a_broken_log_and_missing_records_are_told(self):
+    def test_a_broken_log_and_missing_records_are_reported(self):
         log = started().missing(50).noop().kraft_version(0)
         codes = found(timeline=read_voter_timeline([*log, *Log(3, epoch=1).noop()]))
         assert {QuorumCode.LOG_BROKEN, QuorumCode.RECORDS_MISSING} <= set(codes)
 
 
 class TestComparison:
-    def test_a_log_of_a_later_epoch_is_told_when_it_was_read_before_the_quorum_was_asked(self):
+    def test_a_log_of_a_later_epoch_than_the_next_description_is_reported(self):
         log = read_voter_timeline(started(epoch=9))
         codes = found(description=described(), timeline=log, epoch_before=9)
         assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["epoch"]
@@ -278,7 +278,7 @@ class TestComparison:
         log = read_voter_timeline(started().leader(2, [1, 2, 3]).voters(minus(THREE, 3)).noop())
         assert found(description=described(), timeline=log, epoch_before=1) == {}
 
-    def test_other_voters_at_the_place_of_the_leader_are_told(self):
+    def test_other_voters_at_the_place_of_the_leader_are_reported(self):
         log = started().voters(plus(THREE, 4)).noop(70)
         codes = found(description=described(), timeline=read_voter_timeline(log))
         assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["voters"]
@@ -287,7 +287,7 @@ class TestComparison:
         log = started().noop(70).voters(plus(THREE, 4)).noop()
         assert found(description=described(), timeline=read_voter_timeline(log)) == {}
 
-    def test_another_leader_in_the_same_epoch_is_told(self):
+    def test_another_leader_in_the_same_epoch_is_reported(self):
         now = described(replica(1), leader(2), replica(3), leader_id=2)
         codes = found(description=now, timeline=read_voter_timeline(started()))
         assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["leader"]
@@ -296,7 +296,7 @@ class TestComparison:
         log = Log(epoch=0, at_ms=NOW).leader(1, [1, 2]).kraft_version(1).voters(minus(THREE, 3))
         assert found(description=described(), timeline=read_voter_timeline(log)) == {}
 
-    def test_a_change_that_is_not_committed_after_a_minute_is_told(self):
+    def test_a_change_that_is_not_committed_after_a_minute_is_reported(self):
         log = started().voters(plus(THREE, 4))
         log.records[-1] = replace(log.records[-1], timestamp_ms=NOW - 120_000)
         now = described(leader(), replica(2), replica(3), replica(4), high_watermark=33)

@@ -296,7 +296,7 @@ def test_a_preferred_replica_that_leads_because_another_went_was_not_a_preferred
     assert found.election is Election.IN_SYNC
 
 
-def test_a_shutdown_goes_on_in_later_batches() -> None:
+def test_a_shutdown_continues_in_later_batches() -> None:
     found = partition_changes(
         (registration_change(1, 10, inControlledShutdown=1),),
         (change(ORDERS, 0, **LEAVES),),

@@ -226,7 +226,7 @@ def test_a_topic_that_a_snapshot_no_longer_has_was_deleted_and_may_come_back() -
     ]
 
 
-def test_damage_is_told_and_the_fold_goes_on_until_offsets_are_missing() -> None:
+def test_damage_is_reported_and_the_fold_continues_until_offsets_are_missing() -> None:
     log = Log()
     log.batch(config("retention.ms", "1"))
     damage = LogDamage(64, 1, DamageKind.WRONG_CRC, "wrong CRC")

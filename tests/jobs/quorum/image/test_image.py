@@ -95,7 +95,7 @@ def test_an_aborted_transaction_leaves_nothing() -> None:
         pytest.param((abort(), topic("foo", FOO)), ["foo"], id="abort outside"),
     ],
 )
-def test_a_misplaced_marker_is_an_anomaly_and_the_fold_goes_on(
+def test_a_misplaced_marker_is_an_anomaly_and_the_fold_continues(
     specs: tuple[Spec, ...], topics: list[str]
 ) -> None:
     log = Log()

@@ -46,7 +46,7 @@ def test_a_clock_that_goes_back_does_not_bring_later_records_in() -> None:
     assert state_at(log.records, LogPosition(timestamp_ms=T0 + 5100)).image.last_offset == 2
 
 
-def test_a_moment_before_everything_is_told_as_such() -> None:
+def test_a_moment_before_everything_is_reported_as_such() -> None:
     log = Log()
     log.batch(config("a", "1"))
     assert state_at(log.records, LogPosition(timestamp_ms=T0 - 1)).is_before_log

@@ -1,7 +1,7 @@
 """The checksums of one replica's metadata log, for a comparison with others.
 
 A digest holds a pair of numbers per batch and nothing of its records. The CRC covers the records but not the
-epoch, which stands beside it; both are equal on all replicas below the high watermark.
+epoch, which is beside it; both are equal on all replicas below the high watermark.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def test_a_batch_that_is_cut_off_is_left_for_the_next_request(tmp_path):
     ("records", "problem"),
     [
         pytest.param(damaged(batch(6, 2)), "offset 6 has a wrong CRC", id="a damaged batch"),
-        pytest.param(batch(7, 2), "offset 7, and not at 6", id="a hole"),
-        pytest.param(batch(5, 2, 3), "offset 5, and not at 6", id="an overlap"),
+        pytest.param(batch(7, 2), "offset 7, not at 6", id="a hole"),
+        pytest.param(batch(5, 2, 3), "offset 5, not at 6", id="an overlap"),
         pytest.param(batch(6, 1), "falls from 2 to 1", id="an older epoch"),
         pytest.param(b"HTTP/1.1 400 Bad Request" * 9, "record batch", id="something else"),
     ],
@@ -131,7 +131,7 @@ def test_a_batch_that_was_not_finished_is_cut_off(tmp_path, written):
     assert archived(tmp_path) == THREE + b"".join(batch(6 + n, 2) for n in range(end - 5))
 
 
-def test_after_a_full_disk_appending_goes_on_where_it_was(tmp_path):
+def test_after_a_full_disk_appending_resumes_where_it_was(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with LogArchive(tmp_path) as archive:
         archive.append(batch(0, 1, 3), high_watermark=None)
@@ -145,7 +145,7 @@ def test_after_a_full_disk_appending_goes_on_where_it_was(tmp_path):
     assert archived(tmp_path) == THREE
 
 
-def test_a_snapshot_is_kept_and_the_log_goes_on_there(tmp_path):
+def test_a_snapshot_is_kept_and_the_log_continues_there(tmp_path):
     with LogArchive(tmp_path) as archive:
         archive.append(THREE, high_watermark=None)
         archive.add_snapshot(100, 4, [snapshot(4)])

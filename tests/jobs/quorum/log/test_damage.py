@@ -90,7 +90,7 @@ def test_what_is_missing_before_an_empty_segment_is_a_gap(tmp_path):
     assert last == Gap(8, 10)
 
 
-def test_what_is_missing_before_an_empty_segment_is_told_after_an_import(tmp_path):
+def test_what_is_missing_before_an_empty_segment_is_reported_after_an_import(tmp_path):
     (tmp_path / "n").mkdir()
     cut_before_an_empty_segment(tmp_path / "n")
     folder, problems = archived_items(tmp_path / "n", tmp_path / "a")

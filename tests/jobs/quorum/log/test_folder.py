@@ -349,7 +349,7 @@ def expected_offsets() -> set[int]:
 
 
 @needs_kraft_log
-def test_a_real_folder_that_lost_its_first_segment_goes_on_from_the_next_snapshot(tmp_path):
+def test_a_real_folder_that_lost_its_first_segment_continues_from_the_next_snapshot(tmp_path):
     copy = shutil.copytree(FOLDER / "node-1" / "__cluster_metadata-0", tmp_path / "copy")
     (copy / "00000000000000000648.log").unlink()
     items = list(read_folder(copy).records())

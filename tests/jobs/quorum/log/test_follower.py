@@ -115,7 +115,7 @@ async def test_a_new_leader_is_followed(tmp_path):
         assert old.content() in new.content()
 
 
-async def test_faults_are_told_and_following_goes_on(tmp_path):
+async def test_faults_are_reported_and_following_continues(tmp_path):
     async with cluster() as (broker, made, leader):
         made[0].answers[FETCH] = log_answer(error="not_leader_or_follower", leader=(-1, 0))
         async with followed(source_of(broker), tmp_path) as heard:

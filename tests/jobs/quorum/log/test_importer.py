@@ -1,4 +1,4 @@
-"""Folders of nodes come into an archive whole, in any order, and what differs is told."""
+"""Folders of nodes come into an archive whole, in any order, and differences are reported."""
 
 import random
 import shutil
@@ -187,7 +187,7 @@ def test_a_tail_with_another_history_is_a_conflict_and_the_archive_stays(tmp_pat
     assert archived(tmp_path / "a") == b"".join(ONE + TWO)
 
 
-def test_replicas_that_differ_below_the_high_watermark_are_told(tmp_path):
+def test_replicas_that_differ_below_the_high_watermark_are_reported(tmp_path):
     other = [ONE[0], batch(3, 1, body=b"something else")]
     sound = node(tmp_path / "1", ONE, snapshots=[(4, 1)])
     found, _ = imported(tmp_path / "a", sound, node(tmp_path / "2", other))
@@ -203,7 +203,7 @@ def test_a_history_whose_epochs_do_not_fit_is_left_out(tmp_path):
     assert archived(tmp_path / "a") == b"".join(TWO)
 
 
-def test_segments_that_differ_where_they_overlap_are_told(tmp_path):
+def test_segments_that_differ_where_they_overlap_are_reported(tmp_path):
     source = node(tmp_path / "n", ONE, [batch(3, 1, body=b"something else"), *TWO])
     found, manifest = imported(tmp_path / "a", source)
     assert archived(tmp_path / "a") == b"".join(ONE + TWO)

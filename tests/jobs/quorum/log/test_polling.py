@@ -31,7 +31,7 @@ def lines(folder) -> list[dict]:
 )
 def test_a_change_is_kept_and_progress_is_not(change, brokers, is_kept, tmp_path):
     assert QuorumPolls(tmp_path).keep(QUORUM, (7,))
-    # Whoever starts again knows what was kept last.
+    # After a restart it is known what was kept last.
     assert QuorumPolls(tmp_path).keep(replace(QUORUM, **change), brokers) == is_kept
     assert len(lines(tmp_path)) == 1 + is_kept
 

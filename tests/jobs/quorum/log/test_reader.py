@@ -43,7 +43,7 @@ async def test_the_whole_log_is_read(tmp_path):
         assert known.read_at_ms == 7_000
 
 
-async def test_reading_goes_on_where_it_ended(tmp_path):
+async def test_reading_resumes_where_it_ended(tmp_path):
     async with reading(tmp_path) as (_, _, reader):
         await read_on(reader)
     async with reading(tmp_path, *LOG, (6, 2, 1)) as (leader, _, reader):
@@ -168,7 +168,7 @@ def ends(archive):
     return [one.end_offset for one in archive.manifest.snapshots]
 
 
-async def test_a_snapshot_is_kept_now_and_then_so_that_nobody_has_to_fold_everything(tmp_path):
+async def test_a_snapshot_is_kept_now_and_then_so_that_a_fold_is_short(tmp_path):
     async with reading_snapshots(tmp_path, [7.0]) as (leader, archive, reader):
         leader.snapshots[4, 1] = snapshot()
         steps = await read_on(reader)

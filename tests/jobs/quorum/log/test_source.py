@@ -45,7 +45,7 @@ def test_controllers_with_another_protocol_inherit_no_credentials(tmp_path):
         pytest.param("[", "file", id="no YAML"),
         pytest.param("- a", "file", id="no mapping"),
         pytest.param("alias: east", "bootstrap_servers", id="half a connection"),
-        pytest.param(SECURE + "acks: all", "acks", id="a setting that nobody knows"),
+        pytest.param(SECURE + "acks: all", "acks", id="an unknown setting"),
         pytest.param(SECURE + "controllers: c1:9093", "controllers", id="no mapping inside"),
         pytest.param(
             SECURE + "controllers:\n  bootstrap_servers: c1\n",

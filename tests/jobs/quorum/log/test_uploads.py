@@ -133,7 +133,7 @@ def test_a_bomb_is_refused_before_it_is_written(pack, tmp_path):
 
 
 @pytest.mark.parametrize("pack", PACKED)
-def test_a_bomb_in_a_file_that_nobody_needs_is_refused_too(pack, tmp_path):
+def test_a_bomb_in_a_file_that_is_not_needed_is_refused_too(pack, tmp_path):
     bomb = NODE | {"node-1/ignored": b"\0" * 1_000_000}
     assert "more than 1000 bytes" in refused(pack(tmp_path / "up", bomb), tmp_path)
 
@@ -176,7 +176,7 @@ def test_a_name_of_gigabytes_in_a_tar_is_refused_without_reading_it(tmp_path):
     assert "honest archive" in refused(upload, tmp_path)
 
 
-def test_two_nodes_in_one_upload_are_told_apart(tmp_path):
+def test_two_nodes_in_one_upload_are_reported_apart(tmp_path):
     two = NODE | {f"node-2/__cluster_metadata-0/{SEGMENT}": b"other"}
     assert "one node's" in refused(tar_of(tmp_path / "up", two), tmp_path)
 

@@ -142,7 +142,7 @@ def test_a_real_folder_replays_as_it_folds():
     assert not found.replay.gaps
 
 
-def test_behind_a_gap_nothing_is_told_of_partitions(tmp_path):
+def test_behind_a_gap_nothing_is_reported_of_partitions(tmp_path):
     log = tmp_path / "__cluster_metadata-0"
     segment(log, 0, batch(0, *created()))
     segment(log, 9, batch(9, changed([1])))

@@ -1,4 +1,4 @@
-"""Whatever stands in a log, its timeline is read to the end, and what it says holds together."""
+"""Whatever a log has, its timeline is read to the end, and what it says holds together."""
 
 import json
 
@@ -71,7 +71,7 @@ steps = st.lists(st.tuples(st.sampled_from("+-/"), st.integers(1, 7)), max_size=
 
 
 @given(steps)
-def test_single_steps_are_never_flagged_and_each_is_told(steps):
+def test_single_steps_are_never_flagged_and_each_is_reported(steps):
     set_ = voters(1, 2, 3)
     log = Log(epoch=0).leader(1, [1, 2, 3]).kraft_version(1).voters(set_).together(3)
     told = []

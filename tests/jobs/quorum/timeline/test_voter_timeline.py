@@ -110,7 +110,7 @@ class TestVoters:
         read = read_voter_timeline(started().voters(plus(minus(THREE, 1), 4)))
         assert codes(read) == [AnomalyCode.SEVERAL_CHANGES]
 
-    def test_voters_that_make_no_sense_are_told_and_what_follows_is_unsure(self):
+    def test_voters_that_make_no_sense_are_reported_and_what_follows_is_unsure(self):
         log = started().voters(THREE)
         log.records[-1] = replace(log.records[-1], data={"voters": [{}]})
         read = read_voter_timeline(log.voters(plus(THREE, 4, 5)))
@@ -159,7 +159,7 @@ class TestStaticQuorum:
             AnomalyCode.KRAFT_VERSION_LOWERED
         ]
 
-    def test_without_the_beginning_nobody_knows_whether_the_quorum_is_static(self):
+    def test_without_the_beginning_whether_the_quorum_is_static_is_unknown(self):
         read = read_voter_timeline(Log(100).leader(1, [1, 2, 3]).noop())
         assert [entry.is_static for entry in read.entries] == [False]
         assert read.kraft_version is None
@@ -180,7 +180,7 @@ class TestSnapshots:
         assert read.entries[1].is_committed is None
         assert codes(read) == []
 
-    def test_the_bootstrap_checkpoint_stands_at_minus_1(self):
+    def test_the_bootstrap_checkpoint_is_at_minus_1(self):
         log = Log(epoch=0).snapshot(voters(1, 2), 1)
         log.leader(1, [1, 2]).kraft_version(1).voters(voters(3, 4)).together(3)
         read = read_voter_timeline(log)
@@ -220,7 +220,7 @@ class TestMissingRecords:
         assert read.current.is_after_gap
         assert (read.voters_at(32), read.voters_at(100)) == (THREE, None)
 
-    def test_behind_a_gap_nobody_knows_the_voters_until_somebody_says_them(self):
+    def test_behind_a_gap_the_voters_are_unknown_until_a_record_has_them(self):
         log = started().missing(100).noop(3)
         read = read_voter_timeline(log)
         assert (read.voters_at(134), read.is_current_known) == (None, False)
@@ -305,7 +305,7 @@ class TestElections:
         assert read_voter_timeline(log).silences == ()
         assert [s.gap_ms for s in read_voter_timeline(log.wait(30_000).noop()).silences] == [30_500]
 
-    def test_skipped_epochs_are_elections_that_nobody_won(self):
+    def test_skipped_epochs_are_elections_without_a_winner(self):
         read = read_voter_timeline(started().leader(2, [1, 2, 3], epoch=5))
         assert read.elections[-1].skipped_epochs == 3
         assert codes(read) == [AnomalyCode.EPOCH_JUMP]

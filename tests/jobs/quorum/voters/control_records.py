@@ -56,7 +56,7 @@ class ControlRecords:
                 self.read(record)
 
     def load(self, snapshot: ControlSnapshot) -> None:
-        """Begin anew from a snapshot: all of it holds from the offset before the snapshot's own."""
+        """Restart from a snapshot: all of it holds from the offset before the snapshot's own."""
         self.voter_sets.clear()
         self.kraft_versions.clear()
         for record in snapshot.records:
@@ -92,14 +92,14 @@ class ControlRecords:
     def truncate_new_entries(self, end_offset: int) -> None:
         """Forget a tail that was cut off, and read on from there.
 
-        Upstream leaves its own position where it was and would pass by what is written there anew.
+        Upstream leaves its own position where it was and would skip what is written there again.
         """
         self.voter_sets.truncate_new_entries(end_offset)
         self.kraft_versions.truncate_new_entries(end_offset)
         self.next_offset = min(self.next_offset, end_offset)
 
     def truncate_old_entries(self, start_offset: int) -> None:
-        """Forget what is before a new log start; whoever keeps a history must not."""
+        """Forget what is before a new log start; a history must not."""
         self.voter_sets.truncate_old_entries(start_offset)
         self.kraft_versions.truncate_old_entries(start_offset)
 

@@ -51,7 +51,7 @@ def test_all_of_a_snapshot_holds_from_the_offset_before_its_own():  # M4
     assert (read.kraft_version_at_offset(9), read.voter_set_at_offset(8)) == (1, None)
 
 
-def test_the_log_behind_a_snapshot_goes_on_from_its_voters():  # M5
+def test_the_log_behind_a_snapshot_continues_from_its_voters():  # M5
     read = ControlRecords(STATIC)
     four = plus(FIRST, 7)
     read.update(Log(10).voters(four), snapshot=LEVEL_1_AND_VOTERS, log_start_offset=10)
@@ -94,7 +94,7 @@ def test_nothing_is_said_of_what_was_not_read(three_records, at):
         three_records.kraft_version_at_offset(at)
 
 
-def test_the_bootstrap_checkpoint_stands_before_the_log():  # R1, R2
+def test_the_bootstrap_checkpoint_is_before_the_log():  # R1, R2
     first = voters(1, 2)
     read = ControlRecords()
     bootstrap = ControlSnapshot(0, Log().kraft_version(1).voters(first).records)

@@ -50,7 +50,7 @@ def test_when_a_voter_is_down_already_more_sites_are_deadly():
     assert deadly_sites([1, 2, 3], sites, [1, 2]) == ("a", "b")
 
 
-def test_an_outlook_is_told_in_words():
+def test_an_outlook_is_written_in_words():
     assert str(quorum_after([1, 2, 3], [1, 2])) == (
         "2 of 3 voters alive, 2 needed: no further one may fail"
     )

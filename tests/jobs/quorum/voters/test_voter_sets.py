@@ -64,7 +64,7 @@ def test_a_value_holds_from_its_offset_on(history, offset, value):  # H2
     ("end", "last"),
     [(201, (200, "200")), (200, (100, "100")), (101, (100, "100")), (100, None)],
 )
-def test_a_cut_drops_what_stands_at_its_offset_or_behind(history, end, last):  # H3
+def test_a_cut_drops_what_is_at_its_offset_or_behind(history, end, last):  # H3
     history.truncate_new_entries(end)
     assert history.last_entry() == last
 
@@ -92,7 +92,7 @@ class TestVoterSetHistory:
     """Rows V; the mode `is_strict` is Kafka 3.9's, the other one Kafka 4's."""
 
     @pytest.mark.parametrize("is_strict", [False, True], ids=["4.x", "before 17973"])
-    def test_the_static_set_is_last_but_stands_at_no_offset(self, is_strict):  # V1
+    def test_the_static_set_is_last_but_has_no_offset(self, is_strict):  # V1
         static = voters(1, 2, 3)
         history = VoterSetHistory(static, is_strict=is_strict)
         history.truncate_new_entries(100)
@@ -117,7 +117,7 @@ class TestVoterSetHistory:
         assert [history.value_at_or_before(at) for at in (100, 199, 200)] == [four, four, static]
         assert history.last_voter_set_offset() == 200
 
-    def test_a_bootstrap_set_stands_before_the_log(self):  # V4
+    def test_a_bootstrap_set_is_before_the_log(self):  # V4
         first = voters(1, 2, 3)
         four = plus(first, 4)
         history = VoterSetHistory()
@@ -325,7 +325,7 @@ class TestVoterSet:
         with pytest.raises(ValueError, match=r"."):
             VoterSet.from_voters_record(record)
 
-    def test_an_id_stands_in_a_set_once(self):
+    def test_an_id_is_in_a_set_once(self):
         with pytest.raises(ValueError, match="once"):
             VoterSet((node(1), node(1)))
 

@@ -1,4 +1,4 @@
-"""CRC-32C and the advance of a difference through bytes that nobody reads."""
+"""CRC-32C and the advance of a difference through bytes that are not read."""
 
 import pytest
 from hypothesis import given

@@ -87,7 +87,7 @@ def test_the_codec_is_in_the_attributes(codec):
     assert BatchHeader.decode(dense(codec=codec)).codec is codec
 
 
-def test_a_codec_that_nobody_knows_is_refused():
+def test_a_codec_that_is_unknown_is_refused():
     with pytest.raises(Damaged, match="offset 100: has the unknown compression 5"):
         _ = BatchHeader.decode(changed(dense(), attributes=5)).codec
 

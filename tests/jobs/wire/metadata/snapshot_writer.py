@@ -23,7 +23,7 @@ class SnapshotWriter:
     """Writes a snapshot as a controller does: a header batch, batches of records, a footer batch.
 
     `voters` are those of a KRAFT_VOTERS record's data; with `kraft_version` 0 there are none, and giving some
-    raises ValueError. Whoever appends after `freeze` gets a RuntimeError.
+    raises ValueError. An append after `freeze` raises RuntimeError.
     """
 
     def __init__(

@@ -198,7 +198,7 @@ def test_a_wrong_crc_costs_one_batch():
         len(batches[0]),
         2,
     )
-    assert "reading goes on at byte" in damage.problem
+    assert "reading continues at byte" in damage.problem
     assert offsets(content) == [0, 1, 4, 5, 6, 7]
 
 
@@ -331,7 +331,7 @@ def test_a_lower_epoch_in_the_second_batch_does_not_cost_the_first(byte, bits):
 def test_a_flipped_bit_never_costs_more_than_its_batch_and_invents_nothing(data):
     batches = log_of(1000, 5)
     content = b"".join(batches)
-    # Where the last batch begins its base offset stands, which nothing behind it could belie.
+    # The last batch begins with its base offset, which nothing after it could contradict.
     last = 8 * len(b"".join(batches[:-1]))
     at = data.draw(
         st.integers(0, 8 * len(content) - 1).filter(lambda at: not last <= at < last + 64)
@@ -360,7 +360,7 @@ def test_any_bytes_are_read_without_an_exception(data):
         assert isinstance(found, LogRecord | LogDamage)
 
 
-def test_future_records_are_told_with_their_place():
+def test_future_records_are_reported_with_their_place():
     content = data_batch(0, [NO_OP, b"\1\x63\0abc", NO_OP])
     read = list(read_log(content))
     assert [one.type for one in read] == ["NO_OP_RECORD", "UNKNOWN_RECORD", "NO_OP_RECORD"]

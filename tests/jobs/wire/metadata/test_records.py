@@ -216,7 +216,7 @@ def test_a_tagged_field_that_is_not_as_long_as_its_tag_says_is_refused():
         decode_metadata_record(bytes(value), strict=True)
 
 
-def test_an_empty_list_is_told_apart_from_an_unchanged_one():
+def test_an_empty_list_differs_from_an_unchanged_one():
     told = {"partitionId": 1, "isr": [], "directories": []}
     value = encode_metadata_record("PARTITION_CHANGE_RECORD", 1, told)
     read = decode_metadata_record(value).data

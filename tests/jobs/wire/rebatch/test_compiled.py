@@ -78,7 +78,7 @@ UNFIT = {
     "a few bytes": (dense()[:20], Damaged),
     "no bytes": (b"", Damaged),
     "two in one": (dense() + dense(), Damaged),
-    "a codec that nobody knows": (changed(dense(), attributes=7), Damaged),
+    "an unknown codec": (changed(dense(), attributes=7), Damaged),
     "a negative count": (changed(dense(), record_count=-1), Damaged),
     "a negative last offset": (changed(dense(), last_offset_delta=-1), Damaged),
     "offsets beyond all": (changed(dense(), base_offset=2**63 - 2), Damaged),

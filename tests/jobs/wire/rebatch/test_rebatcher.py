@@ -303,7 +303,7 @@ def test_commits_between_small_batches_are_passed_over(kernels, bad):
 
 
 @BOTH
-def test_a_part_may_hold_several_batches_when_their_lengths_are_told(kernels):
+def test_a_part_may_hold_several_batches_when_their_lengths_are_reported(kernels):
     batches = [dense(offset=5), dense(offset=8, count=5), dense(offset=20)]
     parts, lengths = [batches[0] + batches[1], batches[2]], list(map(len, batches))
     found = rebatch(parts, lengths=lengths, **ROOMY, kernels=kernels)

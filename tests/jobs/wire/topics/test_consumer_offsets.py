@@ -98,7 +98,7 @@ def test_records_of_newer_groups_are_named_and_kept(number):
         pytest.param(b"\0\2\xff\xffg", b"\0\0", "UNDECODABLE", "null", id="null group"),
     ],
 )
-def test_what_nobody_knows_is_named_leniently_and_refused_strictly(key, value, kind, problem):
+def test_what_is_unknown_is_named_leniently_and_refused_strictly(key, value, kind, problem):
     assert decode_group_record(key, value).type == kind
     with pytest.raises(RecordFormatError, match=problem):
         decode_group_record(key, value, strict=True)

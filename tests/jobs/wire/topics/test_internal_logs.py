@@ -102,13 +102,13 @@ def test_offsets_of_a_compacted_batch_have_gaps():
     assert [one.offset for one in found] == [8, 11]
 
 
-def test_markers_of_transactions_are_told():
+def test_markers_of_transactions_are_reported():
     key, value = encode_control_record("COMMIT", {"coordinatorEpoch": 2})
     (found,) = read(LogKind.OFFSET_SYNCS, (0, key, value), is_control=True)
     assert (found.is_control, found.type) == (True, "COMMIT")
 
 
-def test_deletions_are_told():
+def test_deletions_are_reported():
     (found,) = read(LogKind.CHECKPOINTS, (0, b"key", None))
     assert (found.type, found.data) == ("TOMBSTONE", {"keySizeBytes": 3})
 

@@ -100,7 +100,7 @@ def test_a_chain_that_is_not_sound_counts_as_absent(chain):
     assert links.follows(9, ONE, (10, 100)) == (9, 99)
 
 
-def test_a_sound_chain_stands_alone_whatever_other_headers_say():
+def test_a_sound_chain_counts_alone_whatever_other_headers_say():
     both = [*headers((1, 2), 3), ("crosslog.chain", FIVE_TO_EIGHT)]
     told = follow((7, ONE, (9, 99), both), (8, ONE, (10, 100)))
     assert told == [(8, 98), None]
