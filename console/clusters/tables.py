@@ -131,13 +131,12 @@ def _count(key: str, label: str, definition: str = "", *, is_hidden: bool = Fals
 
 def _offset(key: str, label: str, definition: str = "", *, is_hidden: bool = False) -> Column:
     return Column(
-        key, label, key, numeric=True, definition=definition, format=_plain, is_hidden=is_hidden
-    )
+        key, label, key, numeric=True, definition=definition,
+        is_id=key in _IDS, is_hidden=is_hidden,
+    )  # fmt: skip
 
 
-def _plain(value: int | None) -> str:
-    """Return an id or an offset as Kafka's tools print it: to be compared and copied, not counted."""
-    return "" if value is None else str(value)
+_IDS = {"broker_id", "port", "partition", "leader", "coordinator"}
 
 
 _STATE = Column(

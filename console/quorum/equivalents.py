@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 from console.clusters.equivalents import Equivalents, call_of, tool_of
 from console.quorum.models import MetadataLog
 
-_FOLDER = "__cluster_metadata-0"
+# A node's __cluster_metadata-0 folder, where the reader has it.
+_FOLDER = "PATH_OF_METADATA_LOG"
 
 
 def of_list() -> Equivalents:
@@ -40,7 +41,7 @@ def of_changes(log: MetadataLog, **filters: str) -> Equivalents:
     """Return the equivalents of a search in the log."""
     given = {name: value for name, value in filters.items() if value}
     return Equivalents(
-        call_of("metadata-changes", cluster=log.name, **given), "crosslog dump-log FILE..."
+        call_of("metadata-changes", cluster=log.name, **given), f"crosslog dump-log {_FOLDER}/*.log"
     )
 
 
@@ -74,7 +75,8 @@ def of_difference(log: MetadataLog, before: int, after: int, kind: str = "") -> 
 def of_record(log: MetadataLog, offset: int) -> Equivalents:
     """Return the equivalents of a raw record."""
     return Equivalents(
-        f"GET /api/v1/quorum/{log.name}/records/?offset={offset}", "crosslog dump-log FILE..."
+        f"GET /api/v1/quorum/{log.name}/records/?offset={offset}",
+        f"crosslog dump-log {_FOLDER}/*.log",
     )
 
 

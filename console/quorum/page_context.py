@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.frame.pages.timerange import LONGEST, PARAMETERS, TimeRange
+from console.frame.pages.timerange import LONGEST, TimeRange, use_own_range
 from console.quorum import queries
 from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog
@@ -28,12 +29,21 @@ def clock_of(log: MetadataLog) -> datetime:
 
 
 def range_of(request: HttpRequest, log: MetadataLog) -> TimeRange:
-    """Return the time range of a page: an imported log is shown whole until another range is chosen."""
+    """Return the time range of a page.
+
+    An imported log is shown whole until an absolute range within its data is chosen: the range of the
+    console is about now, and the log has ended.
+    """
     clock = clock_of(log)
     begin = queries.known_from(log) if log.is_imported else None
-    if begin is None or any(request.GET.get(name) for name in PARAMETERS):
-        return TimeRange.from_query(request.GET.dict(), clock)
-    return TimeRange(max(begin, clock - LONGEST), clock + timedelta(seconds=1))
+    found = TimeRange.from_query(request.GET.dict(), clock)
+    if begin is None:
+        return found
+    if not found.is_live and found.start <= clock and found.end >= begin:
+        use_own_range(request)
+        return replace(found, has_ended=True)
+    end = clock + timedelta(seconds=1)
+    return TimeRange(max(begin, clock - LONGEST), end, problem=found.problem, has_ended=True)
 
 
 def around_log(request: HttpRequest, log: MetadataLog, current: str) -> dict[str, Any]:

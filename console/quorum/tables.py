@@ -71,7 +71,7 @@ LOGS = Table(
     (
         Column("verdict", "Status", template=f"{CELL}answer.html", csv="verdict.word"),
         Column("name", "Cluster", "name", template=f"{CELL}log.html"),
-        Column("status.leader_id", "Leader", "status__leader_id", numeric=True),
+        Column("status.leader_id", "Leader", "status__leader_id", numeric=True, is_id=True),
         Column(
             "status.leader_epoch",
             "Epoch",
@@ -131,7 +131,7 @@ ELECTIONS = Table(
         OFFSET,
         AT,
         EPOCH,
-        Column("leader_id", "Leader", "leader_id", numeric=True),
+        Column("leader_id", "Leader", "leader_id", numeric=True, is_id=True),
         Column(
             "gap_ms",
             "Leaderless time",

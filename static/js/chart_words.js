@@ -1,9 +1,10 @@
-// What a chart says in words and numbers: units, the line below it, and the table behind "Numbers".
+// What a chart says in words and numbers: units, the line below it, and the table behind "View data".
 (() => {
   "use strict";
   const DASH = "\u2014";
   const NB = "\u00a0";
   const LONGEST_TABLE = 60;
+  const AROUND_S = 300;
   const LADDER = ["none", "ok", "notice", "warn", "risk", "crit"];
   const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
@@ -118,7 +119,10 @@
     cell.colSpan = width;
     const place = event.url ? element("a", "", event.label) : document.createTextNode(event.label);
     if (event.url) place.href = event.url;
-    cell.append(place);
+    const around = element("a", "", `5${NB}min before`);
+    around.href = crosslogRange.address(event.at - AROUND_S, event.at + AROUND_S);
+    around.title = "Time range: 5 minutes before and after the event";
+    cell.append(place, " \u00b7 ", around);
     return made;
   }
 

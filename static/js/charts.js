@@ -53,9 +53,8 @@
 
   function address(chart) {
     const url = new URL(chart.figure.dataset.src, location.href);
-    // Where the page could not read its range, it says which one it shows instead.
-    const shown = document.querySelector("[data-shown]")?.dataset.shown;
-    const page = new URLSearchParams(shown ? { range: shown } : location.search);
+    // A page that refused its range shows the default one.
+    const page = new URLSearchParams(document.querySelector("[data-shown]") ? "" : location.search);
     for (const name of ["range", "from", "to"]) {
       if (page.get(name)) url.searchParams.set(name, page.get(name));
     }
@@ -96,10 +95,12 @@
     return [chart.data.at, ...chart.series.map(({ key }) => chart.data[key] ?? chart.data.at.map(() => null))];
   }
 
-  // The axis shows the range that was asked for, even where nothing was measured yet.
+  // The axis is the range of the page, whatever was measured in it.
   function span(chart) {
-    const { at, from, to } = chart.data;
-    return [from ?? at[0], to ?? at.at(-1)];
+    const range = document.querySelector("[data-range-start]")?.dataset;
+    if (!range) return [chart.data.at[0], chart.data.at.at(-1)];
+    const [start, end] = [Date.parse(range.rangeStart) / 1000, Date.parse(range.rangeEnd) / 1000];
+    return "rangeLive" in range ? [chart.readAt - (end - start), chart.readAt] : [start, end];
   }
 
   function drawEvents(chart, plot) {
@@ -121,14 +122,12 @@
     ctx.restore();
   }
 
+  // A new page in the history: the browser's Back returns to the range before.
   function zoom(plot) {
     if (plot.select.width < SHORTEST_ZOOM_PX) return;
-    const edge = (px) => new Date(Math.round(plot.posToVal(px, "x")) * 1000).toISOString().replace(".000", "");
-    const url = new URL(location.href);
-    url.searchParams.delete("range");
-    url.searchParams.set("from", edge(plot.select.left));
-    url.searchParams.set("to", edge(plot.select.left + plot.select.width));
-    location.assign(url);
+    const from = Math.floor(plot.posToVal(plot.select.left, "x"));
+    const to = Math.max(from + 1, Math.ceil(plot.posToVal(plot.select.left + plot.select.width, "x")));
+    location.assign(crosslogRange.address(from, to));
   }
 
   function nearestEvent(chart, plot) {
@@ -214,6 +213,7 @@
     try {
       const [data] = await Promise.all([read(chart), loadLibrary()]);
       chart.data = data;
+      chart.readAt = crosslogTimes.now() / 1000;
       chart.failedAt = 0;
       draw(chart);
     } catch (problem) {

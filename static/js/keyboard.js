@@ -3,8 +3,8 @@
   "use strict";
 
   const isTyping = (element) => element.closest("input, textarea, select, [contenteditable], dialog[open]") !== null;
-  const rowLinks = () => [...document.querySelectorAll("main tbody tr")]
-    .map((row) => row.querySelector("a, button"))
+  const rowLinks = () => [...document.querySelectorAll("main tbody tr:not(.folded)")]
+    .map((row) => row.querySelector("a, button:not(.fold)") ?? row.querySelector("button"))
     .filter(Boolean);
 
   function moveRow(step) {

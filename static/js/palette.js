@@ -59,7 +59,7 @@
     show(near);
     if (!text) return;
     const turn = ++asked;
-    const answer = await fetch(`${field.dataset.src}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+    const answer = await fetch(`${field.dataset.src}${field.dataset.src.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
     if (turn !== asked || !answer.ok) return;
     const { jumps } = await answer.json();
     // Somebody may have gone down the list meanwhile: what was there stays where it was.

@@ -1,10 +1,10 @@
 // htmx swap style "patch": changes only what differs, so that focus, scroll, selection and open menus stay.
 (() => {
   "use strict";
-  // What the reader or a script has set is not taken back by an answer of the server.
+  // What the reader or a script has set an answer of the server does not reset.
   const KEPT = { DETAILS: ["open"], DIALOG: ["open"] };
 
-  // A field that is being filled in, or stands in a form that is, keeps what the reader chose.
+  // A field that is being filled in, or is in a form that is, keeps what the reader chose.
   function isInUse(field) {
     if (!field.matches("input:not([type=hidden]), select, textarea")) return false;
     const form = field.closest("form");
@@ -51,19 +51,25 @@
     return old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && (old.id ?? "") === (fresh.id ?? "");
   }
 
+  // What fold.js adds to a table is not in the answer, and stays.
+  function unkept(node) {
+    while (node?.dataset?.kept !== undefined) node = node.nextSibling;
+    return node;
+  }
+
   function patchChildren(parent, fresh) {
     const named = new Map();
     for (const child of parent.children) if (child.id) named.set(child.id, child);
-    let place = parent.firstChild;
+    let place = unkept(parent.firstChild);
     for (const wanted of [...fresh.childNodes]) {
       const twin = wanted.id ? named.get(wanted.id) : place;
       if (!twin || !isSameKind(twin, wanted)) { parent.insertBefore(wanted, place); continue; }
-      if (twin === place) place = place.nextSibling;
+      if (twin === place) place = unkept(place.nextSibling);
       else parent.insertBefore(twin, place);
       patchNode(twin, wanted);
     }
     while (place) {
-      const next = place.nextSibling;
+      const next = unkept(place.nextSibling);
       place.remove();
       place = next;
     }

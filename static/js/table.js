@@ -57,7 +57,7 @@
     show(link, link.href, true);
   });
 
-  // What was shown before is asked for again: rows that changed in the meantime must not come from a memory.
+  // The page before is queried again: rows that changed in the meantime must not come from a cache.
   // A jump within the page (#main) changes nothing.
   addEventListener("popstate", () => {
     if (location.pathname + location.search !== shown) location.reload();

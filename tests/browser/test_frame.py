@@ -2,6 +2,7 @@
 
 import os
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -154,6 +155,92 @@ def test_zoom_in_a_chart_sets_the_time_range_of_the_page(gallery):
     gallery.mouse.up()
     gallery.wait_for_url("**/gallery/?from=*")
     assert set(query(gallery)) == {"from", "to"}
+    gallery.go_back()
+    gallery.wait_for_url("**/gallery/")
+    expect(gallery.get_by_label("Time range").locator("[aria-current]")).to_have_text("1 h")
+
+
+def test_zooming_out_shows_twice_the_time(gallery):
+    gallery.click("[aria-label='Zoom out']")
+    gallery.wait_for_url("**/gallery/?range=2h")
+    expect(gallery.get_by_label("Time range").locator("[aria-current]")).to_have_text("last 2 h")
+
+
+def test_the_axis_is_the_range_where_data_begin_later(gallery):
+    def answer(route):
+        body = {"at": [1795224600, 1795224660], "lag": [1, 2], "other": [None, 3], "events": []}
+        route.fulfill(json=body)
+
+    gallery.route("**/series/**", answer)
+    gallery.goto(f"{gallery.url}?from=2026-11-21T01:00:00Z&to=2026-11-21T02:00:00Z")
+    width = gallery.locator("#lag .u-over").bounding_box()["width"]
+    # 01:30:00 is in the middle: the cursor there is at the first sample.
+    gallery.locator("#lag .u-over").hover(position={"x": width / 2, "y": 40})
+    expect(gallery.locator("#lag .chart__summary")).to_contain_text("21 Nov 01:30:00")
+
+
+def test_a_range_is_typed_in_any_form(gallery):
+    gallery.click("summary:has-text('Absolute')")
+    gallery.fill("#range-from", "now-90m")
+    gallery.fill("#range-to", "")
+    gallery.click("form[data-range] button")
+    gallery.wait_for_url("**/gallery/?from=now-90m")
+    expect(gallery.get_by_label("Time range").locator("[aria-current]")).to_have_text(
+        "last 1 h 30 m"
+    )
+
+
+def test_an_event_leads_to_the_minutes_around_it(gallery):
+    gallery.click("#lag .chart__numbers summary")
+    gallery.click("#lag .chart__table >> text=5 min before")
+    gallery.wait_for_url("**/gallery/?from=*")
+    start, end = (datetime.fromisoformat(query(gallery)[name][0]) for name in ("from", "to"))
+    assert end - start == timedelta(minutes=10)
+
+
+def test_columns_that_do_not_fit_are_in_the_opened_row(gallery):
+    gallery.set_viewport_size({"width": 400, "height": 900})
+    head = gallery.locator("#table-scroll th", has_text="Number")
+    expect(head).to_be_hidden()
+    button = gallery.locator("#table-scroll .fold").nth(1)
+    button.focus()
+    gallery.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(gallery.locator("#table-scroll .folded")).to_contain_text("Number")
+    wait_for_refresh(gallery)
+    expect(button).to_be_focused()
+    expect(gallery.locator("#table-scroll .folded")).to_have_count(1)
+    gallery.keyboard.press("Enter")
+    expect(gallery.locator("#table-scroll .folded")).to_have_count(0)
+    gallery.set_viewport_size({"width": 1440, "height": 900})
+    expect(head).to_be_visible()
+    expect(button).to_be_hidden()
+
+
+def test_without_a_script_a_wide_table_scrolls_inside_its_card(browser, gallery):
+    context = browser.new_context(
+        java_script_enabled=False,
+        viewport={"width": 400, "height": 900},
+        storage_state=gallery.context.storage_state(),
+    )
+    page = context.new_page()
+    page.goto(gallery.url)
+    expect(page.locator("#table-scroll th", has_text="Number")).to_have_count(1)
+    expect(page.locator("#table-scroll")).to_have_css("overflow-x", "auto")
+    box, head = (page.locator(f"#table-scroll{one}").bounding_box() for one in ("", " thead"))
+    assert box["width"] < 400 < head["width"]
+    context.close()
+
+
+def test_a_copied_call_is_a_command_with_the_host_of_the_console(gallery, live_server):
+    gallery.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = gallery.get_by_role("button", name="Copy the API call as a curl command")
+    button.click()
+    expect(button).to_have_text("Copied")
+    assert gallery.evaluate("navigator.clipboard.readText()") == (
+        'curl -H "Authorization: Bearer $CROSSLOG_TOKEN" '
+        f"'{live_server.url}/api/v1/topics/?cluster=east'"
+    )
 
 
 def test_charts_show_the_range_that_the_page_shows_when_its_own_cannot_be_read(gallery):

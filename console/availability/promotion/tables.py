@@ -102,7 +102,7 @@ EVENTS = Table(
         Column("kind", "What", "kind", template=f"{CELL}event.html"),
         Column("topic", "Topic", "topic"),
         Column("partition", "Partition", "partition", numeric=True),
-        Column("broker", "Broker", "broker", numeric=True),
+        Column("broker", "Broker", "broker", numeric=True, is_id=True),
         Column("lasted_ms", "Was in the ISR for", numeric=True, format=format_span_ms),
         Column("sentence", "What happened", template=f"{CELL}sentence.html"),
     ),

@@ -16,6 +16,7 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 from django.views.decorators.http import require_safe
 
+from console.frame.pages.timerange import in_range
 from console.frame.security.access import anywhere, page
 
 
@@ -173,7 +174,9 @@ def jumps(request: HttpRequest) -> JsonResponse:
     """Answer the palette: places that fit the words."""
     words = request.GET.get("q", "").strip()[:LONGEST_WORDS]
     found = find_jumps(request, words) if words else []
-    return JsonResponse({"jumps": [asdict(jump) for jump in found]})
+    return JsonResponse(
+        {"jumps": [{**asdict(jump), "path": in_range(request, jump.path)} for jump in found]}
+    )
 
 
 @require_safe

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console.frame.pages.states import Severity
-from console.frame.pages.timerange import TimeRange
+from console.frame.pages.timerange import TimeRange, stamp
 from jobs.numbers import format_span_s
 
 
@@ -62,9 +62,9 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class StateInterval:
-    """A state from `start` to `end` (None: it goes on), `href` leads to what is behind it.
+    """A state from `start` to `end` (None: ongoing); `href` leads to its source, such as a run.
 
-    `is_unknown`: nobody knows what was then; it is drawn hatched. `is_thin`: it is true besides what lies
+    `is_unknown`: no data for this interval; it is drawn hatched. `is_thin`: it holds besides the state
     below it in the same lane.
     """
 
@@ -111,7 +111,7 @@ class Bar:
     def zoom(self) -> dict[str, str]:
         """`from` and `to` of a time range that shows this bar with a little around it."""
         around = max((self.end - self.start) * 0.05, timedelta(seconds=5))
-        return {"from": _stamp(self.start - around), "to": _stamp(self.end + around)}
+        return {"from": stamp(self.start - around), "to": stamp(self.end + around)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class StateTimeline:
 def draw_timeline(
     lanes: Sequence[TimelineRow], time_range: TimeRange, now: datetime, events: Sequence[Event] = ()
 ) -> StateTimeline:
-    """Return the picture of these lanes; what goes on reaches to `now`, never into the future."""
+    """Return the drawing of these lanes; an ongoing state reaches to `now`, never into the future."""
     return StateTimeline(
         rows=[
             DrawnRow(
@@ -269,7 +269,3 @@ def _place(at: datetime, time_range: TimeRange) -> float:
 
 def _percent(value: float) -> str:
     return f"{value:.3f}%"
-
-
-def _stamp(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

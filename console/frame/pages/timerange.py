@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from django.http import HttpRequest
 
@@ -25,9 +25,21 @@ RANGES = {
 DEFAULT_RANGE = "1h"
 PARAMETERS = ("range", "from", "to")
 LONGEST = timedelta(days=366)
+RANGE_FORM = "a length such as 90m, 6h or 7d"
+MOMENT_FORMS = (
+    "2026-11-21T03:04:00Z (UTC unless it says so), now-6h, or seconds or milliseconds since 1970"
+)
+# Beside a finding or an event: this much before its begin, and after it while it has no end.
+AROUND = timedelta(minutes=5)
+# Sections whose addresses carry the range; a run, the account, the audit log and the API do not.
+_SECTIONS = {
+    "", "clusters", "replication", "quorum", "availability", "streams", "reports", "schedules", "frame",
+}  # fmt: skip
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
-_AGO = re.compile(r"now(?:-(\d{1,6})([smhdw]))?")
+_LENGTH = re.compile(r"(\d{1,8})([smhdw])")
+_AGO = re.compile(r"now(?:-(\d{1,8})([smhdw]))?")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNIT_S = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 # Eight digits are a day of ISO 8601.
 _EPOCH_S, _EPOCH_MS = re.compile(r"\d{9,10}"), re.compile(r"\d{12,14}")
 _NICE_STEPS_S = (
@@ -54,34 +66,32 @@ _NICE_STEPS_S = (
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A stretch of time, aware UTC, `start` before `end`.
+    """An interval of time, aware UTC, `start` before `end`.
 
-    `name` is the relative range ("1h"), empty for an absolute one. `problem` says what was wrong with
-    the question; the range is the default one then.
+    `name` is the length of a range that ends now ("1h", "90m"), empty for any other. `problem` says why
+    the requested range was refused; the range is the default one then. `has_ended`: of data that have
+    ended, such as an imported log; ranges up to now make no sense of them.
     """
 
     start: datetime
     end: datetime
     name: str = ""
     problem: str = ""
+    is_live: bool = False
+    has_ended: bool = False
 
     @classmethod
     def from_query(cls, query: Mapping[str, str], now: datetime) -> TimeRange:
-        """Read `range=5m..30d`, or `from` and `to`.
+        """Read `range=6h` (any length), or `from` and `to`: for pages and for the API.
 
         Those are ISO 8601 (UTC unless they say otherwise), `now`, `now-6h`, or seconds or milliseconds
-        since 1970, as other consoles write them.
+        since 1970, as other consoles write them. A relative range is live: it moves with the clock.
         """
         try:
             return _read(query, now)
         except ValueError as problem:
             fallback = _relative(DEFAULT_RANGE, now)
-            return cls(fallback.start, fallback.end, fallback.name, str(problem))
-
-    @property
-    def is_live(self) -> bool:
-        """Say whether the range ends now and so moves with the clock."""
-        return bool(self.name)
+            return replace(fallback, problem=str(problem))
 
     @property
     def span_s(self) -> float:
@@ -92,11 +102,24 @@ class TimeRange:
     def label(self) -> str:
         """Return the range for people: `last 1 h` or `21 Nov 01:00 to 07:00 UTC`."""
         if self.name:
-            return f"last {format_span_s(RANGES[self.name].total_seconds())}"
+            return f"last {format_span_s(self.span_s)}"
         same_day = self.start.date() == self.end.date()
         return (
             f"{self.start:%d %b %H:%M} to {self.end:{'%H:%M' if same_day else '%d %b %H:%M'}} UTC"
         )
+
+    @property
+    def is_quick(self) -> bool:
+        """Return whether this is one of the quick choices of the picker."""
+        return self.name in RANGES
+
+    def zoomed_out(self, now: datetime) -> dict[str, str]:
+        """Return the parameters of a range twice as long: around the same middle, not into the future."""
+        longer = min(2 * (self.end - self.start), LONGEST)
+        if self.name:
+            return {"range": _written(longer)}
+        end = min(self.end + (self.end - self.start) / 2, max(self.end, now))
+        return _parameters(end - longer, end)
 
     def step_s(self, points: int) -> int:
         """Return the width in whole seconds of one of at most `points` buckets, a number that people like."""
@@ -106,54 +129,138 @@ class TimeRange:
 
 
 def in_range(request: HttpRequest, address: str) -> str:
-    """Return the address with the time range of this request, and nothing else of it.
+    """Return an address of the console with the time range of this request, and nothing else of it.
 
-    Only where both are about the same flow, cluster or log: the first two parts of the path say which.
+    An address that has a range keeps it. The range of an imported log is for the pages of that log only.
     """
     kept = {name: request.GET[name] for name in PARAMETERS if request.GET.get(name)}
-    if not kept or _subject(address) != _subject(request.path):
+    if not kept or _has_range(address) or not _is_in(request, address):
+        return address
+    # A range that was refused is not carried on; nor are parameters of another meaning.
+    if TimeRange.from_query(kept, datetime.now(UTC)).problem:
         return address
     path, mark, fragment = address.partition("#")
-    return f"{path}{'&' if '?' in path else '?'}{urlencode(kept)}{mark}{fragment}"
+    return f"{_with(path, kept)}{mark}{fragment}"
 
 
-def _subject(address: str) -> list[str]:
-    return address.partition("?")[0].split("/")[1:3]
+def use_own_range(request: HttpRequest) -> None:
+    """Keep the time range of this request to the pages of its subject: an imported log has its own."""
+    request.has_own_range = True  # type: ignore[attr-defined]  # read by `in_range`
+
+
+def range_around(address: str, begin: datetime, end: datetime | None = None) -> str:
+    """Return the page that shows the time around a finding or an event; empty where no page does.
+
+    From 5 minutes before it to its end, or to 5 minutes after its begin.
+    """
+    until = end if end is not None and end > begin else begin + AROUND
+    page = _page_with_range(_parts(address))
+    return _with(page, _parameters(begin - AROUND, until)) if page else ""
+
+
+def stamp(at: datetime) -> str:
+    """Return a moment as the address of a page has it."""
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _page_with_range(parts: list[str]) -> str:
+    """Return the page itself where it shows a range, else the first page of its subject that does."""
+    match parts:
+        case ["replication", flow, "checkpoints", *_]:
+            found = f"/replication/{flow}/checkpoints/"
+        case ["replication", flow, *_] if flow.isdecimal():
+            found = f"/replication/{flow}/"
+        case ["quorum", log, ("partitions" | "brokers" | "settings" | "log") as page, *_]:
+            found = f"/quorum/{log}/{page}/"
+        case ["quorum", log, *_] if log not in {"", "-"}:
+            found = f"/quorum/{log}/voters/"
+        case ["availability", cluster, "partitions", topic, partition, *_] if partition:
+            found = f"/availability/{cluster}/partitions/{topic}/{partition}/"
+        case ["availability", cluster, *_] if cluster:
+            found = f"/availability/{cluster}/"
+        case _:
+            found = ""
+    return found
+
+
+def _parts(address: str) -> list[str]:
+    return address.partition("#")[0].partition("?")[0].split("/")[1:]
+
+
+def _is_in(request: HttpRequest, address: str) -> bool:
+    parts = _parts(address)
+    if not address.startswith("/") or not (parts[0] in _SECTIONS or parts == ["runs", ""]):
+        return False
+    return not getattr(request, "has_own_range", False) or parts[:2] == _parts(request.path)[:2]
+
+
+def _has_range(address: str) -> bool:
+    query = parse_qs(address.partition("#")[0].partition("?")[2])
+    return any(name in query for name in PARAMETERS)
+
+
+def _with(address: str, parameters: Mapping[str, str]) -> str:
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
+
+
+def _parameters(start: datetime, end: datetime) -> dict[str, str]:
+    return {"from": stamp(start), "to": stamp(end)}
 
 
 def _read(query: Mapping[str, str], now: datetime) -> TimeRange:
     since, until = query.get("from", ""), query.get("to", "")
     if since or until:
         return _absolute(since, until, now)
-    name = query.get("range", "") or DEFAULT_RANGE
-    if name not in RANGES:
-        raise ValueError(
-            f"{name!r} is not a range: use one of {', '.join(RANGES)}, or from and to."
-        )
-    return _relative(name, now)
+    return _relative(query.get("range", "") or DEFAULT_RANGE, now)
 
 
 def _relative(name: str, now: datetime) -> TimeRange:
-    return TimeRange(now - RANGES[name], now, name)
+    found = _LENGTH.fullmatch(name)
+    length = _length(*found.groups()) if found else timedelta()
+    if not timedelta() < length:
+        raise ValueError(
+            f"range={name!r} is not a time range. Accepted: {RANGE_FORM}; or from and to, each as "
+            f"{MOMENT_FORMS}."
+        )
+    _refuse_too_long(length)
+    return TimeRange(now - length, now, _written(length), is_live=True)
+
+
+def _written(length: timedelta) -> str:
+    """Return a length as the picker writes it, else in the largest unit that it is a multiple of."""
+    for name, known in RANGES.items():
+        if known == length:
+            return name
+    seconds = int(length.total_seconds())
+    size, unit = next((size, unit) for unit, size in _UNIT_S.items() if seconds % size == 0)
+    return f"{seconds // size}{unit}"
+
+
+def _length(count: str, unit: str) -> timedelta:
+    return timedelta(**{_UNITS[unit]: int(count)})
 
 
 def _absolute(since: str, until: str, now: datetime) -> TimeRange:
-    if until in {"", "now"} and since.removeprefix("now-") in RANGES and since.startswith("now-"):
-        return _relative(since.removeprefix("now-"), now)
+    if until.strip() in {"", "now"} and since.strip().startswith("now-"):
+        length = _LENGTH.fullmatch(since.strip().removeprefix("now-"))
+        if length and int(length[1]):
+            return _relative(length[0], now)
     end = _moment(until, "to", now) if until else now
     start = _moment(since, "from", now) if since else end - RANGES[DEFAULT_RANGE]
     if start >= end:
         raise ValueError("The range ends before it starts: exchange from and to.")
-    if end - start > LONGEST:
+    _refuse_too_long(end - start)
+    is_live = all(_AGO.fullmatch(text.strip()) for text in (since, until or "now"))
+    return TimeRange(start, end, is_live=is_live)
+
+
+def _refuse_too_long(length: timedelta) -> None:
+    if length > LONGEST:
         raise ValueError(f"The range is longer than {LONGEST.days} days.")
-    return TimeRange(start, end)
 
 
 def _moment(text: str, field: str, now: datetime) -> datetime:
-    wrong = ValueError(
-        f"{field}={text!r} is not a time: write it as 2026-11-21T03:04:00Z, as now-6h, or in "
-        "milliseconds since 1970."
-    )
+    wrong = ValueError(f"{field}={text!r} is not a time. Accepted: {MOMENT_FORMS}.")
     try:
         at = _read_moment(text.strip(), now)
         at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
@@ -168,7 +275,7 @@ def _moment(text: str, field: str, now: datetime) -> datetime:
 def _read_moment(text: str, now: datetime) -> datetime:
     if found := _AGO.fullmatch(text):
         count, unit = found.groups()
-        return now - timedelta(**{_UNITS[unit]: int(count)}) if unit else now
+        return now - _length(count, unit) if unit else now
     if _EPOCH_S.fullmatch(text) or _EPOCH_MS.fullmatch(text):
         unit_ms = 1000 if _EPOCH_S.fullmatch(text) else 1
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(text) * unit_ms)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from console.frame.pages.timerange import RANGES, TimeRange
+from console.frame.pages.timerange import DEFAULT_RANGE, MOMENT_FORMS, RANGE_FORM, TimeRange
 
 PAGE_SIZE = 50
 LARGEST_PAGE = 500
@@ -47,10 +47,12 @@ class PageParameters(Parameters):
 
 
 class TimeRangeParameters(Parameters):
-    """What every series may be asked; reading it adds `time_range`."""
+    """Parameters of every series; reading them adds `time_range`."""
 
-    range = serializers.ChoiceField(
-        choices=list(RANGES), required=False, help_text="The newest stretch of time."
+    range = serializers.CharField(
+        required=False,
+        max_length=64,
+        help_text=f"The time up to now, as {RANGE_FORM}. Without it and `from` {DEFAULT_RANGE}.",
     )
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -59,9 +61,10 @@ class TimeRangeParameters(Parameters):
             "from": "Begin of an absolute range; without it one hour before `to`.",
             "to": "End of an absolute range; without it now.",
         }
-        forms = "ISO 8601 (UTC unless it says so), `now-6h`, or milliseconds since 1970."
         added = {
-            name: serializers.CharField(required=False, max_length=64, help_text=f"{text} {forms}")
+            name: serializers.CharField(
+                required=False, max_length=64, help_text=f"{text} {MOMENT_FORMS}."
+            )
             for name, text in moments.items()
         }
         return {**super().get_fields(), **added}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
-from jobs.numbers import format_least
+from jobs.numbers import format_count, format_least
 
 ApplyFilter = Callable[[QuerySet[Any], str], QuerySet[Any]]
 
@@ -22,8 +22,10 @@ class Column:
     tooltip. `csv` is an attribute path or a function of the row for the export (None: like `key`).
     `template` draws the cell with `row`, `value` and `column`; `format` turns the value into text,
     for example `numbers.format_count`. `link` is an attribute path or a function that gives a URL.
+    A number has thousands separators, unless it `is_id`, such as that of a broker.
     `is_hidden` columns appear when the reader chooses them. `unknown` is the attribute path of how many
-    rows of a total have no number: with some, the text begins with "at least".
+    rows of a total have no number: with some, the text begins with "at least". Where the table is wider
+    than its card, columns with a larger `fold` are folded first, then the last ones; the first one stays.
     """
 
     key: str
@@ -36,7 +38,9 @@ class Column:
     format: Callable[[Any], str] | None = None
     link: str | Callable[[Any], str] | None = None
     is_hidden: bool = False
+    is_id: bool = False
     unknown: str = ""
+    fold: int = 0
 
     def value(self, row: Any) -> Any:
         """Return the raw value of the cell; None when anything on the path is absent."""
@@ -48,15 +52,19 @@ class Column:
 
     def cell(self, row: Any) -> Cell:
         value = self.value(row)
-        text = self.format(value) if self.format else value
+        text = self.format(value) if self.format else self._grouped(value)
         if self.unknown:
             text = format_least(value, read_path(row, self.unknown), self.format or str)
         return Cell(self, row, value, text, _follow(self.link, row) if self.link else "")
 
+    def _grouped(self, value: Any) -> Any:
+        is_count = self.numeric and isinstance(value, int) and not self.is_id
+        return format_count(value) if is_count else value
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands where a row and a column meet."""
+    """One column of one row."""
 
     column: Column
     row: Any

@@ -84,7 +84,7 @@ class TablePage:
 
     @property
     def kept_parameters(self) -> list[tuple[str, str]]:
-        """Return what else stands in the URL and must survive when the filter form is sent."""
+        """Return the other parameters of the URL, which must survive when the filter form is sent."""
         own = {self.asked.param(name) for name in ("q", "page", "cols", *self._menus())}
         items = ((name, value) for name, values in self.asked.query.lists() for value in values)
         return [(name, value) for name, value in items if name not in own]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -94,7 +95,7 @@ def is_late(freshness: Freshness) -> bool:
 
 @register.filter
 def ago(at: datetime | None) -> SafeString | str:
-    """`{{ seen_at|ago }}`: "12 s ago", the exact time as a tooltip; goes on counting in the browser."""
+    """`{{ seen_at|ago }}`: "12 s ago", the exact time as a tooltip; the browser keeps counting."""
     if at is None:
         return numbers.DASH
     text = numbers.format_age(at, timezone.now())
@@ -196,7 +197,7 @@ def query(context: Context, **changes: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def in_range(context: Context, address: str) -> str:
-    """`<a href="{% in_range tab.href %}">`: an address of the same subject, in this page's time range."""
+    """`<a href="{% in_range tab.href %}">`: an address of the console, in this page's time range."""
     # Also where a template was included with "only".
     request = getattr(context, "request", None)
     return address if request is None else timerange.in_range(request, address)
@@ -207,6 +208,36 @@ def url_in_range(context: Context, name: str, *args: Any, **query: Any) -> str:
     """`{% url_in_range 'replication:partitions' flow.pk topic=row.topic %}`: `url`, in this page's range."""
     address = address_of(name, *args)
     return in_range(context, f"{address}?{urlencode(query)}" if query else address)
+
+
+@register.simple_tag(takes_context=True)
+def range_around(context: Context, address: str, begin: datetime | None, end: Any = None) -> str:
+    """`{% range_around href since until as around %}`: the page that shows the time around a finding.
+
+    That of its address, else this page; empty where neither shows a range.
+    """
+    request = getattr(context, "request", None)
+    path = address or (request.path if request else "")
+    return timerange.range_around(path, begin, end or None) if begin else ""
+
+
+@register.simple_tag(takes_context=True)
+def zoomed_out(context: Context, shown: timerange.TimeRange) -> str:
+    """`<a href="{% zoomed_out time_range %}">`: this page over twice the time."""
+    none = dict.fromkeys(timerange.PARAMETERS)
+    return query(context, **{**none, **shown.zoomed_out(timezone.now())})
+
+
+@register.simple_tag(takes_context=True)
+def runnable(context: Context, call: str) -> str:
+    """`{% runnable "GET /api/v1/flows/" %}`: the call as a command, with the host of this request."""
+    request = getattr(context, "request", None)
+    method, _, address = call.partition(" ")
+    parts = ["curl", "-H", '"Authorization: Bearer $CROSSLOG_TOKEN"']
+    if method != "GET":
+        parts += ["-X", method, "-H", "'Content-Type: application/json'", "-d", "@BODY.json"]
+    url = request.build_absolute_uri(address) if request else address
+    return " ".join([*parts, shlex.quote(url) if "'" in url else f"'{url}'"])
 
 
 @register.simple_tag

@@ -16,7 +16,7 @@ from django.utils import timezone
 from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
-from console.runs import queries, uploads
+from console.runs import queries
 from console.runs.analyses import charts, sources
 from console.runs.analyses.questions import labelled_arguments, written_arguments
 from console.runs.analyses.queue import queue_position
@@ -186,7 +186,7 @@ def _equivalents(run: Run, analyses: Mapping[str, Analysis]) -> Equivalents:
 
 
 def _command(run: Run, analysis: Analysis, analyses: Mapping[str, Analysis]) -> str:
-    """Return the command that answers the same in a shell on the machine with the archive."""
+    """Return the command that answers the same in a shell; paths are the reader's: words in capitals."""
     words = ["crosslog", analysis.command or run.kind]
     given = written_arguments(run.kind, run.arguments, analyses)
     for argument in analysis.arguments:
@@ -197,18 +197,16 @@ def _command(run: Run, analysis: Analysis, analyses: Mapping[str, Analysis]) -> 
 
 
 def _option(argument: Argument, value: str, *, is_first: bool) -> list[str]:
-    """Return how an argument is written in a shell; files of settings are to be made from the console's."""
-    option, archive = f"--{argument.name.replace('_', '-')}", []
+    """Return how an argument is written in a shell."""
+    option = f"--{argument.name.replace('_', '-')}"
     if argument.type is ArgumentType.FILE:
-        found = uploads.find(value)
-        value = str(found.path) if found else value
+        value = f"PATH_OF_{argument.name.upper()}"
+    elif argument.type is ArgumentType.LOG:
+        value = "PATH_OF_METADATA_LOG"
     elif argument.type in sources.NOUNS:
-        source = sources.get_source(argument.type, value)
-        folder = source.folder if source else None
-        value = str(folder or value) if argument.type is ArgumentType.LOG else f"{value}.yaml"
+        value = f"{value}.yaml"
         if is_first and argument.type is ArgumentType.FLOW:
-            archive = ["--archive", str(folder)] if folder else []
-            return [value, *archive]
+            return [value, "--archive", "PATH_OF_OFFSET_SYNCS"]
     return [option, value]
 
 

@@ -353,18 +353,25 @@ def numbers(sign_in, admin):
     }
 
 
+# What is copied of a GET: a command that runs, with the host of the console.
+COPIED_GET = (
+    r'data-copy="curl -H &quot;Authorization: Bearer \$CROSSLOG_TOKEN&quot; '
+    r'&#x27;http://testserver(/api/v1/[^"]*?)&#x27;"'
+)
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(("name", "address"), SHOWN)
 def test_a_page_shows_its_route(client, numbers, name, address):
     answer = client.get(address.format(**numbers))
-    calls = re.findall(r'data-copy="(GET /api/v1/[^"]*)"', answer.content.decode())
+    calls = re.findall(COPIED_GET, answer.content.decode())
     assert calls
-    assert {as_route(call) for call in calls} <= ROUTES_OF_PAGES[name]
+    assert {as_route(f"GET {call}") for call in calls} <= ROUTES_OF_PAGES[name]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("name", "address"), SHOWN)
 def test_the_route_that_a_page_shows_answers(client, numbers, name, address):
     page = client.get(address.format(**numbers)).content.decode()
-    for call in re.findall(r'data-copy="GET (/api/v1/[^"]*)"', page):
+    for call in re.findall(COPIED_GET, page):
         assert client.get(html.unescape(call)).status_code == 200, call

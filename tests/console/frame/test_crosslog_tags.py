@@ -1,7 +1,8 @@
+import html
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.template import Context, Template
+from django.template import Context, RequestContext, Template
 from django.test import RequestFactory
 from django.utils import timezone
 
@@ -89,3 +90,44 @@ def test_sparkline_says_in_words_what_it_draws():
 
 def test_sparkline_without_a_sample_is_a_dash():
     assert "—" in draw("{% sparkline values %}", values=[None, None])
+
+
+EVENT = datetime(2026, 11, 21, 3, 8, tzinfo=UTC)
+FINDING = '{% include "components/_finding.html" with severity="warn" word="Lag" what="w" href=href since=since only %}'
+
+
+@pytest.mark.parametrize(
+    ("path", "href", "link"),
+    [
+        ("/", "/availability/east/runbooks/", "/availability/east/"),
+        ("/replication/3/findings/", "", "/replication/3/"),
+        ("/clusters/east/", "", None),
+    ],
+)
+def test_a_finding_leads_to_the_minutes_before_it_where_a_page_shows_them(path, href, link):
+    context = RequestContext(RequestFactory().get(path), {"href": href, "since": EVENT})
+    text = html.unescape(Template(FINDING).render(context))
+    query = "from=2026-11-21T03%3A03%3A00Z&to=2026-11-21T03%3A13%3A00Z"
+    assert (f'href="{link}?{query}"' in text) == (link is not None)
+    assert ("5 min before" in text) == (link is not None)
+
+
+@pytest.mark.parametrize(
+    ("call", "command"),
+    [
+        (
+            "GET /api/v1/topics/?cluster=east&q=a",
+            """curl -H "Authorization: Bearer $CROSSLOG_TOKEN" 'https://crosslog.example/api/v1/topics/?cluster=east&q=a'""",
+        ),
+        (
+            "POST /api/v1/flows/",
+            """curl -H "Authorization: Bearer $CROSSLOG_TOKEN" -X POST -H 'Content-Type: application/json' -d @BODY.json 'https://crosslog.example/api/v1/flows/'""",
+        ),
+    ],
+)
+def test_a_call_is_copied_as_a_command_with_the_host_of_the_request(settings, call, command):
+    settings.ALLOWED_HOSTS = ["crosslog.example"]
+    request = RequestFactory().get("/", secure=True, headers={"host": "crosslog.example"})
+    context = RequestContext(request, {"call": call})
+    text = Template("{% load crosslog %}{% runnable call %}").render(context)
+    assert html.unescape(text) == command

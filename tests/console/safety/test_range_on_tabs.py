@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from django.test import RequestFactory
 
-from console.frame.pages.timerange import in_range
+from console.frame.pages.timerange import in_range, use_own_range
 from tests.console.replication.failover_world import make_plan
 from tests.console.safety.world import make_person
 
@@ -95,15 +95,51 @@ def test_the_way_back_up_keeps_the_range(world, reader, path, expected):
         ("/replication/3/", "/replication/3/?range=6h"),
         ("/replication/3/runs/?state=live", "/replication/3/runs/?state=live&range=6h"),
         ("/replication/3/runs/#table", "/replication/3/runs/?range=6h#table"),
-        ("/replication/4/", "/replication/4/"),
-        ("/replication/", "/replication/"),
-        ("/clusters/3/", "/clusters/3/"),
-        ("/", "/"),
+        ("/replication/4/", "/replication/4/?range=6h"),
+        ("/replication/", "/replication/?range=6h"),
+        ("/clusters/3/", "/clusters/3/?range=6h"),
+        ("/runs/", "/runs/?range=6h"),
+        ("/", "/?range=6h"),
+        ("/quorum/east/log/?range=5m", "/quorum/east/log/?range=5m"),
+        ("/quorum/east/log/?from=now-2h#table", "/quorum/east/log/?from=now-2h#table"),
+        ("/runs/5c2d/", "/runs/5c2d/"),
+        ("/account/tokens/", "/account/tokens/"),
+        ("/api/v1/flows/", "/api/v1/flows/"),
+        ("https://kafka.apache.org/documentation/", "https://kafka.apache.org/documentation/"),
+        ("", ""),
+        ("#", "#"),
     ],
 )
-def test_only_an_address_of_the_same_subject_gets_the_range(address, expected):
+def test_every_address_of_the_console_gets_the_range(address, expected):
     request = RequestFactory().get("/replication/3/checkpoints/?range=6h&q=orders")
     assert in_range(request, address) == expected
+
+
+@pytest.mark.parametrize("refused", ["range=2y", "at=10&to=700", "from=yesterday"])
+def test_a_range_that_was_refused_is_not_carried_to_another_page(refused):
+    request = RequestFactory().get(f"/quorum/east/state/?{refused}")
+    assert in_range(request, "/replication/") == "/replication/"
+
+
+def test_the_range_of_an_imported_log_is_for_its_own_pages_only():
+    request = RequestFactory().get(f"/quorum/_incident/log/?{ABSOLUTE}")
+    use_own_range(request)
+    assert in_range(request, "/quorum/_incident/voters/") == f"/quorum/_incident/voters/?{ABSOLUTE}"
+    assert in_range(request, "/quorum/east/voters/") == "/quorum/east/voters/"
+
+
+@pytest.mark.parametrize("path", ["/replication/{flow}/", "/availability/east/", "/people/"])
+def test_the_sidebar_keeps_the_range(world, reader, path):
+    path = path.format(flow=world.flow.pk)
+    text = reader.get(f"{path}?{ABSOLUTE}").content.decode()
+    nav = text.partition('aria-label="Main"')[2].partition("</nav>")[0]
+    found = [unescape(address) for address in re.findall(r'href="([^"]*)"', nav)]
+    assert len(found) > 5
+    assert [one for one in found if not one.endswith(f"?{ABSOLUTE}")] == []
+    beside = unescape(re.search(r'data-refresh-beside="([^"]*)"', text)[1])
+    assert links_of(reader.get(beside).content.decode(), "/replication/") == {
+        f"/replication/?{ABSOLUTE}"
+    }
 
 
 def test_without_a_range_an_address_stays_as_it_is():

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.frame.pages.timerange import TimeRange
+from console.frame.pages.timerange import TimeRange, range_around
 
 NOW = datetime(2026, 11, 21, 7, 0, tzinfo=UTC)
 ONE = datetime(2026, 11, 21, 1, 0, tzinfo=UTC)
@@ -44,6 +44,10 @@ ONE = datetime(2026, 11, 21, 1, 0, tzinfo=UTC)
             id="milliseconds since 1970",
         ),
         pytest.param({"from": "1795222800"}, ONE, NOW, id="seconds since 1970"),
+        pytest.param({"range": "360m"}, ONE, NOW, id="any length"),
+        pytest.param({"range": "2w"}, NOW - timedelta(days=14), NOW, id="weeks"),
+        pytest.param({"from": " now-6h ", "to": " now "}, ONE, NOW, id="blanks around words"),
+        pytest.param({"from": "2026-11-21 01:00:00"}, ONE, NOW, id="as the picker writes it"),
         pytest.param({"from": "20261121T010000Z"}, ONE, NOW, id="ISO without marks"),
     ],
 )
@@ -55,9 +59,20 @@ def test_range_of_a_query(query, start, end):
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        pytest.param({"range": "2y"}, "is not a range", id="unknown name"),
+        pytest.param(
+            {"range": "2y"}, "range='2y' is not a time range", id="no such unit of a length"
+        ),
+        pytest.param({"range": "0m"}, "range='0m' is not a time range", id="no length"),
+        pytest.param(
+            {"range": "now-6h"}, "90m, 6h or 7d; or from and to", id="the forms of a range"
+        ),
+        pytest.param({"range": "99999999w"}, "longer than 366 days", id="longest length"),
+        pytest.param({"from": "x"}, "2026-11-21T03:04:00Z", id="the forms of a moment"),
         pytest.param({"from": "now-6y"}, "from='now-6y' is not a time", id="no such unit"),
-        pytest.param({"from": "now-999999w"}, "is not a time", id="before the calendar"),
+        pytest.param({"from": "now-999999w"}, "longer than 366 days", id="before the calendar"),
+        pytest.param(
+            {"from": "now-999999w", "to": "now-1h"}, "is not a time", id="begin before the calendar"
+        ),
         pytest.param({"from": "yesterday"}, "from='yesterday' is not a time", id="not a time"),
         pytest.param({"to": "9999-99-99"}, "to='9999-99-99' is not a time", id="no such day"),
         pytest.param({"from": "2026-11-21T08:00Z"}, "ends before it starts", id="backwards"),
@@ -102,6 +117,68 @@ def test_label_of_an_absolute_range_within_a_day_names_the_day_once():
     assert TimeRange.from_query(query, NOW).label == "21 Nov 01:00 to 07:00 UTC"
 
 
-def test_only_a_relative_range_is_live():
-    assert TimeRange.from_query({"range": "6h"}, NOW).is_live
-    assert not TimeRange.from_query({"from": "2026-11-21T01:00Z"}, NOW).is_live
+@pytest.mark.parametrize(
+    ("query", "is_live"),
+    [
+        pytest.param({}, True, id="default"),
+        pytest.param({"range": "6h"}, True, id="length"),
+        pytest.param({"from": "now-90m", "to": "now"}, True, id="up to now"),
+        pytest.param({"from": "now-6h", "to": "now-5h"}, True, id="both ends relative"),
+        pytest.param({"from": "2026-11-21T01:00Z"}, False, id="absolute begin"),
+        pytest.param({"from": "1795222800000", "to": "1795230000000"}, False, id="milliseconds"),
+        pytest.param({"range": "2y"}, True, id="refused: the default"),
+    ],
+)
+def test_only_a_relative_range_is_live(query, is_live):
+    assert TimeRange.from_query(query, NOW).is_live == is_live
+
+
+@pytest.mark.parametrize(
+    ("query", "wider"),
+    [
+        pytest.param({"range": "1h"}, {"range": "2h"}, id="up to now"),
+        pytest.param({"range": "12h"}, {"range": "24h"}, id="a quick choice"),
+        pytest.param({"from": "now-90s"}, {"range": "3m"}, id="seconds"),
+        pytest.param({"range": "300d"}, {"range": "366d"}, id="at most the longest"),
+        pytest.param(
+            {"from": "2026-11-21T01:00Z", "to": "2026-11-21T03:00Z"},
+            {"from": "2026-11-21T00:00:00Z", "to": "2026-11-21T04:00:00Z"},
+            id="around the middle",
+        ),
+        pytest.param(
+            {"from": "2026-11-21T05:00Z", "to": "2026-11-21T07:00Z"},
+            {"from": "2026-11-21T03:00:00Z", "to": "2026-11-21T07:00:00Z"},
+            id="not into the future",
+        ),
+    ],
+)
+def test_zooming_out_doubles_the_range(query, wider):
+    assert TimeRange.from_query(query, NOW).zoomed_out(NOW) == wider
+
+
+AROUND = "?from=2026-11-21T00%3A55%3A00Z&to="
+
+
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("/replication/3/findings/?state=ended#x", "/replication/3/"),
+        ("/replication/3/checkpoints/billing/", "/replication/3/checkpoints/"),
+        ("/quorum/east/", "/quorum/east/voters/"),
+        ("/quorum/east/log/?topic=orders", "/quorum/east/log/"),
+        ("/availability/east/what-if/", "/availability/east/"),
+        ("/availability/east/partitions/orders/0/", "/availability/east/partitions/orders/0/"),
+        ("/availability/", ""),
+        ("/quorum/-/import/", ""),
+        ("/clusters/east/", ""),
+        ("/", ""),
+    ],
+)
+def test_the_time_around_a_finding_is_shown_by_the_page_of_its_subject(address, page):
+    expected = page and f"{page}{AROUND}2026-11-21T01%3A05%3A00Z"
+    assert range_around(address, ONE) == expected
+
+
+def test_the_time_around_a_finding_reaches_to_its_end():
+    found = range_around("/replication/3/", ONE, ONE + timedelta(hours=2))
+    assert found == f"/replication/3/{AROUND}2026-11-21T03%3A00%3A00Z"

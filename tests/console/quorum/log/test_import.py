@@ -329,8 +329,12 @@ def test_pages_of_an_imported_log_show_its_own_time(sign_in, operator):
     for name in ("voters", "brokers", "settings", "log", "partitions"):
         shown = client.get(f"/quorum/_incident/{name}/").context["time_range"]
         assert (shown.start, shown.end) == (first, log.last_at + timedelta(seconds=1))
-    last = client.get("/quorum/_incident/voters/?range=5m").context["time_range"]
-    assert last.end == log.last_at
+    for other in ("range=5m", "from=now-6h&to=now", "from=2001-01-01&to=2001-01-02", "range=x"):
+        shown = client.get(f"/quorum/_incident/voters/?{other}").context["time_range"]
+        assert (shown.start, shown.end) == (first, log.last_at + timedelta(seconds=1))
+    within = client.get(f"/quorum/_incident/voters/?from={first:%Y-%m-%dT%H:%M:%S}Z")
+    assert within.context["time_range"].start == first.replace(microsecond=0)
+    assert within.context["time_range"].end == log.last_at
     lanes = client.get("/quorum/_incident/voters/").context["lanes"]
     assert "Voter change planner" not in client.get("/quorum/_incident/voters/").content.decode()
     assert lanes is not None
