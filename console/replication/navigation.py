@@ -1,4 +1,4 @@
-"""What the palette finds among flows."""
+"""Flows in the palette and in the sidebar."""
 
 from __future__ import annotations
 
