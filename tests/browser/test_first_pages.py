@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.mark.parametrize(
     ("clusters", "path", "role", "expects"),
     [
-        pytest.param([], "/", "admin", "first copied record", id="first-overview"),
+        pytest.param([], "/", "admin", "First steps", id="first-overview"),
         pytest.param([], "/", "viewer", "role admin", id="first-overview-viewer"),
         pytest.param(["east"], "/", "admin", "Register cluster", id="second-overview"),
         pytest.param([], "/clusters/", "admin", "No cluster yet", id="first-clusters"),
