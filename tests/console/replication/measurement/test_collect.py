@@ -326,22 +326,22 @@ def test_a_new_run_that_has_not_looked_at_remote_topics_yet_leaves_what_was_know
 
 def test_paused_partitions_are_counted_by_the_reason():
     flow = make_flow()
-    by_hand = partition_row(state="paused", reason="Paused by a person.")
+    by_hand = partition_row(state="paused", reason="Paused by an operator.")
     running(flow, by_hand, by_hand | {"partition": 1}, partition_row(partition=2))
     measured(flow, StubDoor(ranges=source()))
-    assert flow.held_back == {"Paused by a person.": 2}
+    assert flow.held_back == {"Paused by an operator.": 2}
     assert flow.states == {"paused": 2, "copying": 1}
     topic = FlowTopic.objects.get()
-    assert (topic.state, topic.reason) == ("copying", "2 of 3 partitions: Paused by a person.")
+    assert (topic.state, topic.reason) == ("copying", "2 of 3 partitions: Paused by an operator.")
 
 
 def test_a_topic_of_which_everything_is_paused_is_paused():
     flow = make_flow()
-    running(flow, partition_row(state="paused", reason="Paused by a person."))
+    running(flow, partition_row(state="paused", reason="Paused by an operator."))
     measured(flow, StubDoor(ranges=source()))
     topic = FlowTopic.objects.get()
-    assert (topic.state, topic.reason) == ("paused", "Paused by a person.")
-    assert (flow.worst_reason, flow.worst_since) == ("Paused by a person.", NOW)
+    assert (topic.state, topic.reason) == ("paused", "Paused by an operator.")
+    assert (flow.worst_reason, flow.worst_since) == ("Paused by an operator.", NOW)
 
 
 def test_crashes_of_tasks_stay_for_a_day_also_when_the_next_run_knows_nothing_of_them():
