@@ -43,7 +43,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     """Return open issues, lag and throughput as the facts component takes them."""
-    critical = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
+    serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
         (flow for flow in wanted if flow.lag_ms is not None),
@@ -58,7 +58,7 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
         {
             "label": "Open issues",
             "value": format_count(len(picture.findings)),
-            "note": f"{len(critical)} critical" if picture.findings else "no open issue",
+            "note": f"{len(serious)} critical" if picture.findings else "no open issue",
             "severity": picture.findings[0].severity if picture.findings else "",
         },
         {

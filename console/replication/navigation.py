@@ -1,4 +1,4 @@
-"""Flows in the palette and in the sidebar."""
+"""What the palette finds among flows."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
 
 
 _LABELS = {
-    "translate": "Bulk translation with Spark",
-    "refine": "Exact offsets by comparing records (refine)",
-    "backtest": "Backtest of translations",
-    "backfill": "Backfill the archive of offset syncs",
+    "translate": "Bulk offset translation",
+    "refine": "Exact offsets by comparing records",
+    "backtest": "Translation backtest",
+    "backfill": "Backfill of the archive",
 }
 
 
