@@ -59,7 +59,9 @@ def test_without_a_finding_it_says_what_was_looked_at(as_viewer, flow):
 
 def test_ended_findings_are_the_history_and_not_on_the_first_page(as_viewer, flow):
     make_finding(flow, **ENDED)
-    assert "up to 7 records" in page(as_viewer, "findings", flow)
+    text = page(as_viewer, "findings", flow)
+    assert "up to 7 records" in text
+    assert f"{ENDED['closed_at']:%H:%M:%S}" in text
     assert "up to 7 records" not in page(as_viewer, "detail", flow)
 
 
