@@ -1,4 +1,4 @@
-"""The first page: what is wrong now, over all rooms."""
+"""The overview: open issues of all rooms, clusters, flows."""
 
 from django.apps import AppConfig
 

@@ -20,9 +20,9 @@ from console.replication.flows.queries import Failure, Flow
 
 _LADDER = [Severity.CRIT, Severity.RISK, Severity.WARN]
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
-_BROKER_ADVICE = "Look at the brokers: one of them may be down or not keep up."
+_BROKER_ADVICE = "Check the brokers: one of them may be down or too slow."
 MOST_NAMES = 5
-# A restart takes minutes; what is out of sync for longer does not come back by itself.
+# A restart takes minutes; a replica that is out of sync for longer needs an operator.
 LONG_ABSENCE, _LONG_WORDS = timedelta(minutes=30), "half an hour"
 
 
@@ -40,7 +40,7 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort by badness, then by age: what has been wrong for longest comes first."""
+    """Sort by severity, then by age, the oldest first."""
     return sorted(findings, key=lambda f: (_LADDER.index(f.severity), f.since or _ALWAYS, f.what))
 
 
@@ -56,7 +56,7 @@ def of_flow(flow: Flow) -> list[Finding]:
 
 
 def of_failures(rows: Iterable[Failure]) -> list[Finding]:
-    """Return what fails in flows without a word: one line for each rule of each flow, the worst of it.
+    """Return silent failures of flows: one line for each rule of each flow, its worst.
 
     `rows` are open findings, worst first; mere notices stay on the flow's page.
     """
@@ -110,7 +110,7 @@ def of_unclean(rows: Iterable[Unclean]) -> list[Finding]:
             f"Cluster {same[0].cluster.alias}: {same[0].name}",
             f"{reverse('availability:detail', args=[same[0].cluster.alias])}?range=24h",
             f"{same[0].why}{_more(len(same) - 1)}",
-            "Acknowledged records may be lost: compare what was sent with what is there.",
+            "Acknowledged records may be lost. Compare what producers sent with the records in the topic.",
             min(row.at for row in same),
         )
         for same in found.values()
@@ -125,8 +125,8 @@ def of_absences(rows: Iterable[Absence]) -> list[Finding]:
             "Out of sync",
             f"Cluster {row.cluster.alias}: broker {row.broker}",
             f"{reverse('availability:partitions', args=[row.cluster.alias])}?missing={row.broker}",
-            f"It has been missing in the ISR of {row.name} for longer than {_LONG_WORDS}.",
-            "A broker that does not catch up by itself: look at its disk, its network and its log.",
+            f"It has been out of the ISR of {row.name} for more than {_LONG_WORDS}.",
+            "The broker does not catch up. Check its disk, its network and its log.",
             row.began_at,
         )
         for row in rows
@@ -166,7 +166,7 @@ def _more(count: int) -> str:
 def of_restarts(restarts: Iterable[Restart]) -> list[Finding]:
     """Return the programs that `manage.py up` started again, one finding each and kind.
 
-    They had got nothing done (within the last hour), or had ended by themselves (within a day).
+    They had finished no task (in the last hour), or had crashed (in the last day).
     """
     found: dict[tuple[str, bool], list[Restart]] = {}
     for one in restarts:
@@ -178,10 +178,10 @@ def _restarted(name: str, same: Sequence[Restart]) -> Finding:
     last, log = same[-1], Path(same[-1].log).name
     if last.crash:
         title, said, span = "Crashed", last.crash.rstrip("."), "24 hours"
-        hint = f"It was started again. The end of {log} in the folder of logs has what it wrote."
+        hint = f"It was restarted. The last lines of {log} in the log folder show the error."
     else:
-        title, said, span = "Restarted", f"It had finished nothing for {last.silent_s} s", "an hour"
-        hint = f"The end of {log} in the folder of logs shows what it was busy with."
+        title, said, span = "Restarted", f"It had finished no task for {last.silent_s} s", "an hour"
+        hint = f"The last lines of {log} in the log folder show what it was doing."
     count = f" {len(same)} times within {span}." if len(same) > 1 else ""
     return Finding(
         Severity.WARN,

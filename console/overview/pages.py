@@ -1,4 +1,4 @@
-"""The first page: what is wrong now, the clusters, the flows."""
+"""The overview: open issues, clusters, flows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from jobs.numbers import (
 @require_GET
 @page("view", anywhere)
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show what needs attention, worst first, then every cluster and every flow."""
+    """Show open issues by severity, then every flow and every cluster."""
     picture = queries.read_overview(timezone.now(), request.user)
     context = {
         "picture": picture,
@@ -42,7 +42,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
-    """Return what is wrong, time lag, records behind and rate as the facts component takes them."""
+    """Return open issues, lag and throughput as the facts component takes them."""
     serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
@@ -50,36 +50,34 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
         key=lambda flow: flow.lag_ms or 0,
         default=None,
     )
-    furthest = largest_of(flow.lag_ms for flow in wanted).value
+    largest = largest_of(flow.lag_ms for flow in wanted).value
     unknown = sum(flow.lag is None or flow.unknown_count > 0 for flow in wanted)
     unknown_ms = sum(flow.lag_ms is None or flow.unknown_ms_count > 0 for flow in wanted)
     notes = worst.name if worst else "", not_known(unknown_ms, len(wanted), "flows")
     return [
         {
-            "label": "Needs attention",
+            "label": "Open issues",
             "value": format_count(len(picture.findings)),
-            "note": f"{len(serious)} serious"
-            if picture.findings
-            else "nothing is known to be wrong",
+            "note": f"{len(serious)} critical" if picture.findings else "no open issue",
             "severity": picture.findings[0].severity if picture.findings else "",
         },
         {
-            "label": "Furthest behind",
-            "value": format_least(furthest, unknown_ms, format_span_ms),
-            "note": "; ".join(filter(None, notes)) or "no running flow was measured",
+            "label": "Max replication lag",
+            "value": format_least(largest, unknown_ms, format_span_ms),
+            "note": "; ".join(filter(None, notes)) or "no running flow is measured",
             "definition": LAG_MS,
             "href": reverse("replication:detail", args=[worst.pk]) if worst else "",
         },
         {
-            "label": "Records behind",
+            "label": "Total lag (records)",
             "value": format_least(sum_of(flow.lag for flow in wanted).value, unknown),
-            "note": not_known(unknown, len(wanted), "flows") or "all running flows together",
+            "note": not_known(unknown, len(wanted), "flows") or "all running flows",
             "definition": LAG,
         },
         {
-            "label": "Copied",
+            "label": "Throughput (records/s)",
             "value": format_rate(sum_of(flow.rate_per_s for flow in wanted).value),
-            "note": "all running flows together",
+            "note": "all running flows",
             "definition": RATE,
         },
     ]
@@ -123,29 +121,29 @@ def _steps(flow: Flow | None) -> list[tuple[str, str, Action, str, str]]:
     new_cluster = reverse("clusters:new")
     return [
         (
-            "Add the cluster that has the records.",
-            "Its address, how to log in, and an alias like east. It is checked while you save.",
+            "Register the source cluster.",
+            "Bootstrap servers, security and an alias such as east. The connection is checked when you save.",
             "administer",
             new_cluster,
-            "Add the first cluster",
+            "Register cluster",
         ),
         (
-            "Add the cluster that gets the copy.",
-            "Positions of the copy are kept there, in MirrorMaker 2's format.",
+            "Register the target cluster.",
+            "The positions of the flow are stored there, in MirrorMaker 2's format.",
             "administer",
             new_cluster,
-            "Add the other cluster",
+            "Register cluster",
         ),
         (
-            "Connect them by a flow.",
-            "Choose topics and see where each of them goes before anything is copied.",
+            "Create a replication flow.",
+            "Select topics. The preview shows the remote topic of each before the flow starts.",
             "operate",
             reverse("replication:new"),
             "New flow",
         ),
         (
-            "Start it and see the first record arrive.",
-            "Lag in records and in time appears on the flow's page within seconds.",
+            "Start the flow.",
+            "The page of the flow shows its lag within seconds.",
             "operate",
             reverse("replication:detail", args=[flow.pk]) if flow else "",
             "Open the flow",

@@ -1,4 +1,4 @@
-"""Everything that the first page shows, in a constant number of queries."""
+"""The data of the overview, in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from console.replication.flows.queries import Flow
 MOST_WRONG_TOPICS = 500
 # Worst first; the flows' pages have all of them.
 MOST_FAILURES = 500
-# For so long the first page says that a program of this machine was restarted.
+# How long the overview shows that a program of this machine was restarted.
 RESTARTS_FOR, CRASHES_FOR = timedelta(hours=1), timedelta(hours=24)
 
 
@@ -68,7 +68,7 @@ def read_overview(now: datetime, user: Any) -> Overview:
 
 
 def _restarts(now: datetime) -> list[Restart]:
-    """Return what was restarted lately: for a day what crashed, for an hour what got nothing done."""
+    """Return what was restarted lately: for a day what crashed, for an hour what finished no task."""
     restarts = restarts_since(settings.SIGNS_DIR, now - CRASHES_FOR)
     return [one for one in restarts if one.crash or one.at >= now - RESTARTS_FOR]
 

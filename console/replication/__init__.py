@@ -1,4 +1,4 @@
-"""Flows: what is wanted and measured of them, where their groups can go on, and what fails in silence.
+"""Replication flows: settings, lag, checkpoints, failover, findings.
 
 Sub-rooms: `flows`, `measurement`, `control`, `checkpoints`, `translation`, `failover`, `findings`,
 `mirror_config`.

@@ -97,7 +97,7 @@ def roll_up_lag() -> None:
 
 @shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)
 def work_on_failovers() -> None:
-    """Send one task per plan that is to be read and per run that waits for somebody."""
+    """Send one task per plan to read and per run to continue."""
     now = timezone.now()
     for plan_id in failover_work.due_plans(now):
         read_failover_plan.apply_async(args=(plan_id,), expires=EXPIRES_S)
@@ -113,5 +113,5 @@ def read_failover_plan(plan_id: int) -> None:
 
 @shared_task(name="console.replication.tasks.carry_out_failover", ignore_result=True)
 def carry_out_failover(run_id: str) -> None:
-    """Go on with one rehearsal, application or undoing."""
+    """Continue one dry run, apply or roll back."""
     failover_work.carry_out(UUID(run_id), timezone.now())

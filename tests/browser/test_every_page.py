@@ -154,7 +154,7 @@ ODD_PAGES = {
     "login": Odd("/login/", None, "Sign in"),
     "not-found": Odd("/clusters/nowhere/", "admin", "Nothing is here"),
     "no-permission": Odd("/clusters/new/", "viewer", "Not allowed"),
-    "overview-viewer": Odd("/", "viewer", "What is going on"),
+    "overview-viewer": Odd("/", "viewer", "Overview"),
     "flow-viewer": Odd("/replication/1/", "viewer", "orders to west"),
     "cluster-unreachable": Odd("/clusters/north/", "admin", "no broker answered"),
     "filter-without-rows": Odd("/clusters/east/topics/?q=nothing", "admin", "Nothing fits"),

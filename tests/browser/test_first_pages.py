@@ -11,9 +11,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.mark.parametrize(
     ("clusters", "path", "role", "expects"),
     [
-        pytest.param([], "/", "admin", "first copied record", id="first-overview"),
+        pytest.param([], "/", "admin", "First steps", id="first-overview"),
         pytest.param([], "/", "viewer", "role admin", id="first-overview-viewer"),
-        pytest.param(["east"], "/", "admin", "Add the other cluster", id="second-overview"),
+        pytest.param(["east"], "/", "admin", "Register cluster", id="second-overview"),
         pytest.param([], "/clusters/", "admin", "No cluster yet", id="first-clusters"),
         pytest.param([], "/replication/", "admin", "two clusters", id="first-flows"),
         pytest.param([], "/replication/new/", "admin", "two clusters", id="first-new-flow"),

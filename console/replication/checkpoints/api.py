@@ -1,4 +1,4 @@
-"""Checkpoints, the answer to "can I fail over now?" and translation over REST."""
+"""Checkpoints, failover readiness and offset translation over REST."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ReadinessRoutes:
     @extend_schema(responses=GroupReadinessSerializer(many=True))
     @action(detail=True)
     def checkpoints(self, request: Request, pk: str) -> Response:
-        """List groups with their checkpoints, what those repeat or skip, and whether they can fail over."""
+        """List groups with their checkpoints, the records they reprocess or skip, and their readiness."""
         rows = GroupReadiness.objects.filter(flow=self._flow())
         wanted = {
             name: self.asked[name]
@@ -56,7 +56,7 @@ class ReadinessRoutes:
     @extend_schema(responses=FlowReadinessSerializer)
     @action(detail=True, pagination_class=None)
     def readiness(self, request: Request, pk: str) -> Response:
-        """Say whether the flow can fail over now, what that loses and repeats, and what stands in the way."""
+        """Return the failover readiness of the flow: RPO, records reprocessed, and obstacles."""
         return Response(_answer(self._flow()))
 
     @extend_schema(responses=CheckpointSeriesSerializer)
@@ -73,7 +73,7 @@ class ReadinessRoutes:
     @extend_schema(responses=TranslationSerializer)
     @action(detail=True, pagination_class=None)
     def translate(self, request: Request, pk: str) -> Response:
-        """Say where an offset is on the other side, what proves it, and what MirrorMaker 2 says."""
+        """Translate an offset; return its range, the evidence, and MirrorMaker 2's translation."""
         where = TopicPartition(self.asked["topic"], self.asked["partition"])
         question = Question(1, where, self.asked["offset"])
         flow, direction = self._flow(), self.asked["direction"]

@@ -1,4 +1,4 @@
-"""The first row of the pages about checkpoints: the answer, what is lost, what is repeated."""
+"""The tiles of the checkpoint pages: readiness, RPO, records reprocessed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def flow_answer_facts(
 ) -> list[dict[str, Any]]:
     """Return the answer of a flow as the facts component takes it."""
     if answer is None:
-        return [_fact("Groups ready", DASH, "no round has succeeded yet", words.READY)]
+        return [_fact("Groups ready", DASH, "not evaluated yet", words.READY)]
     ready, covered = queries.counted(answer)
     href = reverse("replication:checkpoints", args=[flow.pk])
     return [
@@ -39,22 +39,21 @@ def flow_answer_facts(
         )
         | {"severity": answer.severity, "word": answer.word, "href": href},
         _fact(
-            f"Lost if {flow.source.alias} is lost now",
+            f"RPO if {flow.source.alias} fails now",
             format_span_ms(answer.rpo_ms),
-            f"{format_count(answer.rpo_records)} records not copied yet",
+            f"{format_count(answer.rpo_records)} records not replicated yet",
             words.AT_RISK,
         ),
         _fact(
-            "Read twice",
+            "Records reprocessed",
             span_of(answer.reread_lo, answer.reread_hi),
-            f"all groups; by a plan at most {answer.repeated}",
+            f"all groups; with a plan at most {answer.repeated}",
             words.REREAD,
         ),
         _fact(
-            "Oldest checkpoint left behind",
+            "Oldest checkpoint",
             format_span_s(queries.age_s(answer.checkpoint_at, now)),
-            f"{format_least(answer.behind, answer.behind_unknown_count)} records between groups and "
-            "checkpoints",
+            f"checkpoint lag {format_least(answer.behind, answer.behind_unknown_count)} records",
             words.AGE,
         ),
     ]
@@ -63,24 +62,24 @@ def flow_answer_facts(
 def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list[dict[str, Any]]:
     """Return the answer of a group likewise."""
     return [
-        _fact("Can it fail over now?", row.word, _how_often(share), words.READY)
+        _fact("Failover readiness", row.word, _how_often(share), words.READY)
         | {"severity": row.severity},
         _fact(
-            "Not copied of what it reads",
+            "RPO of its topics",
             format_span_ms(row.rpo_ms),
-            f"{format_count(row.rpo_records)} records",
+            f"{format_count(row.rpo_records)} records not replicated yet",
             words.AT_RISK,
         ),
         _fact(
-            "Read twice",
+            "Records reprocessed",
             span_of(row.reread_lo, row.reread_hi),
-            f"by a plan at most {row.repeated}",
+            f"with a plan at most {row.repeated}",
             words.REREAD,
         ),
         _fact(
             "Oldest checkpoint",
             format_span_s(queries.age_s(row.checkpoint_at, now)),
-            f"{format_least(row.behind, row.behind_unknown_count)} records behind the group",
+            f"checkpoint lag {format_least(row.behind, row.behind_unknown_count)} records",
             words.AGE,
         ),
     ]
@@ -88,7 +87,7 @@ def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list
 
 def _how_often(share: Share) -> str:
     if share.share is None or share.since is None:
-        return "not asked for long enough"
+        return "no history yet"
     return f"ready {format_percent(share.share)} of the time since {share.since:%d %b %H:%M} UTC"
 
 

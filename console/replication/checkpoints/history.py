@@ -1,4 +1,4 @@
-"""How often the answer was which: from the moments at which it became another one."""
+"""The history of readiness: intervals and shares, from its changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAP = timedelta(minutes=10)
 
 
 class Stretch(NamedTuple):
-    """A time during which the answer stayed the same."""
+    """A time during which the readiness stayed the same."""
 
     readiness: Readiness
     start: datetime
@@ -36,7 +36,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much of the time since `since` the answer was ready; `share` None: nothing was asked yet."""
+    """How much of the time since `since` the flow or group was ready; `share` None: not evaluated yet."""
 
     share: float | None
     since: datetime | None
@@ -46,7 +46,7 @@ class Share:
 def stretches(
     changes: Sequence[tuple[datetime, str]], start: datetime, end: datetime
 ) -> list[Stretch]:
-    """Return what the answer was between two moments; before the first change nobody had asked.
+    """Return the readiness between two moments; it is unknown before the first change.
 
     `changes` are (moment, readiness), oldest first, the last one before `start` included.
     """
@@ -60,7 +60,7 @@ def stretches(
 
 
 def share_ready(flow: ReplicationFlow, group: str, now: datetime, span: timedelta = MONTH) -> Share:
-    """Return how much of the last 30 days the answer was ready, as far as it was asked for; one query."""
+    """Return the share of the last 30 days with the readiness Ready, of the evaluated time; one query."""
     found = stretches(_changes(flow, group, now), now - span, _asked_until(flow, now))
     total = sum((one.end - one.start).total_seconds() for one in found)
     if not total:
@@ -75,7 +75,7 @@ def draw_answers(
 ) -> StateTimeline:
     """Return the answer over a time range as a lane; one query."""
     changes = _changes(flow, group, now)
-    lane = TimelineRow("Answer", list(_segments(changes)))
+    lane = TimelineRow("Readiness", list(_segments(changes)))
     return draw_timeline([lane], time_range, now)
 
 
@@ -88,7 +88,7 @@ def prune_changes(now: datetime) -> int:
 
 
 def unasked_since(answer: FlowReadiness, now: datetime) -> datetime | None:
-    """Return since when nobody has asked, when that is longer than a few rounds; None: it was asked."""
+    """Return since when no round has succeeded, if that is longer than a few rounds; None: not so long."""
     if answer.succeeded_at is None or now - answer.succeeded_at <= GAP:
         return None
     return answer.succeeded_at + GAP

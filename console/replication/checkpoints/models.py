@@ -1,4 +1,4 @@
-"""Checkpoints beside their groups, the answers to "can I fail over now?", and both over time."""
+"""Checkpoints of groups, failover readiness, and the history of both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import ClassVar
 from django.db import models
 
 from console.frame.pages.states import Severity
-from console.replication.checkpoints.text import HELD, SEVERITIES, WORDS, repeated_of, span_of
+from console.replication.checkpoints.text import (
+    HELD,
+    SEVERITIES,
+    WORDS,
+    reason_word,
+    repeated_of,
+    span_of,
+)
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
 
@@ -27,7 +34,7 @@ class Answer(models.Model):
 
     `rank` is the readiness as a number (4: blocked, 0: not covered), `evidence` a list of {obstacle,
     readiness, text, hint}, worst first. `rpo_records` and `rpo_ms` are what the target does not have.
-    `reread_lo` and `reread_hi` bound what is repeated when groups go on by themselves, `skipped_lo` and
+    `reread_lo` and `reread_hi` bound what groups reprocess when they resume without a plan, `skipped_lo` and
     `skipped_hi` what they would skip, `repeated_hi` what a plan repeats at most once they have stopped, and
     `repeated_coming_hi` what it repeats at most while they commit.
     `since` is when the readiness last changed, `updated_at` when anything did. `found` is another readiness
@@ -76,13 +83,13 @@ class Answer(models.Model):
 
     @property
     def reread(self) -> str:
-        """What is read twice when groups go on by themselves, and what is skipped, in words."""
+        """Records that groups reprocess when they resume without a plan, and records skipped, in words."""
         text = span_of(self.reread_lo, self.reread_hi)
         return f"{text}, skips {self.skipped_lo:,}" if self.skipped_lo else text
 
     @property
     def repeated(self) -> str:
-        """What a plan repeats at most, in words: once the groups have stopped, and while they commit."""
+        """Records reprocessed with a plan, in words: once the groups have stopped, and while they commit."""
         return repeated_of(self.repeated_hi, self.repeated_coming_hi)
 
     @property
@@ -101,7 +108,7 @@ class Answer(models.Model):
 
     @property
     def why(self) -> str:
-        """The worst piece of evidence; empty when nothing stands in the way."""
+        """The worst obstacle; empty for none."""
         return str(self.evidence[0]["text"]) if self.evidence else ""
 
 
@@ -198,6 +205,10 @@ class GroupReadiness(Answer):
 
     def __str__(self) -> str:
         return f"{self.group}: {self.readiness}"
+
+    @property
+    def reason_word(self) -> str:
+        return reason_word(self.reason)
 
     @property
     def reason_text(self) -> str:

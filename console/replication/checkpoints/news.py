@@ -1,4 +1,4 @@
-"""What a flow does for its groups, as its page tells it: checkpoints, and groups that it sets."""
+"""The checkpoints that a flow writes and the groups that it syncs, for its page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from jobs.numbers import format_count
 from jobs.replication.checkpoints.rules import Why
 
 _WITHOUT = {
-    Why.NO_SYNC.value: "no offset sync: the flow does not copy that topic, or nothing was copied of it yet",
+    Why.NO_SYNC.value: "no offset sync: the flow does not replicate that topic, or no record of it yet",
     Why.TARGET_UNKNOWN.value: "the remote partition did not answer",
-    Why.BEYOND_TARGET.value: "the remote partition ends before the place: it was made anew",
+    Why.BEYOND_TARGET.value: "the remote partition ends before the translated offset: the topic was "
+    "deleted and re-created",
     Why.BEYOND_SOURCE.value: "the committed offset is beyond the end of the source partition",
     Why.SOURCE_UNKNOWN.value: "the source partition did not answer",
 }
 
 _CORRECTED = (
-    "An earlier version of crosslog or MirrorMaker 2 wrote them; offset syncs prove other offsets."
+    "An earlier version of crosslog or MirrorMaker 2 wrote them. Offset syncs prove other offsets."
 )
 
 
@@ -37,7 +38,7 @@ class CheckpointNews:
 
 
 def checkpoint_news(flow: ReplicationFlow) -> CheckpointNews | None:
-    """Return what the newest run told; None when no checkpoints are wanted, or nothing was told yet."""
+    """Return the report of the newest run; None without one, and when the flow writes no checkpoints."""
     told = flow.checkpoint_writing
     if not told or not flow.emit_checkpoints_interval_s:
         return None
@@ -50,25 +51,27 @@ def _facts(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str,
     yield {
         "label": "Groups",
         "value": format_count(told["groups"]),
-        "note": f"{format_count(told['stale_groups'])} deleted groups have checkpoints",
-        "definition": "Consumer groups of the source that the flow's patterns accept.",
+        "note": f"{format_count(told['stale_groups'])} deleted groups",
+        "definition": "Consumer groups of the source that match the patterns of the flow. Checkpoints "
+        "of deleted groups stay.",
     }
     yield {
         "label": "Checkpoints",
         "value": format_count(told["told"]),
         "note": f"{format_count(told['exact'])} exact; "
         f"{format_count(told['written_total'])} written in this run",
-        "definition": "Partitions of groups whose place on the target is told. Exact: going on there repeats "
-        "nothing. The others repeat some records; none skips any.",
+        "definition": "Partitions of groups with a translated offset. Exact: a group that resumes there "
+        "reprocesses no record. The others reprocess some records; none skips a record.",
     }
     sync = told["group_sync"]
     if flow.sync_group_offsets and sync:
         yield {
-            "label": "Groups set on the target",
+            "label": "Groups synced on the target",
             "value": format_count(sync["groups"] - sync["active"]),
-            "note": f"{format_count(sync['active'])} in use and left alone; "
+            "note": f"{format_count(sync['active'])} active groups unchanged; "
             f"{format_count(sync['written_total'])} offsets written in this run",
-            "definition": "Groups of the same name that nobody uses there: kept where they are here.",
+            "definition": "Groups of the same name without members on the target: they follow their "
+            "offsets on the source.",
         }
 
 
@@ -80,16 +83,16 @@ def _findings(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[s
         yield _finding(Severity.NOTICE, "Corrected", what, _CORRECTED)
     sync = told["group_sync"] or {}
     for group, text in {**told["errors"], **sync.get("errors", {})}.items():
-        yield _finding(Severity.WARN, "Not done", f"Group {group}", text)
+        yield _finding(Severity.WARN, "Failed", f"Group {group}", text)
     for text in (*_ahead(flow, sync), *told["findings"]):
         yield _finding(Severity.WARN, "Finding", text)
     for reason, count in told["without"].items():
         what = f"{format_count(count)} partitions of groups without a checkpoint"
-        yield _finding(Severity.NOTICE, "Without", what, _WITHOUT.get(reason, reason))
+        yield _finding(Severity.NOTICE, "No checkpoint", what, _WITHOUT.get(reason, reason))
 
 
 def _ahead(flow: ReplicationFlow, sync: Mapping[str, Any]) -> list[str]:
-    """Return what was told of groups ahead on the target; of those that a plan moved there it is right."""
+    """Return the sentences about groups ahead on the target, without groups that a plan moved."""
     told = sync.get("ahead", ())
     if not told:
         return []

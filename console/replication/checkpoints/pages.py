@@ -67,7 +67,7 @@ def group_page(request: HttpRequest, flow_id: int, group_id: str) -> HttpRespons
     row = readiness_queries.get_group(flow, group_id)
     if row is None:
         raise Http404(
-            f"Group {group_id} reads nothing that flow {flow.name} copies, or is not seen yet."
+            f"Group {group_id} reads no topic of flow {flow.name}, or is not collected yet."
         )
     around = around_flow(request, flow, "checkpoints")
     context = {
@@ -100,9 +100,9 @@ def _equivalents(flow: ReplicationFlow, group: str) -> dict[str, str]:
 
 MOST_PLACES = 500
 _RESUME = {
-    ResumeBy.GROUP.value: "the group's offset there",
-    ResumeBy.CHECKPOINT.value: "the checkpoint",
-    ResumeBy.NOTHING.value: "nothing says where",
+    ResumeBy.GROUP.value: "committed offset",
+    ResumeBy.CHECKPOINT.value: "checkpoint",
+    ResumeBy.NOTHING.value: "no offset and no checkpoint",
 }
 
 
@@ -120,7 +120,7 @@ class PartitionRow:
 
     @property
     def word(self) -> str:
-        """The readiness as people say it."""
+        """The readiness as a word."""
         return WORDS[Readiness(self.stored["readiness"])]
 
     @property
@@ -129,7 +129,7 @@ class PartitionRow:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the certified place is one offset."""
+        """Whether the certified range is one offset."""
         return self.stored["lo"] is not None and self.stored["lo"] == self.stored["hi"]
 
     @property
@@ -139,33 +139,33 @@ class PartitionRow:
 
     @property
     def reread(self) -> str:
-        """What is read twice when the group goes on by itself."""
+        """Records that are reprocessed when the group resumes without a plan."""
         return span_of(*(self.stored["reread"] or (None, None)))
 
     @property
     def skipped(self) -> str:
-        """What would be skipped then; empty when nothing is."""
+        """Records that would be skipped then; empty for none."""
         lo, hi = self.stored["skipped"] or (0, 0)
         return span_of(lo, hi) if hi else ""
 
     @property
     def resume_by(self) -> str:
-        """What says where the group goes on by itself."""
+        """Where the current target offset comes from."""
         return _RESUME[self.stored["resume_by"]]
 
     @property
     def reason(self) -> str:
-        """What there is to say of the checkpoint."""
+        """Why the checkpoint is not exact."""
         return reason_text(CheckpointReason(self.stored["reason"]))
 
     @property
     def obstacles(self) -> list[str]:
-        """What stands in the way here, as sentences."""
+        """The obstacles of the partition, as sentences."""
         return [TEXTS[Obstacle(word)][0] for word in self.stored["obstacles"]]
 
     @property
     def evidence(self) -> str:
-        """The offset syncs that prove the certified place."""
+        """The offset syncs that prove the certified range."""
         return ", ".join(
             f"{up:,} \N{RIGHTWARDS ARROW} {down:,}" for up, down in self.stored["evidence"]
         )

@@ -38,7 +38,7 @@ def _number(**more: Any) -> serializers.IntegerField:
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
-    """Why an answer is as it is: an obstacle, how bad it is, what it is and what to do."""
+    """An obstacle of a readiness: its step, its text and what to do."""
 
     obstacle = serializers.CharField()
     readiness = serializers.ChoiceField(choices=READINESS_CHOICES)
@@ -46,10 +46,12 @@ class EvidenceSerializer(serializers.Serializer[Any]):
     hint = serializers.CharField()
 
 
-_REPEATED = "Read twice at most when a plan sets the offsets once the groups have stopped."
+_REPEATED = (
+    "Upper bound of records reprocessed when a plan sets the offsets after the groups have stopped."
+)
 _REPEATED_COMING = (
-    "The same while they commit: a plan finds commits that are newer than the newest offset sync. Null: not "
-    "known."
+    "The same while the groups commit: their newest commits are newer than the newest offset sync. Null: "
+    "unknown."
 )
 
 
@@ -58,16 +60,20 @@ class _Answer(serializers.Serializer[Any]):
     evidence = EvidenceSerializer(many=True)
     rpo_records = _number(help_text="Records of the source that the target does not have.")
     rpo_ms = _number(help_text="Their distance in record timestamps.")
-    reread_lo = _number(help_text="Read twice at least, when groups go on by themselves.")
-    reread_hi = _number(help_text="And at most; null: nothing bounds it, or nobody knows.")
-    skipped_lo = _number(help_text="Skipped for certain when groups go on by themselves.")
-    skipped_hi = _number(help_text="And at most.")
+    reread_lo = _number(
+        help_text="Lower bound of records reprocessed when groups resume without a plan."
+    )
+    reread_hi = _number(help_text="Its upper bound; null: unknown.")
+    skipped_lo = _number(
+        help_text="Lower bound of records skipped when groups resume without a plan."
+    )
+    skipped_hi = _number(help_text="Its upper bound.")
     repeated_hi = _number(help_text=_REPEATED)
     repeated_coming_hi = _number(help_text=_REPEATED_COMING)
 
 
-_FOUND = "Another answer that the last rounds found and that does not count yet; empty: they agree."
-_FOUND_SINCE = "Since when every round found it; it counts after some seconds."
+_FOUND = "Another readiness that the last rounds found and that does not count yet; empty: none."
+_FOUND_SINCE = "Since when every round has found it; it counts after some seconds."
 
 
 def _found() -> serializers.ChoiceField:
@@ -81,7 +87,7 @@ class TopicOfGroupSerializer(_Answer):
 
 
 class CheckpointPlaceSerializer(serializers.Serializer[Any]):
-    """A group on one partition: checkpoint, certificate for its offset now, and what follows."""
+    """A group on one partition: committed offset, checkpoint, and translated offset with its evidence."""
 
     topic = serializers.CharField()
     partition = serializers.IntegerField()
@@ -92,22 +98,24 @@ class CheckpointPlaceSerializer(serializers.Serializer[Any]):
     upstream = _number(help_text="The checkpoint's offset on the source.")
     downstream = _number(help_text="The checkpoint's offset on the target.")
     checkpoint_at_ms = _number(help_text="Timestamp of the checkpoint's record.")
-    behind = _number(help_text="From the checkpoint to the group's offset.")
+    behind = _number(help_text="Committed offset minus the offset of the checkpoint.")
     reason = serializers.CharField()
-    synced = _number(help_text="The group's own offset on the target.")
-    resume = _number(help_text="Where the group goes on by itself.")
+    synced = _number(help_text="The committed offset of the group on the target.")
+    resume = _number(help_text="Where the group resumes on the target without a plan.")
     resume_by = serializers.CharField()
-    lo = _number(help_text="The certified place: going on here skips nothing.")
-    hi = _number(help_text="And its upper bound.")
+    lo = _number(help_text="The certified offset: a group that resumes here skips no record.")
+    hi = _number(help_text="Its upper bound.")
     why = serializers.CharField()
     evidence = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField()),
         help_text="The offset syncs that prove it: [upstream, downstream].",
     )
-    mm2 = _number(help_text="MirrorMaker 2's own answer; -1: older than all that it keeps.")
+    mm2 = _number(
+        help_text="MirrorMaker 2's translation; -1: older than all offset syncs that it keeps."
+    )
     reread = serializers.ListField(child=_number(), allow_null=True)
     skipped = serializers.ListField(child=_number(), allow_null=True)
-    at_risk = _number(help_text="Records of the partition that are not copied yet.")
+    at_risk = _number(help_text="Records of the partition that are not replicated yet.")
     at_risk_ms = _number(help_text="Their distance in record timestamps.")
 
 
@@ -161,7 +169,7 @@ class FlowReadinessSerializer(_Answer):
     counts = serializers.DictField(child=serializers.IntegerField())
     behind = _number(help_text="Records between groups and their checkpoints.")
     behind_unknown_count = serializers.IntegerField(
-        help_text="Partitions of which that is not known: `behind` is at least what is shown."
+        help_text="Partitions without that number: `behind` is a lower bound."
     )
     checkpoint_at = serializers.DateTimeField(allow_null=True)
     ready_share = serializers.FloatField(allow_null=True)
@@ -174,7 +182,7 @@ class FlowReadinessSerializer(_Answer):
 
 
 class CheckpointQuery(PageParameters):
-    """What groups can be narrowed down to."""
+    """Filters of groups."""
 
     group = serializers.CharField(
         required=False, default="", max_length=255, allow_blank=True, help_text="Only this group."
@@ -190,7 +198,7 @@ class CheckpointQuery(PageParameters):
 
 
 class CheckpointSeriesQuery(TimeRangeParameters):
-    """What may be asked of a series of checkpoints, besides its time range."""
+    """Parameters of a series of checkpoints, besides its time range."""
 
     group = serializers.CharField(
         required=False,
@@ -239,7 +247,7 @@ class TranslateQuery(Parameters):
     """One offset to be translated."""
 
     topic = serializers.CharField(
-        max_length=249, help_text="As it is called on the side asked from."
+        max_length=249, help_text="Its name on the cluster that the offset is of."
     )
     partition = serializers.IntegerField(
         min_value=0, max_value=HIGHEST_PARTITION, help_text="Its number, the same on both sides."
@@ -251,7 +259,7 @@ class TranslateQuery(Parameters):
         choices=DIRECTIONS,
         required=False,
         default=FORWARD,
-        help_text="forward: from the source to the target. reverse: for the way back.",
+        help_text="forward: source to target. reverse: target to source.",
     )
 
 
@@ -271,17 +279,17 @@ class OffsetListSerializer(BodySerializer):
     direction = serializers.ChoiceField(choices=DIRECTIONS, required=False, default=FORWARD)
 
     def validate_offsets(self, offsets: list[Any]) -> list[Any]:
-        """Refuse lists that no answer should be as long as."""
+        """Refuse lists that are too long."""
         if len(offsets) > MOST_IN_BODY:
             raise serializers.ValidationError(f"At most {MOST_IN_BODY} offsets at a time.")
         return offsets
 
 
 class TranslationSerializer(serializers.Serializer[Any]):
-    """An offset with its place on the other side.
+    """A translated offset.
 
-    `lo`: going on here skips nothing; null: nothing is known. `hi` is the upper bound; null: nothing bounds
-    it. `mm2` is MirrorMaker 2's own answer; -1: older than all that it keeps.
+    `lo`: a group that resumes here skips no record; null: unknown. `hi` is the upper bound; null: no upper
+    bound. `mm2` is MirrorMaker 2's translation; -1: older than all offset syncs that it keeps.
     """
 
     line = serializers.IntegerField()
@@ -305,10 +313,10 @@ class TranslationsSerializer(serializers.Serializer[Any]):
 
 
 class GroupSyncSerializer(serializers.Serializer[Any]):
-    """The last time groups of the target were set: `moved_back` are offsets that followed a group back.
+    """The last sync of groups on the target: `moved_back` are offsets that followed a group back.
 
-    `active` groups were in use and left alone; `ahead` are sentences about groups that were used on the
-    target, or set by hand, and `ahead_groups` their names.
+    `active` groups had members and were not changed; `ahead` are sentences about groups that were used on
+    the target, or set by hand, and `ahead_groups` their names.
     """
 
     at_ms = serializers.IntegerField()
@@ -323,9 +331,9 @@ class GroupSyncSerializer(serializers.Serializer[Any]):
 
 
 class CheckpointWritingSerializer(serializers.Serializer[Any]):
-    """The rounds of a run: checkpoints that stand, how many are exact, and what has none, by reason.
+    """The checkpoint rounds of a run: current checkpoints, exact ones, and partitions without one, by reason.
 
-    `at_ms` is when groups were last asked; null: never. `fault` is why the last round failed. `corrected`
+    `at_ms` is when groups were last queried; null: never. `fault` is why the last round failed. `corrected`
     counts wrong checkpoints of an earlier version or of MirrorMaker 2 that the run's first round replaced.
     """
 

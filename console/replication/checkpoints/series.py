@@ -164,7 +164,7 @@ def _steps(
     for tier in tiers_for(step_s, begin, int(now.timestamp())):
         for row in _bucketed(series, tier, begin, end, max(step_s, tier)):
             found[row["bucket"]] = _worse(found.get(row["bucket"]), row)
-            # What a coarser step holds already is not told a second time by a finer one.
+            # A finer step does not repeat what a coarser one holds.
             begin = row["last"] + max(tier, 1)
     yield from sorted(found.items())
 

@@ -17,7 +17,7 @@ from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason
 
 _STEPS = [(step.value, words.WORDS[step]) for step in reversed(Readiness)]
-_REASONS = [(reason.value, reason.value.replace("_", " ")) for reason in CheckpointReason]
+_REASONS = [(reason.value, words.reason_word(reason.value)) for reason in CheckpointReason]
 
 
 def _with_readiness(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
@@ -35,7 +35,7 @@ def _age(row: GroupReadiness) -> int | None:
 
 _ANSWER = Column(
     "readiness",
-    "Answer",
+    "Readiness",
     "rank",
     template="replication/checkpoints/cells/answer.html",
     csv=lambda row: row.word,
@@ -43,7 +43,7 @@ _ANSWER = Column(
 _LOSS = (
     Column(
         "rpo_records",
-        "At risk",
+        "RPO (records)",
         "rpo_records",
         numeric=True,
         definition=words.AT_RISK,
@@ -51,17 +51,19 @@ _LOSS = (
     ),
     Column(
         "rpo_ms",
-        "In time",
+        "RPO (time)",
         "rpo_ms",
         numeric=True,
         definition=words.AT_RISK_MS,
         format=format_span_ms,
     ),
 )
-_REREAD = Column("reread", "Read twice", "reread_hi", numeric=True, definition=words.REREAD)
+_REREAD = Column(
+    "reread", "Records reprocessed", "reread_hi", numeric=True, definition=words.REREAD
+)
 _REPEATED = Column(
     "repeated",
-    "By a plan",
+    "Reprocessed with a plan",
     "repeated_coming_hi",
     numeric=True,
     definition=words.REPEATED,
@@ -75,10 +77,10 @@ GROUPS = Table(
             "group", "Group", "group", template="replication/checkpoints/cells/group_answer.html"
         ),
         Column("topic_names", "Topics", is_hidden=True),
-        Column("state", "On the source", "state", is_hidden=True),
+        Column("state", "State on the source", "state", is_hidden=True),
         Column(
             "checkpoint_at",
-            "Checkpoint",
+            "Checkpoint age",
             "checkpoint_at",
             numeric=True,
             definition=words.AGE,
@@ -87,7 +89,7 @@ GROUPS = Table(
         ),
         Column(
             "behind",
-            "Behind",
+            "Checkpoint lag (records)",
             "behind",
             numeric=True,
             definition=words.BEHIND,
@@ -96,7 +98,7 @@ GROUPS = Table(
         ),
         Column(
             "recent_behind",
-            "Last 6 h",
+            "Checkpoint lag, last 6 h",
             template="replication/checkpoints/cells/recent_behind.html",
             csv=lambda _: "",
         ),
@@ -116,7 +118,7 @@ GROUPS = Table(
     ),
     search=("group", "topic_names"),
     filters={
-        "answer": Choice("Answer", _STEPS, _with_readiness),
+        "answer": Choice("Readiness", _STEPS, _with_readiness),
         "reason": Choice("Reason", _REASONS, _with_reason),
     },
     default_sort="-readiness",
@@ -135,7 +137,7 @@ TOPICS = Table(
         _SINCE,
     ),
     search=("topic",),
-    filters={"answer": Choice("Answer", _STEPS, _with_readiness)},
+    filters={"answer": Choice("Readiness", _STEPS, _with_readiness)},
     default_sort="-readiness",
     per_page=20,
     name="topics",

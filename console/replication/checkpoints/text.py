@@ -1,4 +1,4 @@
-"""How answers and checkpoints are told to people: words, severities, definitions."""
+"""Words, severities and definitions of readiness and checkpoints."""
 
 from __future__ import annotations
 
@@ -21,34 +21,42 @@ WORDS = {
     Readiness.NOT_COVERED: "Not covered",
 }
 AGE = (
-    "Now minus the timestamp of the checkpoint's record; of the oldest one that its group has left behind. "
-    "While a group rests its checkpoint grows old and is still right."
+    "Now minus the timestamp of the checkpoint's record, of the oldest checkpoint that is behind its group. "
+    "The checkpoint of an idle group gets older and stays valid."
 )
-BEHIND = (
-    "The group's committed offset on the source minus the checkpoint's: at most so many records."
-)
+BEHIND = "Committed offset of the group on the source minus the offset of its checkpoint: an upper bound."
 REREAD = (
-    "What is read again when the group goes on by itself: at its own offset on the target, else at the "
-    "checkpoint. Between the certified bounds; a dash: nobody knows."
+    "Records that the group reads again when it resumes on the target without a plan: at its own offset "
+    "there, else at the checkpoint. A range of certified bounds; a dash: unknown."
 )
 REPEATED = (
-    "What is read again at most when a plan lets the group go on at the certified place. While a group "
-    "commits, the plan finds commits that are newer than the newest offset sync, of which less is certain: "
-    "the bound is lower once the group has stopped. A dash: not known."
+    "Upper bound of the records that the group reads again when a plan sets its certified offset. While a "
+    "group commits, its newest commits are newer than the newest offset sync: the bound is lower once the "
+    "group has stopped. A dash: unknown."
 )
-AT_RISK = "Records of the source that the target does not have: lost if the source is lost now."
+AT_RISK = (
+    "Records of the source that the target does not have. They are lost if the source is lost now."
+)
 AT_RISK_MS = (
     "The newest record of the source minus the newest copied one, by their timestamps: it does not grow "
-    "while nothing is written."
+    "while nothing is produced."
 )
 HELD = (
-    f"A change counts once all rounds for {HOLD.seconds} s have found it (Unknown: "
+    f"A change counts after all rounds of {HOLD.seconds} s have found it (Unknown: "
     f"{UNKNOWN_HOLD.seconds} s)."
 )
 READY = (
-    "The share of the last 30 days in which the answer was Ready; times without an answer do not count. "
+    "Share of the last 30 days with the readiness Ready; times without an evaluation do not count. "
     f"{HELD}"
 )
+
+# Where the value of a reason is not a good label.
+_REASON_WORDS = {"not_yet": "checkpoint pending"}
+
+
+def reason_word(reason: str) -> str:
+    """Return the label of a checkpoint reason."""
+    return _REASON_WORDS.get(reason, reason.replace("_", " "))
 
 
 def repeated_of(stopped: int | None, coming: int | None) -> str:

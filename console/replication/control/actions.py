@@ -1,4 +1,4 @@
-"""What a person may ask of a flow without restarting its run: check -> write -> tell the run."""
+"""Runtime controls of a flow, without a restart: check -> write -> hand over to the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Control = dict[str, Any]
 
 @change("flow.control")
 def change_control(flow: ReplicationFlow, values: Mapping[str, Any]) -> None:
-    """Change what is asked of the flow while it runs (values not given stay); no run is restarted.
+    """Change runtime controls of the flow (values not given stay); no run is restarted.
 
     Values are those of `control.merge`. Raises `InvalidFields` naming every bad field.
     """
@@ -40,9 +40,9 @@ def change_control(flow: ReplicationFlow, values: Mapping[str, Any]) -> None:
 
 @change("flow.pause")
 def pause(flow: ReplicationFlow, names: Sequence[str]) -> None:
-    """Hold topics (`orders`) and partitions (`orders:3`) back until they are resumed.
+    """Pause topics (`orders`) and partitions (`orders:3`) until they are resumed.
 
-    The rest goes on. Raises `InvalidFields` for what is not in the flow.
+    Raises `InvalidFields` for what is not in the flow.
     """
     refuse_watched(flow)
     _check_names(flow, names)
@@ -53,7 +53,7 @@ def pause(flow: ReplicationFlow, names: Sequence[str]) -> None:
 
 @change("flow.resume")
 def resume(flow: ReplicationFlow, names: Sequence[str]) -> None:
-    """Let paused topics and partitions go on where they are; one that is not paused stays as it is.
+    """Resume paused topics and partitions at their positions; one that is not paused stays as it is.
 
     A topic's name resumes its partitions, too. Raises `InvalidFields` for what is not in the flow.
     """
@@ -69,15 +69,17 @@ def resume(flow: ReplicationFlow, names: Sequence[str]) -> None:
 
 @change("flow.restart_parts")
 def restart_parts(flow: ReplicationFlow, names: Sequence[str]) -> None:
-    """Let topics and partitions begin anew at their committed positions, failed ones included.
+    """Restart topics and partitions at their committed positions, failed ones included.
 
-    It is done once, by the run that goes on now. Raises `InvalidFields` for what is not in the
+    It is done once, by the current run. Raises `InvalidFields` for what is not in the
     flow, `ActionRefused` when no run is there to do it.
     """
     refuse_watched(flow)
     _check_names(flow, names)
     if flow.run is None or not flow.run.is_live:
-        text = f"Flow {flow.name} does not run. Starting it begins all its partitions anew."
+        text = (
+            f"Flow {flow.name} is not running. Start it: all partitions resume at their positions."
+        )
         raise ActionRefused("flow_not_running", text)
     done = str(((flow.run.progress or {}).get("control") or {}).get("restart_token") or "")
     token = uuid4().hex

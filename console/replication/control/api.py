@@ -1,4 +1,4 @@
-"""Steering a flow over REST, without a restart of its run."""
+"""Runtime controls of a flow over REST."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class ControlRoutes:
     @extend_schema(responses=ControlSerializer)
     @action(detail=True, url_path="control", pagination_class=None)
     def control(self, request: Request, pk: str) -> Response:
-        """Return what is asked of a flow while it runs."""
+        """Return the runtime controls of a flow."""
         return Response(rules.shown(self._flow()))
 
     @extend_schema(request=ControlSerializer, responses=ControlSerializer)
     @control.mapping.patch
     def change_control(self, request: Request, pk: str) -> Response:
-        """Change what is asked of a flow while it runs; no run is restarted."""
+        """Change the runtime controls of a flow; no run is restarted."""
         asked = ControlSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
         flow = self._flow()
@@ -40,19 +40,19 @@ class ControlRoutes:
     @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:
-        """Hold topics and partitions back until they are resumed; the rest goes on."""
+        """Pause topics and partitions until they are resumed; the others are still replicated."""
         return self._steer(control_actions.pause, request)
 
     @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
-        """Let paused topics and partitions go on where they are."""
+        """Resume paused topics and partitions at their positions."""
         return self._steer(control_actions.resume, request)
 
     @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
     @action(detail=True, methods=["post"])
     def restart(self, request: Request, pk: str) -> Response:
-        """Let topics and partitions begin anew at their committed positions, failed ones included."""
+        """Restart topics and partitions at their committed positions, failed ones included."""
         return self._steer(control_actions.restart_parts, request)
 
     def _steer(

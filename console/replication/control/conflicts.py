@@ -1,4 +1,4 @@
-"""Flows that would get in each other's way: refused before they start."""
+"""Conflicts between flows: refused before they start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Usable = tuple[ReplicationFlow, FlowSpec]
 def find_conflict(
     spec: FlowSpec, source: Cluster, target: Cluster, flow_id: int | None
 ) -> str | None:
-    """Return why this flow cannot stand beside those that exist; None when it can.
+    """Return why this flow conflicts with an existing one; None for no conflict.
 
     Two flows of the same pair keep their positions under the same key of the target's positions
     topic, so a topic can be in one of them only. Two flows with identity names in opposite
@@ -59,11 +59,11 @@ def _shares_topics(
     for other, there in others:
         shared = _shared_topic(spec, there, source)
         if shared and other.source_id == source.pk:
-            return f"{shared} is copied by flow {other.name} already: exclude it here or there."
+            return f"{shared} is replicated by flow {other.name} already. Exclude it in one of the two flows."
         if shared:
             return (
-                f"{shared} comes back from {target.alias} under the same name by flow {other.name}: "
-                "its records would go round and round. Use the default policy, or exclude it."
+                f"{shared} is replicated back from {target.alias} under the same name by flow {other.name}: "
+                "its records would loop. Use the default policy, or exclude it."
             )
     return None
 

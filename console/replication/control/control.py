@@ -1,4 +1,4 @@
-"""What people ask of a flow while it runs: the rules for it, and the way into its run's folder."""
+"""Runtime controls of a flow: their rules, and how they reach the folder of its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def control_of(flow: ReplicationFlow) -> Control:
-    """Return what is asked of a flow; raises `InvalidFields` when it was not written by an action."""
+    """Return the runtime controls of a flow; raises `InvalidFields` when it was not written by an action."""
     return Control.from_mapping(flow.control)
 
 
@@ -82,9 +82,9 @@ def add_names(paused: Collection[str], names: Collection[str]) -> list[str]:
 def take_names(
     paused: Collection[str], names: Collection[str], counts: Mapping[str, int]
 ) -> list[str]:
-    """Return what stays paused when these names go on.
+    """Return what stays paused when these names are resumed.
 
-    When a partition of a paused topic goes on, its other partitions stay paused by themselves;
+    When a partition of a paused topic is resumed, the other partitions stay paused, one by one;
     `counts` says how many a topic has.
     """
     left = {*paused}
@@ -131,8 +131,8 @@ def _is_there(name: str, counts: Mapping[str, int]) -> bool:
 def hand_over(flow: ReplicationFlow, run: Run | None) -> bool:
     """Write the flow's control into the folder of its run, if that is here and says something else.
 
-    Returns whether it was written. Without a folder here nothing happens: whoever looks after the
-    run's host does it.
+    Returns whether it was written. Without a folder here nothing happens: the worker on the
+    run's host writes it.
     """
     if run is None or run.state != RunState.RUNNING or run.host != this_host() or not run.folder:
         return False
@@ -156,7 +156,7 @@ def takes_settings(run: Run) -> bool:
 
 
 def _file_of(flow: ReplicationFlow, run: Run) -> dict[str, Any]:
-    """Return what is asked of the run, and which live settings changed since it began."""
+    """Return the controls of the run, and live settings that changed since it began."""
     began_as = run.arguments.get("flow")
     if not began_as or not takes_settings(run):
         return dict(flow.control)
@@ -169,7 +169,7 @@ def _file_of(flow: ReplicationFlow, run: Run) -> dict[str, Any]:
 
 
 def _read(folder: Path) -> dict[str, Any] | None:
-    """Return what the run was told; None when that cannot be read."""
+    """Return the controls that the run has; None when they cannot be read."""
     try:
         return contract.read_json(folder / contract.CONTROL) or {}
     except (ValueError, OSError):

@@ -1,7 +1,7 @@
 """Crashes of a flow in the last 24 hours: of its runs, from their rows, and of tasks inside a run.
 
-A task that ends unexpectedly is restarted by its run, which goes on; the run tells of it. Only the round of
-the flow writes these down, so that two writers never meet.
+A run restarts a task that ends unexpectedly, and reports it. Only the round of the flow writes these rows, so
+that there is one writer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages and buttons that steer a flow while it runs: parse, one action, render."""
+"""Pages and buttons of runtime controls: parse, one action, render."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
 from jobs.spark.control import BULK_LAG, HIGHEST_PRIORITY
 
-# Where a button of a row stands, and so where its person goes back to.
+# The pages with buttons in their rows: the redirect leads back there.
 _BACK = {"detail", "partitions"}
 
 
 @require_http_methods(["GET", "POST"])
 @page("operate", queries.where)
 def control_page(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Show and change what is asked of a flow while it runs."""
+    """Show and change the runtime controls of a flow."""
     flow = find_flow(flow_id)
     form = ControlForm(request.POST or None, initial=initial_of(flow))
     if request.method == "POST" and form.is_valid() and _try_change(flow, form):
@@ -44,11 +44,13 @@ def control_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 @require_POST
 @page("operate", queries.where)
 def restart(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Let topics and partitions begin anew."""
+    """Restart topics and partitions."""
     flow = find_flow(flow_id)
     form = RestartForm(request.POST)
     if form.is_valid() and _try_restart(flow, form):
-        messages.success(request, "They begin anew at their committed positions within seconds.")
+        messages.success(
+            request, "Restarted: they resume at their committed positions within seconds."
+        )
         return redirect("replication:control", flow.pk)
     return _render(request, flow, ControlForm(initial=initial_of(flow)), form)
 
@@ -56,14 +58,14 @@ def restart(request: HttpRequest, flow_id: int) -> HttpResponse:
 @require_POST
 @page("operate", queries.where)
 def pause(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Hold a topic or a partition back."""
+    """Pause a topic or a partition."""
     return _steer(request, flow_id, control_actions.pause, "paused")
 
 
 @require_POST
 @page("operate", queries.where)
 def resume(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Let a topic or a partition go on."""
+    """Resume a topic or a partition."""
     return _steer(request, flow_id, control_actions.resume, "resumed")
 
 
@@ -92,8 +94,8 @@ def _back(request: HttpRequest, flow: ReplicationFlow) -> str:
 
 def _when(flow: ReplicationFlow) -> str:
     if flow.run is not None and flow.run.is_live:
-        return "The run obeys within seconds and is not restarted."
-    return "It counts from the next start on."
+        return "The run applies it within seconds, without a restart."
+    return "It applies from the next start."
 
 
 def _render(
@@ -130,46 +132,46 @@ AS_SET, NO_LIMIT, OWN_LIMIT = "setting", "none", "own"
 
 
 class ControlForm(ActionForm):
-    """What is asked of a flow while it runs; what is wrong with it is said by the action."""
+    """Runtime controls of a flow; the action checks them."""
 
     paused = lines_field(
         "Paused",
-        "These are not copied until they are taken out here, one per line: a topic (orders) or a "
-        "partition (orders:3).",
+        "Topics (orders) and partitions (orders:3) that are not replicated, one per line.",
     )
     priorities = lines_field(
         "Priorities",
-        f"A line like orders = 3 lets a topic have more of its task while there is a backlog: one more "
-        f"is twice the bytes, from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.",
+        f"One topic per line, for example orders = 3: from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}; "
+        f"each step "
+        "doubles the topic's share of its task while there is a backlog.",
     )
     limit = forms.ChoiceField(
         label="Limit",
         choices=[
             (AS_SET, "As in the settings"),
             (NO_LIMIT, "No limit"),
-            (OWN_LIMIT, "The bytes per second below"),
+            (OWN_LIMIT, "Custom limit, below"),
         ],
-        help_text="Counts in place of the flow's setting until it is changed here.",
+        help_text="Overrides the flow's setting until it is changed here.",
     )
     max_bytes_per_s = forms.IntegerField(
-        label="Bytes per second",
+        label="Custom limit (bytes/s)",
         required=False,
         min_value=LOWEST_BYTES_PER_S,
         max_value=HIGHEST_BYTES_PER_S,
-        help_text="Of the whole flow, shared evenly by its tasks; only with the limit above.",
+        help_text="Of the whole flow, shared evenly by its tasks. Only with 'Custom limit'.",
     )
     windows = lines_field(
-        "Windows for bulk copying",
-        "A partition that is far behind is copied in these hours only, one window per line: Mon-Fri "
-        "22:00-06:00 Europe/Berlin. Without windows it is copied at once.",
+        "Catch-up windows",
+        "Partitions above the catch-up threshold are replicated only in these hours, one window per "
+        "line: Mon-Fri "
+        "22:00-06:00 Europe/Berlin. Without windows: always.",
         rows=2,
     )
     bulk_lag = forms.IntegerField(
-        label="Far behind",
+        label="Catch-up threshold (records)",
         required=False,
         min_value=0,
-        help_text=f"A partition that was never fewer records behind than this ({BULK_LAG:,} when empty) "
-        "waits for a window.",
+        help_text=f"A partition whose lag was never below this waits for a window. Empty: {BULK_LAG:,}.",
     )
 
     def clean_priorities(self) -> dict[str, int]:
@@ -183,11 +185,11 @@ class ControlForm(ActionForm):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Miss a number where a limit is chosen."""
+        """Require a number for a custom limit."""
         values: dict[str, Any] = super().clean() or {}
         is_missing = values.get("max_bytes_per_s") is None and "max_bytes_per_s" not in self.errors
         if values.get("limit") == OWN_LIMIT and is_missing:
-            self.add_error("max_bytes_per_s", "How many bytes per second?")
+            self.add_error("max_bytes_per_s", "Enter a number of bytes per second.")
         return values
 
     def values(self) -> dict[str, Any]:
@@ -205,12 +207,11 @@ class ControlForm(ActionForm):
 
 
 class RestartForm(ActionForm):
-    """Which topics and partitions begin anew."""
+    """The topics and partitions to restart."""
 
     names = lines_field(
         "Topics and partitions",
-        "These begin anew at their committed positions, failed ones included; one per line: a topic "
-        "(orders) or a partition (orders:3).",
+        "Failed ones included; one per line: a topic (orders) or a partition (orders:3).",
         rows=2,
         missing="Name a topic, or a partition like orders:3.",
     )
@@ -221,7 +222,7 @@ class RestartForm(ActionForm):
 
 
 def initial_of(flow: ReplicationFlow) -> dict[str, Any]:
-    """Return what a flow's control looks like in the form."""
+    """Return a flow's controls as values of the form."""
     now = control.shown(flow)
     own = OWN_LIMIT if now["max_bytes_per_s"] is not None else NO_LIMIT
     return {

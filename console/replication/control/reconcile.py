@@ -62,7 +62,7 @@ def run_arguments(flow: ReplicationFlow) -> dict[str, object]:
         "topic_ids": flow.topic_ids,
         "reset_topics": sorted(flow.reset_topics),
     }
-    # A restart that stands there when a run begins counts as done: the run begins all anew.
+    # A restart request that exists when a run begins counts as done: the run starts all partitions.
     return arguments | ({runs.CONTROL: flow.control} if flow.control else {})
 
 
@@ -98,9 +98,9 @@ def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
 
 
 def restarts_for_settings(flow: ReplicationFlow, run: Run) -> bool:
-    """Say whether a setting changed that the run cannot take over while it is running.
+    """Return whether a setting changed that the run cannot apply while it is running.
 
-    For settings that do not hold any more no new run could begin: this one goes on as it began.
+    With invalid settings no new run could begin: the current one keeps its settings.
     """
     try:
         before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
@@ -160,7 +160,7 @@ def _cannot_start(flow: ReplicationFlow, problem: str, now: datetime) -> None:
     """Write why no run can be queued at all; it is looked at again after the longest wait."""
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         failures=flow.failures + 1,
-        failure=f"The flow's settings do not hold any more: {problem}",
+        failure=f"The settings of the flow are not valid any more: {problem}",
         failing_since=flow.failing_since or now,
         next_try_at=now + timedelta(seconds=LONGEST_WAIT_S),
     )
@@ -192,7 +192,7 @@ class Verdict:
 def judge_end(run: Run, failures: int, failing_since: datetime | None, now: datetime) -> Verdict:
     """Return what follows from the end of `run`, the newest of a flow that should be running.
 
-    An end that was asked for is no failure; everything else is, also a success: a flow has no end.
+    A requested stop is no failure; every other end is, also a success: a flow has no end.
     """
     ended_at = run.finished_at or now
     if run.state == RunState.CANCELLED or run.cancel_requested_at is not None:
@@ -200,7 +200,7 @@ def judge_end(run: Run, failures: int, failing_since: datetime | None, now: date
     count = 1 if has_worked(run, ended_at) else failures + 1
     since = failing_since if count > 1 and failing_since else ended_at
     wait = timedelta(seconds=wait_s(count))
-    return Verdict(count, run.error or "The run ended by itself.", since, ended_at + wait)
+    return Verdict(count, run.error or "The run ended unexpectedly.", since, ended_at + wait)
 
 
 def has_worked(run: Run, now: datetime) -> bool:

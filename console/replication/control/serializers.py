@@ -1,4 +1,4 @@
-"""The shapes of a flow's control and of what its remote topics were told, in the API."""
+"""Runtime controls and syncs of remote topics in the API."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ def _names(**more: Any) -> serializers.ListField:
 
 
 class ControlSerializer(BodySerializer):
-    """What is asked of a flow while it runs; a value that is not given stays as it is."""
+    """Runtime controls of a flow; a value that is not given stays as it is."""
 
-    paused = _names(
-        required=False, help_text="Topics (orders) and partitions (orders:3) that wait."
-    )
+    paused = _names(required=False, help_text="Paused topics (orders) and partitions (orders:3).")
     priorities = serializers.DictField(
         child=serializers.IntegerField(min_value=-HIGHEST_PRIORITY, max_value=HIGHEST_PRIORITY),
         required=False,
-        help_text="By topic; while there is a backlog, one more is twice the bytes.",
+        help_text="By topic; each step doubles the topic's share of its task while there is a backlog.",
     )
     own_limit = serializers.BooleanField(
         required=False,
-        help_text="Whether max_bytes_per_s counts in place of the flow's setting; giving it says so.",
+        help_text="Whether max_bytes_per_s overrides the flow's setting; true when a limit is given.",
     )
     max_bytes_per_s = serializers.IntegerField(
         required=False,
@@ -48,14 +46,15 @@ class ControlSerializer(BodySerializer):
         child=serializers.CharField(max_length=100),
         max_length=MOST_WINDOWS,
         required=False,
-        help_text="When bulk copying is welcome: Mon-Fri 22:00-06:00 Europe/Berlin. None: always.",
+        help_text="Catch-up windows: Mon-Fri 22:00-06:00 Europe/Berlin. None: always.",
     )
     bulk_lag = serializers.IntegerField(
         required=False,
         allow_null=True,
         min_value=0,
         max_value=2**62,
-        help_text="A partition that was never fewer records behind is in bulk copying.",
+        help_text="Catch-up threshold in records: a partition whose lag was never below it waits for a "
+        "window.",
     )
 
 
@@ -87,7 +86,7 @@ class TopicNoteSerializer(serializers.Serializer[Any]):
 
 
 class TopicSyncSerializer(serializers.Serializer[Any]):
-    """How remote topics were last made to follow: done, left alone, and what could not be done.
+    """The last sync of remote topics: changes, unchanged configs, and failures.
 
     `changes` are those of the last sync that made any, at `changed_at`.
     """

@@ -35,9 +35,9 @@ class Stage:
 
 
 def stages_of(run: Run | None, now: datetime) -> list[Stage]:
-    """Return the stages of a run up to the one it is in; none of a run that tells none.
+    """Return the stages of a run up to the one it is in; none of a run that reports none.
 
-    The first record is waited for by nobody when the source has no new one: it counts once it came.
+    The stage of the first record is listed once it is done: an idle source has no record.
     """
     if run is None or (run.reported_at is not None and not run.stages):
         return []
@@ -70,9 +70,9 @@ def in_words(stages: Iterable[Stage]) -> str:
 
 
 def was_read(flow: ReplicationFlow) -> bool:
-    """Say whether the numbers of a flow are from after its run has read both clusters.
+    """Return whether the numbers of a flow are newer than its run's first read of both clusters.
 
-    A run that tells no stages is one of an earlier version: of it nobody knows.
+    A run without stages is one of an earlier version.
     """
     run = flow.run
     if run is None or not run.stages:

@@ -20,9 +20,9 @@ MOST_NAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """One thing that a person asked for: a paused topic or partition, or a limit (None: no limit).
+    """A paused topic or partition, or a limit (None: no limit).
 
-    `by` is empty and `at` None where nobody noted it, and for a limit that is a setting of the flow.
+    `by` is empty and `at` None where that is not recorded, and for a limit that is a setting of the flow.
     """
 
     what: str
@@ -34,10 +34,10 @@ class Steering:
 
     @property
     def who(self) -> str:
-        """Return ` by admin, 23 Nov 08:13 UTC`; what nobody noted is by a person."""
+        """Return ` by admin, 23 Nov 08:13 UTC`; ` by an operator` where that is not recorded."""
         if self.at is not None:
             return f" by {self.by or 'crosslog'}, {self.at:%d %b %H:%M} UTC"
-        return " by the flow's settings" if self.is_setting else " by a person"
+        return " by the flow's settings" if self.is_setting else " by an operator"
 
 
 def note_steerer(

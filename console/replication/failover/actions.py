@@ -1,4 +1,4 @@
-"""What a person may do with failovers: check -> write. `work` then does it in the background."""
+"""Actions on failover plans: check -> write. `work` then carries them out in the background."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_NAME = 100
 def create_plan(
     flow: ReplicationFlow, values: Mapping[str, Any], user: User | None, now: datetime
 ) -> FailoverPlan:
-    """Write a plan whose evidence is read within seconds; raises `InvalidFields`.
+    """Create a plan; a worker queries both clusters within seconds. Raises `InvalidFields`.
 
     Values: `name` (empty: one is made), `direction`, `groups` and `topics` (names or patterns) and
     `untranslated`.
@@ -58,7 +58,7 @@ def create_plan(
             plan.save()
             _audit("failover.plan", plan, after={**request.to_mapping(), "plan": name})
     except IntegrityError:
-        text = f"There is a plan named {name} already."
+        text = f"A plan named {name} already exists."
         raise InvalidFields({"name": text}) from None
     return plan
 
@@ -67,11 +67,11 @@ def create_plan(
 def refresh_plan(plan: FailoverPlan, user: User | None) -> None:
     """Read the evidence of a plan again; raises `ActionRefused`.
 
-    A plan whose own person may not read it any more becomes this person's.
+    If the owner of the plan lost the rights for it, this user becomes the owner.
     """
     _refuse_live(plan)
     if plan.applied_at is not None:
-        text = "It was applied: undo it first, or make another plan."
+        text = "The plan is applied: roll it back first, or create another plan."
         raise ActionRefused("plan_is_applied", text)
     waiting = FailoverPlan.objects.filter(pk=plan.pk, applied_at=None)
     waiting.exclude(state=PlanState.READING).update(state=PlanState.QUEUED, error="")
@@ -84,7 +84,7 @@ def refresh_plan(plan: FailoverPlan, user: User | None) -> None:
 
 @change("failover.rehearse")
 def rehearse_plan(plan: FailoverPlan, user: User | None, now: datetime) -> FailoverRun:
-    """Do everything with the groups that nothing blocks but change something; raises `ActionRefused`."""
+    """Start a dry run of the groups that are not blocked; raises `ActionRefused`."""
     _refuse_stale(plan, now)
     names = _unblocked(plan, None)
     return _start(plan, RunKind.REHEARSAL, names, user, now)
@@ -98,7 +98,7 @@ def apply_plan(
     now: datetime,
     groups: Sequence[str] | None = None,
 ) -> FailoverRun:
-    """Set the offsets of a plan's groups, those that nothing blocks, or the named ones.
+    """Set the offsets of a plan's groups that are not blocked, or of the named ones.
 
     `confirmation` is the plan's name, as the person typed it. Raises `ActionRefused` and `InvalidFields`.
     """
@@ -117,15 +117,15 @@ def undo_plan(
     *,
     even_if_moved: bool = False,
 ) -> FailoverRun:
-    """Give the groups of a plan the offsets back that they had before; raises `ActionRefused`.
+    """Restore the previous offsets of the groups of a plan; raises `ActionRefused`.
 
-    Groups that have moved on since are left alone, unless `even_if_moved`.
+    Groups that have committed since are refused, unless `even_if_moved`.
     """
     _check_confirmation(plan, confirmation)
     rows = plan.plan_groups.exclude(before__isnull=True).exclude(state=GroupState.UNDONE)
     names = list(rows.values_list("group", flat=True))
     if not names:
-        raise ActionRefused("nothing_to_undo", "Nothing of this plan is applied.")
+        raise ActionRefused("nothing_to_undo", "No group of this plan is applied.")
     return _start(plan, RunKind.UNDO, names, user, now, even_if_moved=even_if_moved)
 
 
@@ -158,21 +158,21 @@ def _check_confirmation(plan: FailoverPlan, confirmation: str) -> None:
 
 
 def _open_groups(plan: FailoverPlan) -> list[str]:
-    """Return the groups that are not applied; raises `ActionRefused` when there is nothing to do."""
+    """Return the groups that are not applied; raises `ActionRefused` for none."""
     if plan.state != PlanState.READY:
-        raise ActionRefused("plan_not_ready", "The plan's evidence is not there. Refresh the plan.")
+        raise ActionRefused("plan_not_ready", "The plan has no evidence. Refresh the plan.")
     rows = plan.plan_groups.exclude(state=GroupState.APPLIED)
     names = list(rows.values_list("group", flat=True))
     if not names:
-        raise ActionRefused("nothing_to_apply", "No group of this plan is left to be set.")
+        raise ActionRefused("nothing_to_apply", "All groups of this plan are applied already.")
     return names
 
 
 def _refuse_stale(plan: FailoverPlan, now: datetime) -> None:
     if plan.expires_at is not None and now > plan.expires_at:
         text = (
-            f"The plan has expired: its evidence is {(now - plan.expires_at).total_seconds():.0f} s older "
-            f"than the {settings.FAILOVER_EVIDENCE_S} s that are allowed. Refresh the plan."
+            f"The plan expired {(now - plan.expires_at).total_seconds():.0f} s ago: it is valid for "
+            f"{settings.FAILOVER_EVIDENCE_S} s. Refresh the plan."
         )
         raise ActionRefused("plan_stale", text)
 
@@ -181,18 +181,18 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
     names = _open_groups(plan)
     unknown = sorted(set(groups or ()) - set(names))
     if unknown:
-        text = f"Not a group of this plan that is left to be set: {', '.join(unknown)}."
+        text = f"Not a group of this plan, or applied already: {', '.join(unknown)}."
         raise InvalidFields({"groups": text})
     if plan.verdict == CheckState.BLOCK:
-        raise ActionRefused("plan_blocked", "A pre-check of the plan blocks it.")
+        raise ActionRefused("plan_blocked", "A pre-check of the plan failed.")
     rows = plan.plan_groups.filter(verdict=CheckState.BLOCK)
     blocked = set(rows.values_list("group", flat=True))
     wrong = sorted(blocked & set(groups or ()))
     if wrong:
-        raise InvalidFields({"groups": f"Pre-checks block these: {', '.join(wrong)}."})
+        raise InvalidFields({"groups": f"Pre-checks of these groups failed: {', '.join(wrong)}."})
     chosen = [name for name in names if name not in blocked and (not groups or name in groups)]
     if not chosen:
-        raise ActionRefused("plan_blocked", "Pre-checks block every group of this plan.")
+        raise ActionRefused("plan_blocked", "Pre-checks of every group of this plan failed.")
     return chosen
 
 
@@ -204,7 +204,9 @@ def _left_out(plan: FailoverPlan) -> dict[str, str]:
 
 def _refuse_live(plan: FailoverPlan) -> None:
     if plan.failover_runs.filter(state__in=LIVE).exists():
-        raise ActionRefused("plan_is_running", "A run of this plan is going on: wait for its end.")
+        raise ActionRefused(
+            "plan_is_running", "A run of this plan is in progress. Wait for its end."
+        )
 
 
 def _start(

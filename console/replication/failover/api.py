@@ -49,7 +49,7 @@ _FLOW = OpenApiParameter("flow_id", int, OpenApiParameter.PATH, description="The
 class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     """Plans to move groups between the clusters of a flow.
 
-    Whoever sees both clusters sees plans and reports; everything else needs the role operator on the cluster
+    Users who see both clusters see plans and reports. Everything else needs the role operator on the cluster
     whose groups are set: the target of a failover, the source of a failback.
     """
 
@@ -87,7 +87,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
 
     @extend_schema(request=NewPlanSerializer, responses={201: FailoverPlanDetailSerializer})
     def create(self, request: Request, flow_id: str) -> Response:
-        """Make a plan; both clusters are asked within seconds. Nothing is changed."""
+        """Create a plan; both clusters are queried within seconds. No offset is changed."""
         asked = NewPlanSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         flow = ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
@@ -109,7 +109,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(responses=PlanGroupSerializer(many=True))
     @action(detail=True)
     def groups(self, request: Request, flow_id: str, pk: str) -> Response:
-        """List the groups of a plan: pre-checks, and where each partition goes on, with its proof."""
+        """List the groups of a plan: pre-checks, and the translated offsets with their evidence."""
         rows = self._plan().plan_groups.all()
         if self.asked.get("group"):
             rows = rows.filter(group=self.asked["group"])
@@ -120,21 +120,21 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(request=None, responses=FailoverPlanDetailSerializer)
     @action(detail=True, methods=["post"])
     def refresh(self, request: Request, flow_id: str, pk: str) -> Response:
-        """Ask both clusters again."""
+        """Query both clusters again."""
         actions.refresh_plan(self._plan(), person_of(self.request))
         return Response(FailoverPlanDetailSerializer(self._plan()).data)
 
     @extend_schema(request=None, responses={201: FailoverRunSerializer})
     @action(detail=True, methods=["post"])
     def rehearse(self, request: Request, flow_id: str, pk: str) -> Response:
-        """Do everything with a plan but change something; the run has a signed report."""
+        """Start a dry run of a plan: no offset is set; the run has a signed report."""
         run = actions.rehearse_plan(self._plan(), person_of(self.request), timezone.now())
         return _started(run)
 
     @extend_schema(request=ApplySerializer, responses={201: FailoverRunSerializer})
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, flow_id: str, pk: str) -> Response:
-        """Set the offsets of a plan and read them back; previous ones are kept."""
+        """Set the offsets of a plan and verify them; previous offsets are stored."""
         asked = ApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -150,7 +150,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(request=UndoSerializer, responses={201: FailoverRunSerializer})
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, flow_id: str, pk: str) -> Response:
-        """Bring back the offsets that groups had before, and take away those that they did not have."""
+        """Restore the previous offsets of the groups, and delete offsets that did not exist before."""
         asked = UndoSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -183,7 +183,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(responses=PlanCommandsSerializer)
     @action(detail=True, pagination_class=None)
     def commands(self, request: Request, flow_id: str, pk: str) -> Response:
-        """Return files and command lines that do and undo a plan by Kafka's own tool."""
+        """Return files and kafka-consumer-groups.sh commands that apply a plan and roll it back."""
         found = commands_of(self._plan())
         return Response({which: asdict(one) for which, one in found.items()})
 

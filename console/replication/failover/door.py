@@ -1,4 +1,4 @@
-"""What failovers ask of clusters and of offset syncs; a fake of it stands in for both in tests."""
+"""Queries and changes of failovers on clusters and offset syncs; tests use a fake."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ LAST_SEEN = "as crosslog last saw them"
 
 
 class FailoverDoor(Protocol):
-    """Questions and changes; every one may raise `ClusterFault`."""
+    """Queries and changes; each may raise `ClusterFault`."""
 
     def route(self, flow: ReplicationFlow) -> Route:
         """Return a flow with what its offset syncs say."""
         ...
 
     def evidence(self, asking: EvidenceRequest) -> Evidence:
-        """Ask both clusters."""
+        """Query both clusters."""
         ...
 
     def offsets(self, destination: Connection) -> AbstractContextManager[OffsetsDoor]:
@@ -63,8 +63,8 @@ class FailoverDoor(Protocol):
 class KafkaFailoverDoor:
     """The real clusters, and the archive of offset syncs.
 
-    Compaction takes syncs from the topic and leaves them in the archive, so the archive answers, as soon as
-    it has what the topic has now. Where nobody follows the topic, it is read itself.
+    Compaction removes syncs from the topic but not from the archive, so the archive answers as soon as it has
+    reached the end of the topic. Without a follower of the topic, the topic itself is read.
     """
 
     def route(self, flow: ReplicationFlow) -> Route:
@@ -79,7 +79,7 @@ class KafkaFailoverDoor:
         return Route(spec, open_flow_translator(flow), read_at_ms)
 
     def evidence(self, asking: EvidenceRequest) -> Evidence:
-        """Ask both clusters."""
+        """Query both clusters."""
         return read_evidence(asking)
 
     @contextmanager
@@ -97,7 +97,7 @@ def _now_ms() -> int:
 
 
 def _end_of_syncs(flow: FlowSpec) -> tuple[str, int] | None:
-    """Return the topic of a flow's offset syncs and where it ends; None: nobody can say that now."""
+    """Return the topic of a flow's offset syncs and where it ends; None: unknown."""
     place = place_of(flow)
     if place is None:
         return None
@@ -111,14 +111,14 @@ def _end_of_syncs(flow: FlowSpec) -> tuple[str, int] | None:
 
 
 def last_seen(flow: ReplicationFlow, alias: str, patterns: tuple[str, ...]) -> Known:
-    """Return where the groups of a cluster that is away stood: as last collected, else by checkpoints.
+    """Return the offsets of the groups of an unreachable cluster: as last collected, else by checkpoints.
 
     Offsets that were collected are at most a round older than the cluster's end; checkpoints are older.
     """
     rows = GroupOffset.objects.filter(
         commit_offsets("group__"), group__cluster__alias=alias, committed_offset__isnull=False
     )
-    # Some offsets of a group are no place to go on.
+    # Some offsets of a group are not valid to resume at.
     rows = rows.exclude(group__error__startswith=LEFT_OUT)
     committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
     columns = ("group__group_id", "topic", "partition", "committed_offset")

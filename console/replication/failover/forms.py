@@ -11,41 +11,41 @@ from console.frame.pages.forms import ActionForm, lines_field, split_lines
 from jobs.replication.failover.model import Untranslated
 
 _WORDS = {
-    Untranslated.REFUSE: "Block their group",
-    Untranslated.EARLIEST: "Begin at the earliest record: nothing is skipped, much is read again",
-    Untranslated.LEAVE: "Set nothing: the consumers' auto.offset.reset decides",
+    Untranslated.REFUSE: "Block the group",
+    Untranslated.EARLIEST: "Earliest offset: skips no record, reprocesses many",
+    Untranslated.LEAVE: "Set no offset: auto.offset.reset of the consumers applies",
 }
 
 
 class PlanForm(ActionForm):
-    """What a plan is about; what is wrong with it is said by the action."""
+    """The input of a plan; the action checks it."""
 
     name = forms.CharField(
         label="Name",
         required=False,
         max_length=100,
-        help_text="It is typed again to confirm. Empty: the direction and the time.",
+        help_text="You type it again to apply the plan. Empty: direction and time.",
     )
     chosen = forms.MultipleChoiceField(
         label="Groups", required=False, widget=forms.CheckboxSelectMultiple
     )
     groups = lines_field(
         "More groups",
-        "Names or patterns, one per line: billing, or payments-.* for all that begin so. A pattern "
-        "matches a whole name.",
+        "Names or regular expressions, one per line: billing, payments-.*. An expression must match the "
+        "whole name.",
         rows=2,
     )
     topics = lines_field(
         "Topics",
-        "Only offsets on these are moved, by their names where the groups are now; one per line.",
+        "Only offsets of these topics are moved. Names on the cluster that the groups leave, one per line.",
         initial=".*",
         rows=2,
     )
     untranslated = forms.ChoiceField(
-        label="Partitions that nobody can translate",
+        label="Untranslatable partitions",
         choices=[(one.value, text) for one, text in _WORDS.items()],
         initial=Untranslated.REFUSE.value,
-        help_text="A partition that was never copied, or whose offset syncs are lost.",
+        help_text="Partitions that were never replicated, or whose offset syncs are lost.",
     )
 
     def __init__(self, groups: list[Group], *args: Any, **more: Any) -> None:
@@ -78,10 +78,10 @@ class ConfirmForm(ActionForm):
 
 
 class UndoForm(ConfirmForm):
-    """Likewise, and whether groups that moved on are set back, too."""
+    """Likewise, and whether groups that committed since are rolled back, too."""
 
     even_if_moved = forms.BooleanField(
-        label="Also groups that have moved on since",
+        label="Also groups that have committed since",
         required=False,
-        help_text="What they have read meanwhile is read again.",
+        help_text="They reprocess what they have read since then.",
     )

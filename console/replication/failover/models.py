@@ -18,6 +18,7 @@ from jobs.replication.failover.reports.report import RunKind
 VERDICTS = [(one.value, one.value) for one in CheckState]
 DIRECTIONS = [(one.value, one.value) for one in Direction]
 KINDS = [(one.value, one.value) for one in RunKind]
+_LABELS = {RunKind.REHEARSAL: "Dry run", RunKind.APPLY: "Apply", RunKind.UNDO: "Roll back"}
 UNTRANSLATED = [(one.value, one.value) for one in Untranslated]
 
 
@@ -46,7 +47,7 @@ class GroupState(models.TextChoices):
 
 
 class FailoverState(models.TextChoices):
-    """REFUSED: nothing was changed; PARTIAL: some groups could not be done, the others were."""
+    """REFUSED: no offset was changed; PARTIAL: some groups failed or were refused, the others succeeded."""
 
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
@@ -60,11 +61,11 @@ LIVE = (FailoverState.QUEUED, FailoverState.RUNNING)
 
 
 class FailoverPlan(models.Model):
-    """A plan: what was asked for, and what both clusters said at `read_at`.
+    """A plan: its request, and the state of both clusters at `read_at`.
 
     `document` is the plan without its groups, in the words of `jobs.replication.failover.model`. Counts are
-    over its groups; `reread_most` and `at_risk` (records that the destination lacks) are null when nobody
-    knows. A plan of which something is applied
+    over its groups; `reread_most` and `at_risk` (records that the destination lacks) are null when
+    unknown. A plan of which something is applied
     (`applied_at`, until everything is undone) is not read again.
     """
 
@@ -182,7 +183,7 @@ class FailoverPlanGroup(models.Model):
 
 
 class FailoverRun(models.Model):
-    """One rehearsal, application or undoing of a plan, group by group.
+    """A dry run, apply or roll back of a plan, group by group.
 
     `groups` are the names that it is about, `left_out` the groups of the plan that pre-checks block, by name
     with why. `confirmed_at` is when the plan's evidence was confirmed.
@@ -228,12 +229,17 @@ class FailoverRun(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether it waits for its start or is going on."""
+        """Whether it is queued or running."""
         return self.state in LIVE
+
+    @property
+    def label(self) -> str:
+        """The kind as a word."""
+        return _LABELS[RunKind(self.kind)]
 
 
 class FailoverRunGroup(models.Model):
-    """How it went with one group in one run; a group with a row is not done again by that run."""
+    """The outcome of one group in one run; the run does not repeat a group with a row."""
 
     run = models.ForeignKey(FailoverRun, on_delete=models.CASCADE, related_name="run_groups")
     group = models.CharField(max_length=255)

@@ -79,9 +79,9 @@ def around_plan(request: HttpRequest, plan: FailoverPlan) -> dict[str, Any]:
 def why_none_moves(plan: FailoverPlan) -> str:
     """Return why no group of a plan that was read can move; empty when one can."""
     if plan.verdict == CheckState.BLOCK:
-        return "A pre-check of the plan blocks it."
+        return "A pre-check of the plan failed."
     if plan.group_count and plan.blocked_count == plan.group_count:
-        return "Pre-checks block every group of this plan."
+        return "Pre-checks of every group of this plan failed."
     return ""
 
 
@@ -95,18 +95,18 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
         {
             "label": "Groups that can move",
             "value": f"{format_count(ready)} of {format_count(plan.group_count)}",
-            "note": "nothing blocks them" if ready else "pre-checks block all of them",
+            "note": "not blocked by pre-checks" if ready else "pre-checks block all of them",
             "severity": "" if ready else "crit",
-            "definition": "Groups of the plan without a pre-check that blocks.",
+            "definition": "Groups of the plan without a failed pre-check.",
         },
         {
-            "label": "Read again at most",
+            "label": "Records reprocessed (max)",
             "value": format_count(plan.reread_most),
-            "note": "records, sum over groups",
+            "note": "sum of all groups",
             "definition": REREAD,
         },
         {
-            "label": f"Not on {plan.destination.alias} yet",
+            "label": f"Not on {plan.destination.alias} yet (records)",
             "value": format_count(plan.at_risk),
             "note": at_risk[0]["what"] if at_risk else f"records that only {plan.origin.alias} has",
             "definition": AT_RISK,
@@ -160,7 +160,7 @@ def topics_of(plan: FailoverPlan) -> list[dict[str, Any]]:
 
 
 def items_of(row: FailoverPlanGroup) -> list[dict[str, Any]]:
-    """Return a group's partitions with what was there before an apply, where there was one."""
+    """Return a group's partitions with their offsets before the plan was applied."""
     stored = offsets_of(row.before)
     found = []
     for item in row.document["items"]:
@@ -172,7 +172,7 @@ def items_of(row: FailoverPlanGroup) -> list[dict[str, Any]]:
 
 
 def _proof(item: Mapping[str, Any]) -> str:
-    """Return what is known of the true offset: `exact`, or the bounds."""
+    """Return the certainty of the offset: `exact`, or its range."""
     if item["exact"]:
         return "exact"
     if item["lo"] is None:
@@ -182,12 +182,12 @@ def _proof(item: Mapping[str, Any]) -> str:
 
 
 def shown_commands(plan: FailoverPlan) -> dict[str, Commands]:
-    """Return the commands for a page; nothing for plans of so many groups that nobody would read them."""
+    """Return the commands for a page; none for plans with too many groups for a page."""
     return commands_of(plan) if 0 < plan.group_count <= MOST_GROUPS_SHOWN else {}
 
 
 def commands_of(plan: FailoverPlan) -> dict[str, Commands]:
-    """Return Kafka's own commands for applying and for undoing; reads every group of the plan."""
+    """Return the kafka-consumer-groups.sh commands to apply and to roll back; reads all groups."""
     rows = list(plan.plan_groups.all())
     servers = plan.destination.bootstrap_servers
     blocked = {one.group for one in rows if one.verdict == "block"}

@@ -49,7 +49,7 @@ def list_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @page("operate", queries.where_set)
 def new_page(request: HttpRequest, flow_id: int, direction: str) -> HttpResponse:
-    """Make a plan in one direction."""
+    """Create a plan in one direction."""
     flow = find_flow(flow_id)
     require(request.user, "view", flow.source_id, flow.target_id)
     groups = queries.groups_to_choose(flow, flow.spec(), direction)
@@ -83,7 +83,7 @@ def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) ->
     plan = page_context.find_plan(request, flow_id, plan_id)
     row = queries.get_group(plan, row_id)
     if row is None:
-        raise Http404("This group is not in the plan any more: the plan was refreshed.")
+        raise Http404("This group is not in the plan: the plan was refreshed.")
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
         **page_context.around_plan(request, plan),
@@ -97,7 +97,7 @@ def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) ->
 @require_GET
 @page("view", queries.where)
 def run_page(request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID) -> HttpResponseBase:
-    """Show a run: how far it is, how it went with each group, its report."""
+    """Show a run: its progress, the outcome of each group, its report."""
     plan, run = _run_of(request, flow_id, plan_id, run_id)
     table = OUTCOMES.read(request, run.run_groups.all())
     if table.is_export:
@@ -120,17 +120,17 @@ def run_page(request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID) -> 
 def report(
     request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID, form: str
 ) -> HttpResponse:
-    """Give the signed report of a run in one of its forms."""
+    """Return the signed report of a run as HTML, PDF or JSON."""
     run = _run_of(request, flow_id, plan_id, run_id)[1]
     if form not in FORMS or not run.report:
-        raise Http404("There is no such report: it is written when the run has ended.")
+        raise Http404("This report does not exist. It is written when the run has ended.")
     return report_response(run, form)
 
 
 @require_GET
 @page("view", queries.where)
 def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -> HttpResponse:
-    """Give the file for Kafka's own tool: `apply` or `undo`."""
+    """Return the file for kafka-consumer-groups.sh: `apply` or `undo`."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     found = page_context.commands_of(plan).get(which)
     if found is None:
@@ -143,7 +143,7 @@ def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -
 @require_POST
 @page("operate", queries.where_set)
 def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
-    """Ask both clusters again."""
+    """Query both clusters again."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
         actions.refresh_plan(plan, person_of(request))
@@ -155,7 +155,7 @@ def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
 @require_POST
 @page("operate", queries.where_set)
 def rehearse(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
-    """Do everything but change."""
+    """Start a dry run."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
         run = actions.rehearse_plan(plan, person_of(request), timezone.now())
@@ -182,7 +182,7 @@ def apply(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
 @require_POST
 @page("operate", queries.where_set)
 def undo(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
-    """Bring previous offsets back, after the plan's name was typed."""
+    """Roll back, after the plan's name was typed."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     form = UndoForm(request.POST, prefix="undo")
 
@@ -204,7 +204,7 @@ def _run_of(
     plan = page_context.find_plan(request, flow_id, plan_id)
     run = queries.get_run(plan, run_id)
     if run is None:
-        raise Http404(f"There is no run {run_id} of this plan.")
+        raise Http404(f"Run {run_id} of this plan does not exist.")
     return plan, run
 
 
@@ -253,7 +253,7 @@ def _render_plan(
         "apply_form": apply_form,
         "undo_form": undo_form,
     }
-    # A plan changes by itself: it is read, it expires. A form that was refused stays as it is.
+    # The page refreshes itself: a plan expires. A form with errors stays as it is.
     is_live = request.method == "GET"
     return render_page(
         request, "replication/failover/plan.html", {**context, "is_live": is_live}, is_live=True

@@ -31,7 +31,7 @@ MOST_CHOICES = 100
 
 
 def where(flow_id: int, **_: Any) -> Collection[int]:
-    """Return both clusters of a flow: whoever sees both sees its plans."""
+    """Return both clusters of a flow: users who see both see its plans."""
     return queries.where(flow_id)
 
 

@@ -31,31 +31,31 @@ def _names(help_text: str, **more: Any) -> serializers.ListField:
 
 
 class NewPlanSerializer(BodySerializer):
-    """What a plan is about."""
+    """The input of a plan."""
 
     name = serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=100,
-        help_text="Given again to confirm. Without one: the direction and the time.",
+        help_text="Needed again to confirm. Empty: direction and time.",
     )
     direction = serializers.ChoiceField(
         choices=DIRECTIONS,
         required=False,
         help_text="failover: to the flow's target. failback: from there to its source.",
     )
-    groups = _names("Names or patterns that match a whole name.", allow_empty=False)
-    topics = _names("Likewise, as they are called where the groups are now.", required=False)
+    groups = _names("Names, or regular expressions that match a whole name.", allow_empty=False)
+    topics = _names("Likewise: names on the cluster that the groups leave.", required=False)
     untranslated = serializers.ChoiceField(
         choices=UNTRANSLATED,
         required=False,
-        help_text="Partitions that nobody can translate: refuse blocks their group, earliest begins at "
-        "the beginning of the log, leave sets nothing.",
+        help_text="Untranslatable partitions: refuse blocks the group, earliest sets the log start offset, "
+        "leave sets no offset.",
     )
 
 
 class CheckSerializer(serializers.Serializer[Any]):
-    """A pre-check: how it ended, what says so, and what to do."""
+    """A pre-check: state, finding, evidence, and what to do."""
 
     key = serializers.CharField()
     state = serializers.ChoiceField(choices=VERDICTS)
@@ -75,7 +75,7 @@ class PlanTopicSerializer(serializers.Serializer[Any]):
 
 
 class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
-    """A plan: what was asked for, when both clusters were asked, and what came of it."""
+    """A plan: its request, when both clusters were queried, and the result."""
 
     flow = serializers.IntegerField(source="flow_id")
     origin = serializers.CharField(source="origin.alias")
@@ -85,11 +85,11 @@ class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
     state = serializers.ChoiceField(
         choices=SHOWN_STATES,
         source="shown_state",
-        help_text="expired: the evidence is too old and nothing is applied. Refresh the plan.",
+        help_text="expired: the evidence is too old to apply the plan. Refresh the plan.",
     )
     expires_at = serializers.DateTimeField(
         allow_null=True,
-        help_text="From then on the plan is refused; null before its evidence is read.",
+        help_text="When the plan expires; null before both clusters were queried.",
     )
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
 
@@ -104,7 +104,7 @@ class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
 
 
 class FailoverPlanDetailSerializer(FailoverPlanSerializer):
-    """Likewise, with the pre-checks of the plan and of its topics; groups are a list of their own."""
+    """Likewise, with the pre-checks of the plan and of its topics; groups have their own route."""
 
     checks = CheckSerializer(many=True, source="document.checks", default=[])
     topic_checks = PlanTopicSerializer(many=True, source="document.topics", default=[])
@@ -129,7 +129,7 @@ class PlanItemSerializer(serializers.Serializer[Any]):
         child=serializers.ListField(child=serializers.IntegerField()),
         help_text="Offset syncs: pairs of a source offset and a target offset.",
     )
-    mm2 = serializers.IntegerField(allow_null=True, help_text="MirrorMaker 2's own answer.")
+    mm2 = serializers.IntegerField(allow_null=True, help_text="MirrorMaker 2's translation.")
     target = serializers.IntegerField(allow_null=True)
     before = serializers.IntegerField(allow_null=True)
     log_start = serializers.IntegerField(allow_null=True)
@@ -142,7 +142,7 @@ class PlanItemSerializer(serializers.Serializer[Any]):
     problem = serializers.CharField()
     internal = serializers.BooleanField(
         default=False,
-        help_text="An internal topic of Kafka Streams: nothing is set, none is missing.",
+        help_text="An internal topic of Kafka Streams: no offset is set, none is missing.",
     )
 
 
@@ -162,7 +162,7 @@ class PlanGroupSerializer(serializers.ModelSerializer[FailoverPlanGroup]):
 
 
 class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
-    """A rehearsal, application or undoing of a plan."""
+    """A dry run (rehearsal), apply or roll back (undo) of a plan."""
 
     plan = serializers.IntegerField(source="plan_id")
     kind = serializers.ChoiceField(choices=KINDS)
@@ -171,7 +171,7 @@ class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
     left_out = serializers.DictField(
         child=serializers.CharField(),
         read_only=True,
-        help_text="Groups of the plan that pre-checks block, with why.",
+        help_text="Groups of the plan that pre-checks block, with the reason.",
     )
     requested_by = serializers.CharField(
         source="requested_by.username", default=None, allow_null=True
@@ -195,16 +195,17 @@ class ApplySerializer(BodySerializer):
 
     confirm = serializers.CharField(max_length=100, help_text="The plan's name.")
     groups = _names(
-        "Only these; without it all that nothing blocks.", required=False, allow_empty=False
+        "Only these; without it all groups that are not blocked.", required=False, allow_empty=False
     )
 
 
 class UndoSerializer(BodySerializer):
-    """The confirmation, and whether groups that moved on are set back, too."""
+    """The confirmation, and whether groups that committed since are rolled back, too."""
 
     confirm = serializers.CharField(max_length=100, help_text="The plan's name.")
     even_if_moved = serializers.BooleanField(
-        default=False, help_text="Also groups that have moved on since; they read that again."
+        default=False,
+        help_text="Also groups that have committed since; they reprocess these records.",
     )
 
 
@@ -218,7 +219,7 @@ class CommandsSerializer(serializers.Serializer[Any]):
 
 
 class PlanCommandsSerializer(serializers.Serializer[Any]):
-    """How to do and undo a plan by Kafka's own tool."""
+    """kafka-consumer-groups.sh commands to apply a plan and to roll it back."""
 
     apply = CommandsSerializer()
     undo = CommandsSerializer()

@@ -21,10 +21,10 @@ from console.replication.failover.models import (
 from jobs.numbers import format_count
 
 REREAD = (
-    "Offsets from the one that is set up to the one that is proven to be new: at most so many records are "
-    "read again. A dash: nobody knows."
+    "Upper bound of the records that the group reads again: from the offset that is set to the proven upper "
+    "bound. A dash: unknown."
 )
-AT_RISK = "Records of the partitions that are not on the destination yet; lost if their cluster is."
+AT_RISK = "Records that are not on the destination yet. They are lost if their cluster is lost."
 EXACT = (
     "Partitions whose target offset has only one possible value. The others have a range, and may still "
     "repeat no record."
@@ -62,16 +62,16 @@ PLANS = Table(
         Column("blocked_count", "Blocked", "blocked_count", numeric=True, format=format_count),
         Column(
             "reread_most",
-            "Read again at most",
+            "Records reprocessed (max)",
             "reread_most",
             numeric=True,
             definition=REREAD,
             format=format_count,
         ),
-        Column("read_at", "Evidence", "read_at", template="replication/cells/ago.html"),
+        Column("read_at", "Clusters queried", "read_at", template="replication/cells/ago.html"),
         Column("applied_at", "Applied", "applied_at", template="replication/cells/ago.html"),
-        Column("created_by.username", "Made by"),
-        Column("created_at", "Made", "created_at", template="replication/cells/ago.html"),
+        Column("created_by.username", "Created by"),
+        Column("created_at", "Created", "created_at", template="replication/cells/ago.html"),
     ),
     search=("name",),
     filters={"state": Choice("State", SHOWN_STATES, _plans_in_state)},
@@ -95,7 +95,7 @@ GROUPS = Table(
         ),
         Column(
             "reread_most",
-            "Read again at most",
+            "Records reprocessed (max)",
             "reread_most",
             numeric=True,
             definition=REREAD,
@@ -103,15 +103,15 @@ GROUPS = Table(
         ),
         Column(
             "at_risk",
-            "Not copied yet",
+            "Not replicated yet (records)",
             "at_risk",
             numeric=True,
             definition=AT_RISK,
             format=format_count,
         ),
-        Column("state", "Done", "state", template="replication/failover/cells/done.html"),
+        Column("state", "State", "state", template="replication/failover/cells/done.html"),
         Column("type", "Type", "type", is_hidden=True),
-        Column("message", "Last told", is_hidden=True),
+        Column("message", "Message", is_hidden=True),
     ),
     search=("group", "message"),
     filters={"verdict": Choice("Pre-checks", VERDICTS, _judged)},
@@ -122,13 +122,13 @@ GROUPS = Table(
 RUNS = Table(
     (
         Column("state", "State", "state", template="replication/failover/cells/run_state.html"),
-        Column("kind", "What", "kind", template="replication/failover/cells/run_kind.html"),
+        Column("kind", "Kind", "kind", template="replication/failover/cells/run_kind.html"),
         Column("done_count", "Groups", "done_count", numeric=True, format=format_count),
-        Column("bad_count", "Not done", "bad_count", numeric=True, format=format_count),
-        Column("requested_by.username", "Asked for by"),
-        Column("created_at", "Asked", "created_at", template="replication/cells/ago.html"),
+        Column("bad_count", "Failed or refused", "bad_count", numeric=True, format=format_count),
+        Column("requested_by.username", "Requested by"),
+        Column("created_at", "Requested", "created_at", template="replication/cells/ago.html"),
         Column("finished_at", "Ended", "finished_at", template="replication/cells/ago.html"),
-        Column("error", "Problem", is_hidden=True),
+        Column("error", "Error", is_hidden=True),
     ),
     search=("error",),
     filters={"state": Choice("State", FailoverState.choices, _in_state)},
@@ -140,8 +140,8 @@ OUTCOMES = Table(
     (
         Column("state", "State", "state", template="replication/failover/cells/outcome.html"),
         Column("group", "Group", "group"),
-        Column("message", "What happened", template="replication/failover/cells/message.html"),
-        Column("at", "When", "at", template="replication/cells/ago.html"),
+        Column("message", "Message", template="replication/failover/cells/message.html"),
+        Column("at", "Ended", "at", template="replication/cells/ago.html"),
     ),
     search=("group", "message"),
     default_sort="group",

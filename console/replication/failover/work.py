@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 # Longer than a task may take (console/celery.py): who claimed and is gone is taken over after it.
 CLAIM = timedelta(seconds=150)
-# A task does groups for so long, then lets go; the next one goes on.
+# The time budget of a task; the next task continues with the remaining groups.
 WORK_S = 45.0
 _BAD = {OutcomeState.REFUSED, OutcomeState.FAILED}
 
@@ -64,14 +64,14 @@ def due_plans(now: datetime) -> list[int]:
 
 
 def due_runs(now: datetime) -> list[str]:
-    """Return the runs that wait for somebody to go on with them."""
+    """Return the runs that no worker has claimed."""
     free = Q(claimed_until=None) | Q(claimed_until__lt=now)
     rows = FailoverRun.objects.filter(free, state__in=LIVE)
     return [str(pk) for pk in rows.values_list("pk", flat=True)]
 
 
 def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
-    """Read the evidence of a plan and write its groups; False when somebody else does."""
+    """Read the evidence of a plan and write its groups; False when another worker has claimed it."""
     waiting = Q(state=PlanState.QUEUED) | Q(state=PlanState.READING, claimed_until__lt=now)
     claim = FailoverPlan.objects.filter(waiting, pk=plan_id)
     if not claim.update(state=PlanState.READING, claimed_until=now + CLAIM):
@@ -90,7 +90,7 @@ def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
 
 
 def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
-    """Go on with a run until it has ended or `WORK_S` is over; False when somebody else does."""
+    """Continue a run until it has ended or `WORK_S` is over; False when another worker has claimed it."""
     free = Q(claimed_until=None) | Q(claimed_until__lt=now)
     claim = FailoverRun.objects.filter(free, pk=run_id, state__in=LIVE)
     if not claim.update(state=FailoverState.RUNNING, claimed_until=now + CLAIM):
@@ -99,7 +99,7 @@ def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     run = FailoverRun.objects.select_related("requested_by").get(pk=run_id)
     work = _Work(run, door)
     try:
-        work.go_on(time.monotonic() + WORK_S)
+        work.proceed(time.monotonic() + WORK_S)
     except ActionRefused as ended:
         has_begun = run.run_groups.exists()
         work.finish(FailoverState.PARTIAL if has_begun else FailoverState.REFUSED, ended.message)
@@ -114,15 +114,15 @@ def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
 
 
 class _Work:
-    """One run, as far as it came."""
+    """The progress of one run."""
 
     def __init__(self, run: FailoverRun, door: FailoverDoor) -> None:
         self.run, self.door = run, door
         self.row = _plan_row(run.plan_id)
         self.kind = RunKind(run.kind)
 
-    def go_on(self, until_s: float) -> None:
-        """Confirm the plan once, then do the groups that are left."""
+    def proceed(self, until_s: float) -> None:
+        """Confirm the plan once, then move the remaining groups."""
         names = [*self.run.groups]
         plan = self.row.plan(names)
         _refuse_ended(self.run, self.row)
@@ -141,7 +141,7 @@ class _Work:
         self.finish(None, "")
 
     def finish(self, state: FailoverState | None, problem: str) -> None:
-        """Write how the run ended, with its signed report; once."""
+        """Write the end of the run, with its signed report; once."""
         found = {one.group: one for one in self.run.run_groups.all()}
         state = state or _state_of([one.state for one in found.values()])
         ended_at = timezone.now()
@@ -178,7 +178,9 @@ class _Work:
                 even_if_moved=self.run.even_if_moved,
             )
         elif planned is None:
-            outcome = GroupOutcome(name, OutcomeState.REFUSED, "It is not in the plan any more.")
+            outcome = GroupOutcome(
+                name, OutcomeState.REFUSED, "The group is not in the plan any more."
+            )
         else:
             before = None if row.before is None else offsets_of(row.before)
             is_rehearsal = self.kind is RunKind.REHEARSAL
@@ -284,7 +286,7 @@ def _asking(row: FailoverPlan, door: FailoverDoor) -> EvidenceRequest:
     )
     routes = [door.route(row.flow)]
     for other in _reverse_flows(row.flow):
-        # A reverse flow only adds ways: without its offset syncs the plan is told without them.
+        # A reverse flow only adds translations: without its offset syncs the plan does without them.
         with suppress(ClusterFault, InvalidFields):
             routes.append(door.route(other))
     last: Callable[[], Known] | None = None
@@ -377,7 +379,7 @@ def _group_state(row: FailoverPlanGroup, outcome: GroupOutcome) -> str:
 
 
 def _settle(row: FailoverPlan) -> None:
-    """Forget that a plan is applied when everything of it was undone."""
+    """Clear `applied_at` of a plan when all of it is rolled back."""
     undone = row.plan_groups.filter(state=GroupState.UNDONE)
     undone.update(before=None, written=None)
     if not row.plan_groups.exclude(before__isnull=True).exists():

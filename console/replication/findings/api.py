@@ -1,4 +1,4 @@
-"""What fails in a flow without a word, over REST."""
+"""Findings of a flow (silent failures, drift) over REST."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPEN, ENDED, ALL = "open", "ended", "all"
 
 
 class FindingQuery(PageParameters):
-    """What findings can be narrowed down to."""
+    """Filters of findings."""
 
     state = serializers.ChoiceField(
         choices=[OPEN, ENDED, ALL],
@@ -34,12 +34,12 @@ class FindingQuery(PageParameters):
         required=False,
         allow_blank=True,
         default="",
-        help_text="Only what was found by this rule.",
+        help_text="Only findings of this rule.",
     )
 
 
 class FlowFindingSerializer(serializers.ModelSerializer[FlowFinding]):
-    """A finding: what, where, since when, by which evidence, and what to do."""
+    """A finding: subject, sentence, evidence, and what to do."""
 
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     evidence = serializers.DictField(
@@ -76,7 +76,7 @@ class FindingRoutes:
     @extend_schema(responses=FlowFindingSerializer(many=True))
     @action(detail=True)
     def findings(self, request: Request, pk: str) -> Response:
-        """List what fails in a flow without a word, and in what its two sides differ."""
+        """List silent failures of a flow, and differences between its clusters."""
         rows = queries.list_findings(self._flow())
         if self.asked["state"] != ALL:
             rows = rows.filter(closed_at__isnull=self.asked["state"] == OPEN)

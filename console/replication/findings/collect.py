@@ -39,7 +39,7 @@ BUDGET_S = 40.0
 def due_flows(now: datetime) -> list[int]:
     """Return the ids of flows that are due for a look, the one that waits longest first.
 
-    A flow that is being deleted is left alone.
+    Flows that are being deleted are skipped.
     """
     due = Q(watch=None) | Q(watch__claimed_until=None) | Q(watch__claimed_until__lt=now)
     flows = ReplicationFlow.objects.filter(due, deletion_asked_at=None)
@@ -108,21 +108,21 @@ def _look(
 
 
 def _is_looked_at(flow: ReplicationFlow) -> bool:
-    """Clusters are asked about flows that somebody copies now; of others only rows are judged."""
+    """Clusters are queried only for flows that run or are monitored; for others only rows are judged."""
     return flow.is_watched or flow.is_wanted
 
 
 def _judged(
     flow: ReplicationFlow, judgement: Judgement, drift: list[Finding] | None
 ) -> frozenset[Code]:
-    """Of a flow that nobody wants to run everything counts as judged: what cannot be seen is over."""
+    """For a stopped flow every rule counts as judged, so that its findings are resolved."""
     if not _is_looked_at(flow):
         return frozenset(Code)
     return judgement.judged | (DRIFT if drift is not None else frozenset[Code]())
 
 
 def _ask(flow: ReplicationFlow, spec: FlowSpec, watch: FlowWatch, door: FindingDoor) -> WireAnswers:
-    """Ask both clusters."""
+    """Query both clusters."""
     if not _is_looked_at(flow):
         return WireAnswers()
     where = [row.where for row in finding_save.measured(flow)]

@@ -1,4 +1,4 @@
-"""What fails in flows without a word, and drifts: each finding with its life, and how flows are looked at."""
+"""Findings of flows (silent failures, drift) with their life, and the checks of flows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 CODES = [(code.value, code.value.replace("_", " ")) for code in Code]
 SEVERITIES = [(severity.value, severity.value) for severity in FindingSeverity]
-# Where the code itself is long, or no English.
+# Where the code is not a good label.
 _WORDS = {
     Code.ACLS_NOT_SYNCED.value: "ACLs not synced",
     Code.ACLS_ONLY_ON_TARGET.value: "Extra ACLs",
     Code.CHECKPOINTS_MISSING.value: "No checkpoints",
-    Code.CONFIG_DELETED_NEXT.value: "Setting deleted",
-    Code.CONFIG_DIFFERS.value: "Settings differ",
+    Code.CONFIG_DELETED_NEXT.value: "Config deleted",
+    Code.CONFIG_DIFFERS.value: "Configs differ",
     Code.POSITIONS_NOT_COMPACTED.value: "Long start",
     Code.REPLICATION_FACTOR_DIFFERS.value: "Fewer replicas",
 }
@@ -84,11 +84,11 @@ class FlowFinding(models.Model):
 
 
 class FlowWatch(models.Model):
-    """How a flow is looked at for silent failures, and what must be remembered between two looks.
+    """The checks of a flow for silent failures, and what is kept between two checks.
 
     `memory` are the marks of `jobs.replication.findings.memory`, `syncs` the newest offset syncs, `pending`
-    the findings that one look has seen. `looked_at` is when the last look ended, `drift_at` when the two
-    sides were last compared. `faults` say what could not be asked, by part.
+    the findings that one check has seen. `looked_at` is when the last check ended, `drift_at` when the two
+    clusters were last compared. `faults` are failed queries, by part.
     """
 
     flow: models.OneToOneField[ReplicationFlow, ReplicationFlow] = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""The page of a flow's findings: what is wrong although it runs, and what was."""
+"""The page of a flow's findings, open and resolved."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def _evidence_in_words(row: FlowFinding) -> str:
 HISTORY = Table(
     (
         Column("severity", "Finding", "rank", template="replication/findings/cells/severity.html"),
-        Column("sentence", "What it was", template="replication/findings/cells/finding.html"),
+        Column("sentence", "Description", template="replication/findings/cells/finding.html"),
         Column("code", "Rule", "code", is_hidden=True),
-        Column("subject", "Where", "subject", is_hidden=True),
-        Column("opened_at", "Began", "opened_at", template="replication/cells/ago.html"),
-        Column("closed_at", "Ended", "closed_at", template="replication/cells/ago.html"),
+        Column("subject", "Subject", "subject", is_hidden=True),
+        Column("opened_at", "Opened", "opened_at", template="replication/cells/moment.html"),
+        Column("closed_at", "Resolved", "closed_at", template="replication/cells/moment.html"),
         Column("evidence", "Evidence", csv=_evidence_in_words, is_hidden=True),
     ),
     search=("sentence", "subject", "code"),
@@ -54,7 +54,7 @@ HISTORY = Table(
 @require_GET
 @page("view", queries.where)
 def findings_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
-    """Show open findings with their evidence, and those that ended."""
+    """Show open findings with their evidence, and resolved ones."""
     flow = find_flow(flow_id)
     history = queries.list_findings(flow).exclude(closed_at=None)
     table = HISTORY.read(request, history)

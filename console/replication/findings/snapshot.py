@@ -34,11 +34,11 @@ from jobs.replication.translation.translator import Translator
 
 TranslatorOf = Callable[[ReplicationFlow], Translator]
 
-# Groups whose offsets are asked for again in one look: those that seem to be ahead on the target.
+# Groups whose offsets are queried again in one check: those that seem to be ahead on the target.
 MOST_GROUPS = 200
 # From so long after its start on, a run sends heartbeats and moves what there is to copy.
 STEADY_AFTER = timedelta(minutes=2)
-# What a person holds back, what cannot go on and says so itself, and what is gone.
+# States that need no finding: paused by a user, failed with a reason, or deleted.
 _RESTS = {CopyState.PAUSED, CopyState.STOPPED, CopyState.FAILED}
 
 
@@ -196,7 +196,7 @@ def _groups(
 def _translator(
     flow: ReplicationFlow, wire: WireAnswers, translator_of: TranslatorOf
 ) -> Translator:
-    """Return what offset syncs prove; a damaged archive proves nothing, and is told."""
+    """Return the translator; a damaged archive is an empty one and a fault."""
     try:
         return translator_of(flow)
     except ActionRefused as refusal:
@@ -282,12 +282,12 @@ def _copied_back(
             there = policy.format_remote_topic(alias, name)
             comes_as = policy_of(back).format_remote_topic(back.source.alias, there)
             if comes_as == name and should_replicate(back, there):
-                found[name] = f"The flow {other.name} copies it back."
+                found[name] = f"The flow {other.name} replicates it back."
     return None if wire.copied_back is None and not found else found
 
 
 def _ways_back(flow: ReplicationFlow) -> list[ReplicationFlow]:
-    """Return the flows between the same two clusters the other way; that nobody wants now are left out."""
+    """Return the running or monitored flows in the opposite direction."""
     rows = ReplicationFlow.objects.filter(source=flow.target_id, target=flow.source_id)
     return [
         row for row in rows.select_related("source", "target") if row.is_wanted or row.is_watched

@@ -18,7 +18,7 @@ from jobs.limits import CAUTIONS, SENTENCE, short
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.life import OpenFinding, follow
 
-# A topic with thousands of partitions must not make thousands of rows that nobody reads.
+# A topic with thousands of partitions must not create thousands of rows.
 MOST_OPEN = 500
 _SUBJECT, _TOPIC = 600, 320
 _FIELDS = ("severity", "rank", "topic", "partition", "sentence", "todo", "evidence", "last_seen_at")

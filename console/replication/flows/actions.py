@@ -1,4 +1,4 @@
-"""What a person may do with flows: check -> write. `ensure_flows` then makes the runs agree."""
+"""Actions on flows: check -> write. `ensure_flows` then reconciles the runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.preview import refuse_unconfirmed
 
-NOT_STARTED = "MirrorMaker 2 copies this flow: crosslog only watches it and never starts it."
+NOT_STARTED = "MirrorMaker 2 replicates this flow: crosslog monitors it and does not start it."
 
 
 @change("flow.create")
@@ -74,7 +74,7 @@ def change_flow(
     new = [caution for caution in cautions_now(spec) if caution not in known]
     refuse_unconfirmed(spec, new, confirm)
     if flow.is_watched and is_going:
-        raise InvalidFields({"copied_by": "Stop the flow first: crosslog still copies it."})
+        raise InvalidFields({"copied_by": "Stop the flow first: crosslog still replicates it."})
     with transaction.atomic():
         flow.save(update_fields=list(SETTINGS))
         _audit("flow.change", flow, before=before, after=settings_of(flow))
@@ -87,9 +87,10 @@ def refuse_watched(flow: ReplicationFlow) -> None:
     if flow.is_watched:
         raise ActionRefused(
             "flow_is_watched",
-            f"Flow {flow.name} is copied by MirrorMaker 2 and only watched here. Start, stop and steer it "
-            "where MirrorMaker 2 runs; for crosslog to copy it, stop MirrorMaker 2 and change "
-            "'Who copies' in the flow's settings.",
+            f"Flow {flow.name} is replicated by MirrorMaker 2; crosslog only monitors it. Start, stop "
+            f"and limit "
+            "it in MirrorMaker 2. To replicate it with crosslog, stop MirrorMaker 2 and change 'Replicator' "
+            "in the settings of the flow.",
         )
 
 

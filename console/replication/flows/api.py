@@ -62,7 +62,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     # It answers questions that are too many for an address, and changes nothing.
     access: ClassVar = {"translate_many": "view"}
     where = staticmethod(queries.where)
-    # Which clusters these are about stands in the body: the action looks.
+    # The body names the clusters of these actions: the action checks the right.
     anywhere_actions: ClassVar = ("list", "create", "preview", "preview_capabilities")
     lookup_value_regex = r"\d{1,18}"
 

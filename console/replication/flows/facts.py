@@ -1,4 +1,4 @@
-"""The first row of a flow's page and its tabs."""
+"""The tiles and the tabs of a flow's page."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from jobs.numbers import format_count, format_least, format_rate, format_span_ms
 from jobs.replication.copy.contract import CopyState
 
 ETA = (
-    "How long it goes on: what is left over what is gained per second now, without what is paused. "
-    "Not known while nothing is copied, or when the source grows as fast."
+    "ETA: remaining records divided by the catch-up rate, without paused partitions. Unknown while no record "
+    "is replicated, or when the source grows as fast."
 )
 KEEPS_UP_S = 10
 _CATCHING_UP = {FlowState.RUNNING, FlowState.DEGRADED}
-# From two of them on (a minute from one), a length is told in this unit.
+# From two of them on (a minute from one), a duration is shown in this unit.
 _UNITS = {"days": 86_400, "h": 3600, "min": 60}
 
 
 def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
-    """Return lag, time lag, rate and partitions as the facts component takes them."""
+    """Return lag, throughput and partitions as the facts component takes them."""
     failed = count(flow, CopyState.FAILED)
     return [
         {
-            "label": "Behind",
+            "label": "Replication lag (records)",
             "value": format_least(flow.lag, flow.unknown_count),
             "note": not_known(flow.unknown_count, flow.partition_count) or _how_long(flow),
             "definition": f"{LAG} {ETA}",
         },
         {
-            "label": "Behind in time",
+            "label": "Replication lag (time)",
             "value": format_least(flow.lag_ms, flow.unknown_ms_count, format_span_ms),
             "note": not_known(flow.unknown_ms_count, flow.partition_count)
-            or "the partition that is furthest behind",
+            or "maximum of all partitions",
             "definition": LAG_MS,
         },
         {
-            "label": "Rate",
+            "label": "Throughput (records/s)",
             "value": format_rate(flow.rate_per_s),
-            "note": "records copied, last 10 s",
+            "note": "mean of the last 10 s",
             "definition": RATE,
         },
         {
@@ -57,10 +57,10 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
 
 
 def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[str, Any]]:
-    """Return the tabs of a flow's page; `found` is how many findings are open and no mere notices."""
+    """Return the tabs of a flow's page; `found` counts open findings above notice."""
     failed = count(flow, CopyState.FAILED)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
-        ("detail", "How it is doing", {}),
+        ("detail", "Overview", {}),
         (
             "partitions",
             "Partitions",
@@ -70,7 +70,7 @@ def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[
         ("checkpoints", "Checkpoints", {}),
         ("failover", "Failover", {}),
         ("runs", "Runs", {}),
-        ("control", "Control", {}),
+        ("control", "Runtime controls", {}),
         ("settings", "Settings", {}),
     ]
     if flow.is_watched:
@@ -87,35 +87,35 @@ def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[
 
 
 def why_no_topics(flow: ReplicationFlow) -> str:
-    """Return what an empty table of topics means: only a run that read the source knows that none matches."""
+    """Return why the table of topics is empty: only a run that read the source knows that none matches."""
     if flow.measured_at is None:
         return "Not measured yet."
     if flow.is_watched:
         return "MirrorMaker 2 has no positions for a topic of this flow."
     if flow.run is None or not flow.run.is_live:
-        return "No topic is known yet: the topics of the source are read when the flow starts."
+        return "No topics yet: the flow reads the topics of the source when it starts."
     if not was_read(flow):
-        return "The flow is starting: the topics of the source are not read yet."
+        return "The flow is starting and has not read the topics of the source yet."
     return "No topic of the source matches the flow's topic patterns."
 
 
 def _how_long(flow: ReplicationFlow) -> str:
-    """Say how long copying goes on; that nobody knows is said, too, and never guessed."""
-    records = "records, all partitions together"
+    """Return the note with the ETA, or that it is unknown."""
+    records = "total"
     if not flow.lag or flow.status.state not in _CATCHING_UP or _keeps_up(flow):
         return records
     if flow.eta_s is None:
-        return f"{records}; nobody can tell for how long"
-    return f"{records}; done in {about(flow.eta_s)} at this pace"
+        return f"{records} \N{MIDDLE DOT} ETA unknown"
+    return f"{records} \N{MIDDLE DOT} ETA {about(flow.eta_s)}"
 
 
 def _keeps_up(flow: ReplicationFlow) -> bool:
-    """Return whether what is missing is only what came in since the last commit or two."""
+    """Return whether the lag is only what was produced since the last commit or two."""
     return (flow.lag or 0) <= (flow.rate_per_s or 0) * KEEPS_UP_S
 
 
 def about(seconds: float) -> str:
-    """Return a length of time that is not known to the second: about 5 min."""
+    """Return a rounded duration: about 5 min."""
     for unit, size in _UNITS.items():
         if seconds >= (size if unit == "min" else 2 * size):
             return f"about {seconds / size:.0f} {unit}"

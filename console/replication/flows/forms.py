@@ -39,16 +39,22 @@ from jobs.replication.flow.spec import (
 from jobs.spark.control import LIVE_SETTINGS
 
 RESTARTS = "A change restarts the flow."
-MORE_FIELDS = (
-    "separator",
-    "replication_factor",
-    "tasks",
-    "on_recreated",
+HOW_FIELDS = (
     "delivery",
+    "tasks",
+    "max_bytes_per_s",
+    "replication_factor",
+    "groups",
+    "groups_exclude",
+    "emit_checkpoints_interval_s",
+    "sync_group_offsets",
+)
+ADVANCED_FIELDS = (
+    "separator",
+    "on_recreated",
     "isolation_level",
     "path",
     "commit_interval_ms",
-    "max_bytes_per_s",
     "offset_syncs",
     "heartbeats",
     "client_rack",
@@ -58,10 +64,6 @@ MORE_FIELDS = (
     "delete_target_overrides",
     "config_properties_exclude",
     "sync_acls",
-    "groups",
-    "groups_exclude",
-    "emit_checkpoints_interval_s",
-    "sync_group_offsets",
     "sync_group_offsets_interval_s",
     *FIELDS,
 )
@@ -79,82 +81,88 @@ def _patterns(label: str, help_text: str, initial: tuple[str, ...], rows: int) -
 
 
 class FlowForm(PolicyFieldsForm):
-    """Settings of a flow; what is wrong with them is said by `actions`, at the field."""
+    """Settings of a flow; `actions` checks them and puts errors to the fields."""
 
-    name = forms.CharField(max_length=100, help_text="What people call it: orders to west.")
-    source = forms.ChoiceField(help_text="Where records are read.")
-    target = forms.ChoiceField(help_text="Where they are written, with the flow's positions.")
+    name = forms.CharField(max_length=100, help_text="For example: orders to west.")
+    source = forms.ChoiceField(help_text="The cluster that records are read from.")
+    target = forms.ChoiceField(
+        help_text="The cluster that records and the positions of the flow are written to."
+    )
     copied_by = forms.ChoiceField(
-        label="Who copies",
+        label="Replicator",
         choices=[
             (CopiedBy.CROSSLOG.value, "crosslog"),
-            (CopiedBy.MIRROR_MAKER.value, "MirrorMaker 2: crosslog only watches"),
+            (CopiedBy.MIRROR_MAKER.value, "MirrorMaker 2 (crosslog only monitors)"),
         ],
         required=False,
         initial=CopiedBy.CROSSLOG.value,
-        help_text="A watched flow has lag, checkpoints and failover plans, but crosslog never runs it. "
-        "Say below where MirrorMaker 2 keeps its offset syncs: by default on the source.",
+        help_text="A monitored flow has lag, checkpoints and failover plans; crosslog does not run it. Set "
+        "'Offset syncs' to the cluster where MirrorMaker 2 keeps them: by default the source.",
     )
     topics = _patterns(
-        "Topics", "Regular expressions, one per line; each must match a whole name.", (".*",), 3
+        "Topics", "Regular expressions, one per line. Each must match the whole name.", (".*",), 3
     )
     topics_exclude = _patterns(
-        "Topics not to copy", "These win over the patterns above.", DEFAULT_TOPICS_EXCLUDE, 3
+        "Excluded topics", "They override the patterns above.", DEFAULT_TOPICS_EXCLUDE, 3
     )
     policy = forms.ChoiceField(
-        label="Names on the target",
+        label="Topic naming (replication policy)",
         choices=[
-            (PolicyName.DEFAULT.value, "Source alias in front: east.orders (default policy)"),
+            (PolicyName.DEFAULT.value, "Source alias as prefix: east.orders (default policy)"),
             (PolicyName.IDENTITY.value, "Same name: orders (identity policy)"),
-            (PolicyName.CUSTOM.value, "By templates of one's own (custom policy, KIP-690)"),
+            (PolicyName.CUSTOM.value, "Custom templates (KIP-690)"),
         ],
-        help_text="Same names cannot tell a copy from an original: never copy them back.",
+        help_text="Identity policy: a remote topic has the name of its source topic. Do not replicate "
+        "it back.",
     )
     separator = forms.CharField(
-        max_length=10, initial=".", help_text="Between alias and topic, as in MirrorMaker 2."
+        max_length=10, initial=".", help_text="Between alias and topic name, as in MirrorMaker 2."
     )
     replication_factor = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=32767,
-        help_text="Of topics that are created. Empty: as on the source, at most one per broker.",
+        help_text="Of new remote topics. Empty: as on the source, at most one replica per broker.",
     )
     tasks = forms.IntegerField(
         min_value=1,
         max_value=MAX_TASKS,
         initial=1,
-        help_text="How many Spark tasks share the partitions.",
+        help_text="Number of Spark tasks that share the partitions.",
     )
     on_recreated = forms.ChoiceField(
-        label="When a source topic is deleted and created again",
+        label="Re-created source topic",
         choices=[
-            (OnRecreated.STOP.value, "Stop that topic and ask"),
-            (OnRecreated.FROM_START.value, "Copy the new topic from its beginning"),
+            (OnRecreated.STOP.value, "Stop the topic until a user accepts it"),
+            (OnRecreated.FROM_START.value, "Replicate the new topic from its start"),
         ],
     )
     delivery = forms.ChoiceField(
-        label="Guarantee",
+        label="Delivery guarantee",
         choices=[
             (
                 Guarantee.EXACTLY_ONCE.value,
-                "Exactly once: records and positions in one transaction",
+                "Exactly once (records and positions in one transaction)",
             ),
-            (Guarantee.AT_LEAST_ONCE.value, "At least once: a crash may repeat records"),
+            (Guarantee.AT_LEAST_ONCE.value, "At least once (a crash may duplicate records)"),
         ],
-        help_text="Readers of the copy need isolation.level=read_committed for exactly once.",
+        help_text="For exactly once, consumers of remote topics need isolation.level=read_committed.",
     )
     isolation_level = forms.ChoiceField(
-        label="Transactions of the source",
+        label="Source isolation level",
         choices=[
-            (IsolationLevel.READ_COMMITTED.value, "Copy committed records only"),
-            (IsolationLevel.READ_UNCOMMITTED.value, "Copy open and aborted ones too"),
+            (IsolationLevel.READ_COMMITTED.value, "read_committed: committed records only"),
+            (
+                IsolationLevel.READ_UNCOMMITTED.value,
+                "read_uncommitted: open and aborted transactions, too",
+            ),
         ],
     )
     path = forms.ChoiceField(
-        label="How records travel",
+        label="Copy mode",
         choices=[
-            (CopyPath.AUTO.value, "Whole batches wherever the partition allows it"),
-            (CopyPath.RECORD.value, "One by one (slow, at least once)"),
+            (CopyPath.AUTO.value, "Batch pass-through where possible"),
+            (CopyPath.RECORD.value, "Per record (slow, at least once)"),
         ],
     )
     commit_interval_ms = forms.IntegerField(
@@ -162,100 +170,107 @@ class FlowForm(PolicyFieldsForm):
         min_value=SHORTEST_COMMIT_MS,
         max_value=LONGEST_COMMIT_MS,
         initial=DEFAULT_COMMIT_MS,
-        help_text="The longest time between two commits, kept while there is a backlog. A flow that keeps up "
-        "commits after some milliseconds, so readers of committed records wait little.",
+        help_text="Maximum time between two commits; applies while there is a backlog. A flow without "
+        "lag commits after "
+        "some milliseconds.",
     )
     max_bytes_per_s = forms.IntegerField(
-        label="Limit (bytes per second)",
+        label="Limit (bytes/s)",
         required=False,
         min_value=LOWEST_BYTES_PER_S,
         max_value=HIGHEST_BYTES_PER_S,
-        help_text="Of the whole flow, as the batches are on the source. Empty: no limit.",
+        help_text="Of the whole flow, in compressed bytes of the source. Empty: no limit.",
     )
     offset_syncs = forms.ChoiceField(
-        label="Offset syncs are kept",
+        label="Offset syncs",
         choices=[
             (SyncsLocation.TARGET.value, "On the target, in the same transaction as the records"),
             (SyncsLocation.SOURCE.value, "On the source, as MirrorMaker 2 does by default"),
-            (SyncsLocation.NONE.value, "Nowhere: groups cannot be translated"),
+            (SyncsLocation.NONE.value, "None: offsets cannot be translated"),
         ],
     )
     heartbeats = forms.ChoiceField(
-        label="Heartbeats are sent",
+        label="Heartbeats",
         choices=[
             (HeartbeatsTo.TARGET.value, "To the target"),
             (HeartbeatsTo.BOTH.value, "To both clusters"),
-            (HeartbeatsTo.NONE.value, "Nowhere"),
+            (HeartbeatsTo.NONE.value, "None"),
         ],
     )
     client_rack = forms.CharField(
         label="Rack of the tasks",
         max_length=100,
         required=False,
-        help_text="As in the source's broker.rack: reads come from a replica there, where there is one.",
+        help_text="A broker.rack of the source: tasks fetch from a replica in that rack if there is one.",
     )
     on_existing = forms.ChoiceField(
-        label="When a topic of the same name is on the target already",
+        label="Existing topic of the same name on the target",
         choices=[
-            (OnExisting.REFUSE.value, "Refuse: somebody else writes it"),
+            (OnExisting.REFUSE.value, "Refuse"),
             (OnExisting.APPEND.value, "Append to it"),
         ],
-        help_text="Only with the same names on both sides (identity policy).",
+        help_text="Only with the identity policy.",
     )
     grow_partitions = forms.BooleanField(
-        label="Add partitions to remote topics when the source has more",
+        label="Add partitions to remote topics when the source topic grows",
         required=False,
         initial=True,
     )
     sync_configs = forms.BooleanField(
-        label="Keep the settings of remote topics as on the source", required=False, initial=True
+        label="Sync topic configs from the source", required=False, initial=True
     )
     delete_target_overrides = forms.BooleanField(
-        label="Delete settings that only the remote topic has",
+        label="Delete target-only topic configs",
         required=False,
-        help_text="MirrorMaker 2 does this every ten minutes.",
+        help_text="As MirrorMaker 2 does every ten minutes.",
     )
     config_properties_exclude = _patterns(
-        "Settings not to copy",
+        "Excluded topic configs",
         "Regular expressions, one per line.",
         DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
         3,
     )
     sync_acls = forms.BooleanField(
-        label="Copy ACLs of topics (to read only)",
+        label="Sync topic ACLs (READ only)",
         required=False,
-        help_text="Needs the right to alter the target cluster. Nothing is ever deleted.",
+        help_text="Needs ALTER on the target cluster. ACLs are added, never deleted.",
     )
-    groups = _patterns("Groups", "Whose offsets belong to this flow.", (".*",), 2)
+    groups = _patterns(
+        "Consumer groups",
+        "Groups whose offsets are translated. Regular expressions, one per line.",
+        (".*",),
+        2,
+    )
     groups_exclude = _patterns(
-        "Groups to leave out", "These win over the patterns above.", DEFAULT_GROUPS_EXCLUDE, 3
+        "Excluded consumer groups", "They override the patterns above.", DEFAULT_GROUPS_EXCLUDE, 3
     )
 
     emit_checkpoints_interval_s = forms.IntegerField(
-        label="Checkpoints every (s)",
+        label="Checkpoint interval (s)",
         min_value=0,
         max_value=LONGEST_CHECKPOINTS_S,
         initial=DEFAULT_CHECKPOINTS_S,
-        help_text="How often the offsets of these groups are translated and written to the target. 0: never.",
+        help_text="Offsets of these groups are translated and written to the target. 0: no checkpoints.",
     )
     sync_group_offsets = forms.BooleanField(
-        label="Keep groups of the target where they are on the source",
+        label="Sync group offsets to the target",
         required=False,
-        help_text="Groups of the same name that nobody uses there. They also go back when the source's do.",
+        help_text="For groups of the same name without members on the target; they also follow offsets "
+        "that move back.",
     )
     sync_group_offsets_interval_s = forms.IntegerField(
-        label="Groups are set every (s)",
+        label="Group offset sync interval (s)",
         min_value=1,
         max_value=LONGEST_CHECKPOINTS_S,
         initial=DEFAULT_CHECKPOINTS_S,
-        help_text="At most this often, with a round of checkpoints.",
+        help_text="Minimum interval; groups are synced with a round of checkpoints.",
     )
 
     confirm = forms.CharField(
-        label="Make it nevertheless",
+        label="Confirmation",
         required=False,
         max_length=100,
-        help_text="Type the flow's name to confirm what is said here.",
+        help_text="Type the flow's name to confirm this warning.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -266,25 +281,26 @@ class FlowForm(PolicyFieldsForm):
             self.fields[side].choices = choices  # type: ignore[attr-defined]  # both are ChoiceFields
 
     @property
-    def first_fields(self) -> list[forms.BoundField]:
-        """The fields that every flow needs."""
+    def parts(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The two open parts of the form: heading and fields."""
         is_asked = "confirm" in self.errors or bool(self.data.get("confirm"))
-        hidden = (*MORE_FIELDS, *(() if is_asked else ("confirm",)))
-        return [field for field in self if field.name not in hidden]
+        later = (*HOW_FIELDS, *ADVANCED_FIELDS, *(() if is_asked else ("confirm",)))
+        first = [field for field in self if field.name not in later]
+        return [("What and where", first), ("How", [self[name] for name in HOW_FIELDS])]
 
     @property
-    def more_fields(self) -> list[forms.BoundField]:
+    def advanced(self) -> list[forms.BoundField]:
         """The fields whose defaults fit most flows."""
-        return [field for field in self if field.name in MORE_FIELDS]
+        return [field for field in self if field.name in ADVANCED_FIELDS]
 
     @property
-    def is_more_wrong(self) -> bool:
-        """Whether a field that is folded away has an error."""
-        return any(name in self.errors for name in MORE_FIELDS)
+    def is_advanced_wrong(self) -> bool:
+        """Whether a folded field has an error."""
+        return any(name in self.errors for name in ADVANCED_FIELDS)
 
     @property
     def confirmed(self) -> str:
-        """The flow's name, typed again for what is hardly wanted."""
+        """The flow's name, typed again to confirm a warning."""
         return str(self.cleaned_data["confirm"])
 
     def values(self) -> dict[str, Any]:
@@ -302,11 +318,11 @@ class FlowForm(PolicyFieldsForm):
 class NewFlowForm(FlowForm):
     """Settings of a new flow, and whether it runs at once."""
 
-    start = forms.BooleanField(label="Start copying at once", required=False, initial=True)
+    start = forms.BooleanField(label="Start the flow now", required=False, initial=True)
 
     @property
     def is_started(self) -> bool:
-        """Whether the flow is to run; the box is ticked at first, whoever copies."""
+        """Whether the flow is to run; the box is ticked by default, also for a monitored flow."""
         is_watched = self.cleaned_data["copied_by"] == CopiedBy.MIRROR_MAKER
         return bool(self.cleaned_data["start"]) and not is_watched
 

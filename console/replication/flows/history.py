@@ -1,4 +1,4 @@
-"""What happened to a flow over time, told by its runs: states as a lane, moments as events."""
+"""The history of a flow from its runs: states as a timeline, starts and ends as events."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def draw_states(flow: ReplicationFlow, time_range: TimeRange, now: datetime) -> 
 
 
 def segments(runs: Sequence[Run], status: FlowStatus) -> Iterator[StateInterval]:
-    """Yield what the flow was doing, oldest first: starting, running, then failing or stopped.
+    """Yield the states of the flow, oldest first: starting, running, then failing or stopped.
 
-    `status` is what it does now: a live run that is not well since a moment is cut there.
+    `status` is the state now: a live run with a problem is cut where that began.
     """
     for run, after in pairwise([*runs, None]):
         if run is None:
@@ -92,7 +92,7 @@ def _of(before: Run | None, run: Run) -> Iterator[Event]:
 
 def _start(before: Run | None, run: Run, at: datetime) -> Event:
     if before is not None and before.state in _ENDED_BADLY:
-        text = "Run restarted after one that ended badly"
+        text = "Run restarted after a failure"
         return Event(at, "Run restarted", text, Severity.WARN, _address(run))
     return Event(at, "Run started", "Run started", Severity.NOTICE, _address(run))
 
@@ -101,7 +101,7 @@ def _end(run: Run, at: datetime) -> Event:
     if run.state in _ENDED_BADLY:
         text = f"Run {run.state.lower()}: {first_line(run.error)}".removesuffix(": ")
         return Event(at, "Run failed", text, Severity.CRIT, _address(run))
-    text = "Run ended: it was asked to" if run.state == RunState.CANCELLED else "Run ended"
+    text = "Run stopped" if run.state == RunState.CANCELLED else "Run ended"
     return Event(at, "Run ended", text, Severity.NONE, _address(run))
 
 

@@ -40,7 +40,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The picture; without nodes there are too many clusters for one. `edges` are told as words, too."""
+    """The graph; without nodes there are too many clusters for one. The page lists `edges` as text, too."""
 
     width: int
     height: int

@@ -107,7 +107,7 @@ def _word(default: StrEnum) -> models.CharField[str, str]:
 
 
 def excluded_config_properties() -> list[str]:
-    """Return the settings of topics that are not copied unless a person says so."""
+    """Return the topic configs that are excluded by default."""
     return list(DEFAULT_CONFIG_PROPERTIES_EXCLUDE)
 
 
@@ -119,13 +119,13 @@ class ReplicationFlow(models.Model):
     count the runs that ended badly in a row, up to and including the run `judged_run`.
     `topic_ids` are the ids of the topics whose records were copied; `reset_topics` are those that
     a person accepted to be copied again from their beginning. `worst_reason` is why the worst
-    partition does not go on, and `worst_since` since when.
-    `control` is what people ask of the flow while it runs, as it stands in a run's `control.json`;
-    `control_problem` is why the run could not obey it. `held_back` is how many partitions wait, by
-    the reason. `eta_s` is how long copying goes on at this pace (null: unknown, or no run).
+    partition is not replicated, and `worst_since` since when.
+    `control` are the runtime controls, as in a run's `control.json`;
+    `control_problem` is why the run could not apply them. `held_back` is how many partitions wait, by
+    the reason. `eta_s` is the time until the lag is gone (null: unknown, or no run).
     `topic_sync` is how remote topics were last made to follow, empty before the first time.
     `steered_by` says who paused what in `control` and who set its limit, and when.
-    `checkpoint_writing` is what the newest run told of the checkpoints that it writes, likewise.
+    `checkpoint_writing` is the newest run's report of its checkpoints, likewise.
     `task_crashes` are the times (ms) of crashes of tasks in the last 24 hours, see `crashes`.
     `counted` is what all runs copied together, see `counting`.
     """
@@ -247,7 +247,7 @@ class ReplicationFlow(models.Model):
 class FlowTopic(models.Model):
     """A source topic of a flow: where it goes, what is wrong with it, totals of its partitions.
 
-    `problem` is about the topic as a whole; `reason` is why its worst partition does not go on.
+    `problem` is about the topic as a whole; `reason` is why its worst partition is not replicated.
     `unknown_count` and `unknown_ms_count` are how many partitions have no number in `lag` and `lag_ms`.
     """
 

@@ -1,4 +1,4 @@
-"""What the pages of a flow share: finding it, and what stands around every one of them."""
+"""What the pages of a flow share: the flow, its tabs, its freshness."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from jobs.spark.analyses.kinds import ANALYSES
 
 
 def find_flow(flow_id: int) -> ReplicationFlow:
-    """Return a flow with its status; a page of one that is gone says so."""
+    """Return a flow with its status; raises `Http404`."""
     flow = queries.get_flow(flow_id, timezone.now())
     if flow is None:
-        raise Http404(f"There is no flow {flow_id}. It may have been deleted.")
+        raise Http404(f"Flow {flow_id} does not exist. It may have been deleted.")
     return flow
 
 
 def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> dict[str, Any]:
-    """Return what every page of a flow shows."""
+    """Return the context of every page of a flow."""
     now = timezone.now()
     return {
         "flow": flow,

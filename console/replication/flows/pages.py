@@ -63,7 +63,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @require_GET
 @page("view", queries.where)
 def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
-    """Show how a flow is doing, its lag over time and its topics."""
+    """Show the status of a flow, its topics and its lag over time."""
     flow = find_flow(flow_id)
     table = _table(request, TOPICS, flow).read(request, queries.list_topics(flow))
     if table.is_export:
@@ -118,7 +118,7 @@ def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @page("operate", anywhere)
 def new_page(request: HttpRequest) -> HttpResponse:
-    """Make a flow."""
+    """Create a flow."""
     aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
     form = NewFlowForm(aliases, request.POST or None)
     flow = _try_create(request, form) if request.method == "POST" and form.is_valid() else None
@@ -131,7 +131,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @page("operate", anywhere)
 def preview(request: HttpRequest) -> HttpResponse:
-    """Show what the flow of this form would do with each topic of its source."""
+    """Show the preview of the flow in this form."""
     aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
     form = FlowForm(aliases, request.POST)
     form.fields["name"].required = False
@@ -168,7 +168,7 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 @require_POST
 @page("operate", queries.where)
 def start(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Want the flow to run."""
+    """Start a flow."""
     flow = find_flow(flow_id)
     try:
         actions.start_flow(flow)
@@ -181,11 +181,11 @@ def start(request: HttpRequest, flow_id: int) -> HttpResponse:
 @require_POST
 @page("operate", queries.where)
 def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Want the flow to stop."""
+    """Stop a flow."""
     flow = find_flow(flow_id)
     actions.stop_flow(flow)
     messages.success(
-        request, f"Flow {flow.name} stops: it flushes and commits its positions first."
+        request, f"Flow {flow.name} is stopping: it flushes records and commits its positions."
     )
     return redirect("replication:detail", flow.pk)
 
@@ -200,7 +200,7 @@ def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
         messages.error(request, text)
         return redirect("replication:settings", flow.pk)
     gone = actions.delete_flow(flow, timezone.now())
-    words = "was deleted" if gone else "is deleted as soon as its run has ended"
+    words = "was deleted" if gone else "is deleted as soon as its run has stopped"
     messages.success(request, f"Flow {flow.name} {words}.")
     return redirect("replication:list")
 
@@ -212,7 +212,9 @@ def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
     flow = find_flow(flow_id)
     try:
         actions.accept_new_topics(flow, request.POST.getlist("topics"))
-        messages.success(request, "Accepted: the flow is restarted and copies from the beginning.")
+        messages.success(
+            request, "Accepted. The flow restarts and replicates the topics from their start."
+        )
     except InvalidFields as invalid:
         messages.error(request, invalid.errors["topics"])
     return redirect("replication:detail", flow.pk)
@@ -246,7 +248,7 @@ def _effect(flow: ReplicationFlow) -> str:
         return ""
     if restarts_for_settings(flow, flow.run):
         return "The flow restarts with the new settings; its status shows the stages."
-    return "The running flow takes the new settings over within seconds, without a restart."
+    return "The running flow applies the new settings within seconds, without a restart."
 
 
 def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
@@ -260,8 +262,8 @@ def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TopicNews:
-    """The last sync: `changes` are rows as in `topic_sync`; `findings` (not done) and `notes` (left alone,
-    which is no reason to worry) are for `_finding.html`.
+    """The last sync: `changes` are rows as in `topic_sync`; `findings` (failed) and `notes` (unchanged)
+    are for `_finding.html`.
     """
 
     at: datetime
@@ -272,7 +274,7 @@ class TopicNews:
 
 
 def topic_news(flow: ReplicationFlow) -> TopicNews | None:
-    """Return what a person should know of the last sync; None when there is nothing to know."""
+    """Return the changes of the last sync; None for none."""
     sync = flow.topic_sync
     if not (sync.get("changes") or sync.get("notes") or sync.get("failures")):
         return None
@@ -280,8 +282,8 @@ def topic_news(flow: ReplicationFlow) -> TopicNews | None:
         datetime.fromisoformat(sync["at"]),
         _moment(sync.get("changed_at")),
         [{**change, "before": change["from"]} for change in sync["changes"]],
-        _findings(sync["failures"], Severity.RISK, "Not done"),
-        _findings(sync["notes"], Severity.NOTICE, "Left alone"),
+        _findings(sync["failures"], Severity.RISK, "Failed"),
+        _findings(sync["notes"], Severity.NOTICE, "Unchanged"),
     )
 
 

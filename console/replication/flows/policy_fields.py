@@ -1,4 +1,4 @@
-"""The fields of a custom naming policy in the form of a flow."""
+"""The fields of a custom replication policy in the form of a flow."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def _template(label: str, help_text: str, initial: str) -> forms.CharField:
 
 
 class PolicyFieldsForm(ActionForm):
-    """The templates of a custom policy, each a field of its own; they count only with that policy."""
+    """The templates of a custom policy, one field each; they apply only with that policy."""
 
     policy_remote_topic = _template(
-        "Remote topics", f"{_ONLY} {{source}} and {{topic}} stand for both.", _DEFAULTS.remote_topic
+        "Remote topics", f"{_ONLY} Placeholders: {{source}} and {{topic}}.", _DEFAULTS.remote_topic
     )
     policy_offset_syncs = _template(
-        "Topic of offset syncs", f"{_ONLY} {{alias}} is the other cluster.", _DEFAULTS.offset_syncs
+        "Offset syncs topic", f"{_ONLY} {{alias}} is the other cluster.", _DEFAULTS.offset_syncs
     )
     policy_checkpoints = _template(
-        "Topic of checkpoints", f"{_ONLY} {{alias}} is the source.", _DEFAULTS.checkpoints
+        "Checkpoints topic", f"{_ONLY} {{alias}} is the source.", _DEFAULTS.checkpoints
     )
-    policy_heartbeats = _template("Topic of heartbeats", _ONLY, _DEFAULTS.heartbeats)
+    policy_heartbeats = _template("Heartbeats topic", _ONLY, _DEFAULTS.heartbeats)
     policy_internal = _template(
-        "What is internal", f"{_ONLY} A regular expression; empty: what the templates make.", ""
+        "Internal topics", f"{_ONLY} A regular expression; empty: derived from the templates.", ""
     )
     policy_checkpoints_pattern = _template(
-        "What are checkpoints", f"{_ONLY} A regular expression; empty: what the template makes.", ""
+        "Checkpoints topics", f"{_ONLY} A regular expression; empty: derived from the template.", ""
     )
 
     def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
-        """Put what is wrong with a template to its field."""
+        """Put the error of a template to its field."""
         super().take_errors({_field_of(name): text for name, text in errors.items()}, general)
 
 

@@ -1,4 +1,4 @@
-"""What a flow would do with every topic of its source, as far as the rows of both clusters tell."""
+"""The preview of a flow: its effect on each topic of the source, from stored rows of both clusters."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
 from jobs.replication.topics.preview import SELECTS_NOTHING, Caution, PreviewInput, find_cautions
 
 _MIN_ISR = "min.insync.replicas"
-# How long a source is asked whether a topic was made since its last round.
+# Timeout of the query for topics that were created since the last round.
 ASK_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPreview:
-    """What a flow would do with a topic of its source: where to, or why not.
+    """The effect of a flow on a topic of its source: its remote topic, or the reason why it is not selected.
 
     `plan` is what would happen to the remote topic, `remote_partitions` how many it has now (None:
-    it is not there, or nobody knows); `warnings` are sentences that a person should read first.
+    no such topic, or unknown).
     """
 
     topic: str
@@ -46,21 +46,21 @@ class TopicPreview:
 
 
 def preview_flow(spec: FlowSpec) -> tuple[list[TopicPreview], list[Caution]]:
-    """Return what this flow would do with each topic last seen on its source, and what is hardly wanted."""
+    """Return the effect of the flow on each collected topic of its source, and cautions to confirm."""
     known = _known(spec)
     found = topic_preview.preview_topics(spec, known)
     return [_row(known, one) for one in found], find_cautions(spec, known, found)
 
 
 def lacking_of(spec: FlowSpec) -> list[Lacking]:
-    """Return what the flow needs that its clusters do not simply have, as their brokers last said."""
+    """Return capabilities that the flow needs and its clusters lack, as last reported by their brokers."""
     rows = Cluster.objects.filter(alias__in=(spec.source.alias, spec.target.alias))
     offers = {row.alias: row.offers for row in rows}
     return find_lacking(spec, offers[spec.source.alias], offers[spec.target.alias])
 
 
 def cautions_now(spec: FlowSpec) -> list[Caution]:
-    """Return what is hardly wanted; a source that has no matching topic as last seen is asked once more."""
+    """Return cautions to confirm; without a matching topic the source is queried again."""
     found = preview_flow(spec)[1]
     if all(one.code != SELECTS_NOTHING for one in found) or not _selects_now(spec):
         return found
@@ -68,7 +68,7 @@ def cautions_now(spec: FlowSpec) -> list[Caution]:
 
 
 def _selects_now(spec: FlowSpec) -> bool:
-    """Whether a topic that was made since the last round matches; a source that does not answer has none."""
+    """Whether a topic that was created since the last round matches; False if the source does not answer."""
     try:
         with ClusterClient(spec.source, timeout_s=ASK_S) as client:
             return any(should_replicate(spec, name) for name in list_topic_names(client))
@@ -83,7 +83,7 @@ def policies_on(alias: str) -> list[Candidate]:
 
 
 def _known(spec: FlowSpec) -> PreviewInput:
-    """Read what was last seen of both clusters: seven queries at most."""
+    """Read the stored rows of both clusters: seven queries at most."""
     source = list(Topic.objects.filter(cluster__alias=spec.source.alias).order_by("name"))
     topics = [_described(row) for row in source]
     target = _on_target(spec)
@@ -133,9 +133,9 @@ def _described(row: Topic) -> TopicDescription:
 def _refused(
     spec: FlowSpec, topics: Iterable[TopicDescription], target: Mapping[str, TopicDescription]
 ) -> dict[str, str]:
-    """Return the target's topics that somebody else has written, with the reason.
+    """Return the target's topics that another producer has written, with the reason.
 
-    Only those whose ends are known; the flow itself looks again before it writes.
+    Only those whose ends are known; the flow checks again before it writes.
     """
     kept = [t for t in topics if t.name in target and keeps_name(spec, t.name)]
     selected = [topic.name for topic in kept if explain_topic(spec, topic).selected]
@@ -176,31 +176,31 @@ def _row(known: PreviewInput, found: topic_preview.TopicPreview) -> TopicPreview
 
 def _plan(known: PreviewInput, found: topic_preview.TopicPreview) -> str:
     if known.target is None:
-        return "Whether it is on the target is not known yet."
+        return "The topics of the target are not collected yet."
     if found.remote_topic in known.refused:
-        return "It is there, and nothing would be copied into it."
+        return "It exists on the target; the flow would not write to it."
     if found.creates is not None:
-        factor = found.creates.replication_factor or "of the target's default"
+        factor = found.creates.replication_factor or "default of the target"
         why = found.creates.replication_factor_from
-        return f"Is made with {_partitions(found.partitions)}, replication factor {factor}. {why}"
+        return (
+            f"Will be created: {_partitions(found.partitions)}, replication factor {factor}. {why}"
+        )
     if found.grows is not None:
-        return f"Grows from {found.grows[0]} to {_partitions(found.grows[1])}."
+        return f"Will grow from {found.grows[0]} to {_partitions(found.grows[1])}."
     there = known.target.get(found.remote_topic)
     if there is None or not found.partitions:
-        return "Its partitions are not known yet."
+        return "Its partitions are not collected yet."
     return _compared(len(there.partitions), found.partitions)
 
 
 def _compared(there: int, wanted: int) -> str:
     if there == wanted:
-        return f"Is there with {_partitions(there)}."
+        return f"Exists with {_partitions(there)}."
     if there > wanted:
-        return (
-            f"Is there with {_partitions(there)}, more than the {wanted} of the source; they stay."
-        )
+        return f"Exists with {_partitions(there)}, the source has {wanted}. They are kept."
     return (
-        f"Is there with {_partitions(there)}, the source has {wanted}, and this flow adds none: the "
-        "others cannot be copied."
+        f"Exists with {_partitions(there)}, the source has {wanted}, and this flow adds no partitions: the "
+        "others are not replicated."
     )
 
 

@@ -42,12 +42,12 @@ answers = readiness
 crashed = with_crashes
 
 # What the numbers of a flow mean, wherever they are shown.
-LAG = "Source end offset minus replicated position: records that the target does not have yet."
+LAG = "Source log end offset minus replicated position: records that the target does not have yet."
 LAG_MS = (
-    "Timestamp of the newest source record minus timestamp of the last copied record, so it holds "
-    "for back-fills too and does not grow while nothing is produced."
+    "Timestamp of the newest source record minus timestamp of the last replicated record: valid during a "
+    "catch-up, too, and constant while nothing is produced."
 )
-RATE = "Records copied per second over the last 10 s."
+RATE = "Records replicated per second, mean of the last 10 s."
 
 
 def list_flows() -> QuerySet[ReplicationFlow]:
@@ -137,12 +137,12 @@ def list_runs(flow: ReplicationFlow) -> QuerySet[Run]:
 
 
 def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
-    """Return partitions with something that a person must know although copying goes on."""
+    """Return partitions that are replicated and have findings."""
     return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
 
 
 def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
-    """Return what fails without a word, of all flows when none is named; open and ended ones."""
+    """Return silent failures of a flow, or of all flows; open and resolved ones."""
     rows = FlowFinding.objects.select_related("flow__source", "flow__target")
     return rows if flow is None else rows.filter(flow=flow)
 

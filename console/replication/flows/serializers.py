@@ -41,16 +41,14 @@ from jobs.replication.flow.spec import (
 
 
 class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
-    """How the flow is doing, why, and what to do."""
+    """State, reason and what to do."""
 
     state = serializers.ChoiceField(choices=[state.value for state in FlowState])
     severity = serializers.CharField()
     reason = serializers.CharField()
     hint = serializers.CharField()
     since = serializers.DateTimeField(allow_null=True)
-    steered = serializers.CharField(
-        help_text="What a person paused and how the flow is limited, by whom and since when."
-    )
+    steered = serializers.CharField(help_text="Paused parts and limits, by whom and since when.")
 
 
 class SteeringSerializer(serializers.Serializer[Steering]):
@@ -91,7 +89,7 @@ class StageSerializer(serializers.Serializer[Stage]):
 
 
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
-    """A flow: settings, what is wanted, status, totals."""
+    """A flow: settings, whether it should run, status, totals."""
 
     source = serializers.CharField(source="source.alias")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     target = serializers.CharField(source="target.alias")
@@ -105,7 +103,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     status = FlowStatusSerializer()
     freshness = serializers.SerializerMethodField()
     held_back = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Partitions that are paused, by the reason."
+        child=serializers.IntegerField(), help_text="Paused partitions, by reason."
     )
     topic_sync = serializers.SerializerMethodField()
     checkpoint_writing = serializers.SerializerMethodField()
@@ -155,7 +153,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
 
     @extend_schema_field(SteeringSerializer(many=True))
     def get_steering(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
-        """Return what of the flow is paused, and its limit if it has one."""
+        """Return paused parts of the flow, and its limit."""
         return [dict(SteeringSerializer(one).data) for one in steering_of(flow)]
 
     @extend_schema_field(StageSerializer(many=True))
@@ -165,12 +163,12 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
 
     @extend_schema_field(TopicSyncSerializer(allow_null=True))
     def get_topic_sync(self, flow: ReplicationFlow) -> dict[str, Any] | None:
-        """Return how remote topics were last made to follow; None before the first time."""
+        """Return the last sync of remote topics; None before the first one."""
         return TopicSyncSerializer(flow.topic_sync).data if flow.topic_sync else None
 
     @extend_schema_field(CheckpointWritingSerializer(allow_null=True))
     def get_checkpoint_writing(self, flow: ReplicationFlow) -> dict[str, Any] | None:
-        """Return what the newest run told of its checkpoints; None before the first time."""
+        """Return the newest run's report of its checkpoints; None before the first one."""
         told = flow.checkpoint_writing
         return CheckpointWritingSerializer(told).data if told else None
 
@@ -193,8 +191,8 @@ class FlowSettingsSerializer(BodySerializer):
         max_length=100,
         required=False,
         allow_blank=True,
-        help_text="The flow's name again, where it does what is hardly wanted: it selects no topic, copies "
-        "copies back to where they came from, or makes topics of one replica on several brokers.",
+        help_text="The flow's name, to confirm a caution: no topic is selected, remote topics are replicated "
+        "back to their source, or topics with one replica are created on several brokers.",
     )
     topics = _Patterns(required=False, max_length=500)
     topics_exclude = _Patterns(required=False, max_length=500)
@@ -222,7 +220,7 @@ class FlowSettingsSerializer(BodySerializer):
         required=False,
         min_value=SHORTEST_COMMIT_MS,
         max_value=LONGEST_COMMIT_MS,
-        help_text="The longest time between two commits; a flow that keeps up commits sooner.",
+        help_text="Maximum time between two commits; a flow without lag commits sooner.",
     )
     client_rack = serializers.CharField(max_length=100, required=False, allow_blank=True)
     on_existing = _one_of(OnExisting)
@@ -235,11 +233,11 @@ class FlowSettingsSerializer(BodySerializer):
         required=False,
         min_value=0,
         max_value=LONGEST_CHECKPOINTS_S,
-        help_text="How often checkpoints of groups are written; 0: never.",
+        help_text="Interval of checkpoints; 0: none.",
     )
     sync_group_offsets = serializers.BooleanField(
         required=False,
-        help_text="Whether groups of the target that nobody uses are set to where they are on the source.",
+        help_text="Whether offsets of groups without members on the target are synced from the source.",
     )
     sync_group_offsets_interval_s = serializers.IntegerField(
         required=False, min_value=1, max_value=LONGEST_CHECKPOINTS_S
@@ -250,7 +248,7 @@ class FlowSettingsSerializer(BodySerializer):
 
 
 class NewFlowSerializer(FlowSettingsSerializer):
-    """A flow to be made, between two registered clusters."""
+    """A new flow between two registered clusters."""
 
     source = serializers.CharField(help_text="Alias of the source cluster.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     target = serializers.CharField(help_text="Alias of the target cluster.")
@@ -302,7 +300,7 @@ class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
 
 
 class PartitionQuery(PageParameters):
-    """What partitions of a flow can be narrowed down to."""
+    """Filters of the partitions of a flow."""
 
     topic = serializers.CharField(
         required=False,
@@ -314,7 +312,7 @@ class PartitionQuery(PageParameters):
 
 
 class SeriesQuery(TimeRangeParameters):
-    """What may be asked of a series, besides its time range."""
+    """Parameters of a series, besides its time range."""
 
     topic = serializers.CharField(
         required=False,
@@ -353,10 +351,10 @@ class SeriesSerializer(serializers.Serializer[Any]):
 
 
 class TopicPreviewSerializer(serializers.Serializer[TopicPreview]):
-    """What a flow would do with a topic, as far as is known of both clusters.
+    """The preview of a topic, from what is known of both clusters.
 
     `plan` is what would happen to the remote topic, `remote_partitions` how many it has now; null:
-    it is not there, or nobody knows.
+    no such topic, or unknown.
     """
 
     topic = serializers.CharField()

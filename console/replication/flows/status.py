@@ -1,4 +1,4 @@
-"""How a flow is doing, in one word, with the reason and what to do: pure rules, worst first."""
+"""The status of a flow: state, reason and what to do. Pure rules, worst first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jobs.spark.contract import DRIVER_STARTED
 
 # How long a flow without a run rests between two measurements; one with a run is measured more often.
 RESTS_S = 30
-# The driver reports every second; this long without a word is a finding of its own.
+# The driver reports every second; this long without a report is a finding.
 SILENT_AFTER = timedelta(seconds=30)
 # How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.run_supervisor).
 _LOG_FOLLOWS = "Last lines of its log:"
@@ -61,10 +61,9 @@ SEVERITIES = {
 
 @dataclass(frozen=True, slots=True)
 class FlowStatus:
-    """The word, why, since when (None: not known), and what a person can do about it.
+    """State, reason, since when (None: unknown), and what to do.
 
-    `steered` says what of it a person paused and how it is limited, by whom and since when;
-    `is_steered`: not by its settings alone.
+    `steered` names paused parts and limits, by whom and since when; `is_steered`: not by its settings alone.
     """
 
     state: FlowState
@@ -76,7 +75,7 @@ class FlowStatus:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is; a flow that a person holds back does not look as if all of it went on."""
+        """A running flow with paused parts or a limit is a notice."""
         if self.state is FlowState.RUNNING and self.is_steered:
             return Severity.NOTICE
         return SEVERITIES[self.state]
@@ -105,9 +104,10 @@ def _late(flow: ReplicationFlow, now: datetime) -> FlowStatus | None:
         return None
     return FlowStatus(
         FlowState.STALE,
-        f"Lag and offsets that are shown were measured {format_age(flow.measured_at, now)}.",
-        "The worker of the queue flows does not run, or has more to do than it can: look at its log and at "
-        "the load of the machine, start it or one more. Copying does not depend on it.",
+        f"Lag and offsets were last measured {format_age(flow.measured_at, now)}.",
+        "The worker of the queue flows does not run or is overloaded. Check its log and the load of the "
+        "host; "
+        "start it, or add a worker. Replication does not depend on it.",
         flow.measured_at,
     )
 
@@ -115,7 +115,7 @@ def _late(flow: ReplicationFlow, now: datetime) -> FlowStatus | None:
 def _judge(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     live = flow.run if flow.run is not None and flow.run.is_live else None
     if flow.deletion_asked_at is not None:
-        return FlowStatus(FlowState.DELETING, "It goes as soon as its run has ended.")
+        return FlowStatus(FlowState.DELETING, "The flow is deleted as soon as its run has stopped.")
     if flow.is_watched and live is None:
         return _watched(flow)
     return _judge_wanted(flow, live, now) if flow.is_wanted else _unwanted(flow)
@@ -147,22 +147,23 @@ def _unwanted(flow: ReplicationFlow) -> FlowStatus:
 
 
 def _watched(flow: ReplicationFlow) -> FlowStatus:
-    """Tell of a flow that MirrorMaker 2 copies; what cannot be seen of it now is said."""
+    """Return the status of a monitored flow."""
     failing = [row for row in flow.rounds.all() if row.failing_since is not None]
     if failing:
-        told = f"MirrorMaker 2 copies; it cannot be watched now: {failing[0].error}"
+        told = f"MirrorMaker 2 replicates this flow; it cannot be monitored now: {failing[0].error}"
         return FlowStatus(FlowState.WAITING, told, failing[0].hint, failing[0].failing_since)
     if flow.measured_at is not None and not flow.partition_count:
         return FlowStatus(
             FlowState.WAITING,
             f"MirrorMaker 2 has no positions in mm2-offsets.{flow.source.alias}.internal on "
             f"{flow.target.alias} for a topic of this flow.",
-            "Look whether it runs, and whether its clusters have these aliases.",
+            "Check whether MirrorMaker 2 runs, and whether its clusters have these aliases.",
         )
     return FlowStatus(
         FlowState.WATCHED,
-        "MirrorMaker 2 copies; crosslog watches. Its positions are as old as its last commit, "
-        "by default up to a minute.",
+        "MirrorMaker 2 replicates this flow; crosslog monitors it. Positions are as old as MirrorMaker "
+        "2's last "
+        "commit, by default up to a minute.",
     )
 
 
@@ -172,7 +173,7 @@ def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     return FlowStatus(
         FlowState.FAILING,
         f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
-        f"{_next_try(flow, now)} The run's page has the whole log.",
+        f"{_next_try(flow, now)} The page of the run has the full log.",
         flow.failing_since,
     )
 
@@ -193,13 +194,13 @@ def _coming_up(flow: ReplicationFlow, now: datetime) -> FlowStatus:
 
 
 def _is_reading(flow: ReplicationFlow) -> bool:
-    """Say whether the run has not read both clusters yet, or what it read is not measured yet."""
+    """Return whether the run has not read both clusters yet, or is not measured since."""
     if was_read(flow) or flow.run is None:
         return False
     started_at = moment(flow.run, DRIVER_STARTED)
     if flow.measured_at is None or started_at is None or flow.measured_at < started_at:
         return True
-    # What waits because a cluster does not answer says so by itself.
+    # Partitions that wait for a cluster have a reason.
     return not flow.worst_reason
 
 
@@ -213,7 +214,7 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         return FlowStatus(
             FlowState.SILENT,
             f"The run is alive but last reported {format_age(run.reported_at, now)}.",
-            "Look at the run's log; stop and start the flow if it says nothing.",
+            "Check the log of the run. If it shows no progress, stop and start the flow.",
             run.reported_at,
         )
     failed = count(flow, CopyState.FAILED)
@@ -222,17 +223,17 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         return FlowStatus(
             FlowState.WAITING,
             first_line(flow.worst_reason),
-            "Copying goes on by itself, without loss, when both clusters answer again.",
+            "Replication resumes without loss when both clusters answer again.",
             flow.worst_since,
         )
     if failed or retrying:
         return _degraded(flow, failed, retrying)
     if not flow.partition_count:
         return _nothing_to_copy(flow)
-    return _well(flow, run, now)
+    return _healthy(flow, run, now)
 
 
-def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
+def _healthy(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
     """Judge a flow none of whose partitions is in trouble."""
     open_ones = open_partitions(flow)
     if count(flow, CopyState.STARTING) == open_ones:
@@ -244,18 +245,18 @@ def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
 
 
 def _paused(flow: ReplicationFlow) -> FlowStatus:
-    """Tell of a flow that copies nothing because all that it could copy is to wait."""
+    """Return the status of a flow whose partitions are all paused."""
     by_hand = any(map(_is_by_hand, flow.held_back))
     hint = (
-        "Resume what is to go on. What is paused stays paused when the flow is stopped and started."
+        "Resume topics or partitions. Paused ones stay paused when the flow is stopped and started."
         if by_hand
-        else "It goes on by itself. Without windows on the page Control, it goes on at once."
+        else "Replication resumes in the next catch-up window. To resume now, remove the windows."
     )
     return FlowStatus(FlowState.PAUSED, _held_back(flow), hint, flow.worst_since)
 
 
 def _held_back(flow: ReplicationFlow) -> str:
-    """Say how many partitions wait and why, those first that a person paused."""
+    """Return how many partitions are paused and why, those first that a user paused."""
     reasons = sorted(flow.held_back.items(), key=lambda entry: not _is_by_hand(entry[0]))
     return " ".join(_waits(number, flow.partition_count or 0, why) for why, number in reasons)
 
@@ -267,16 +268,16 @@ def _waits(number: int, of: int, why: str) -> str:
 
 
 def _is_by_hand(why: str) -> bool:
-    """Say whether this is why a person's pause holds a partition back (`steering.with_person`)."""
+    """Return whether a user paused the partition (`steering.with_person`)."""
     return why.startswith("Paused by ")
 
 
 def _gone(flow: ReplicationFlow) -> str:
-    """Say which partitions a running flow leaves alone, because their topic is no longer there."""
+    """Return which partitions a running flow no longer replicates because their topic was deleted."""
     stopped = count(flow, CopyState.STOPPED)
     if not stopped:
         return ""
-    return f"{stopped} of {flow.partition_count} partitions are left alone. {flow.worst_reason}"
+    return f"{stopped} of {flow.partition_count} partitions are not replicated. {flow.worst_reason}"
 
 
 def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
@@ -286,9 +287,9 @@ def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
         FlowState.DEGRADED,
         f"{' and '.join(parts)} of {flow.partition_count} partitions. "
         f"{first_line(flow.worst_reason)}",
-        "The other partitions go on. The partitions' table says what each one needs."
+        "The other partitions are replicated. The page Partitions shows the reason of each failure."
         if failed
-        else "They are tried again by themselves.",
+        else "They are retried automatically.",
         flow.worst_since,
     )
 
@@ -304,8 +305,8 @@ def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
         )
     return FlowStatus(
         FlowState.WAITING,
-        "No topic of the source matches the flow's patterns: nothing is copied.",
-        "The settings show which topics match and why not. New topics are found within seconds.",
+        "No topic of the source matches the patterns of the flow.",
+        "The preview in the settings shows why. New topics are found within seconds.",
     )
 
 
@@ -333,15 +334,11 @@ def in_short(failure: str) -> str:
 
 def _next_try(flow: ReplicationFlow, now: datetime) -> str:
     if flow.is_refused:
-        return "It is not tried again by itself: change the settings, or start the flow again."
+        return "It is not retried automatically. Change the settings, or start the flow again."
     if flow.next_try_at is None or flow.next_try_at <= now:
-        return "The next try is due now."
-    return f"The next try is {format_age(flow.next_try_at, now)}."
+        return "The next attempt is due now."
+    return f"The next attempt is {format_age(flow.next_try_at, now)}."
 
 
 def _attempts(flow: ReplicationFlow) -> str:
-    return (
-        "The run ended badly."
-        if flow.failures == 1
-        else f"{flow.failures} runs ended badly in a row."
-    )
+    return "The run failed." if flow.failures == 1 else f"{flow.failures} runs failed in a row."

@@ -29,7 +29,7 @@ from jobs.numbers import (
 )
 from jobs.spark.control import Control, is_named
 
-POSITION = "The next source offset to be copied; everything below it is acknowledged by the target."
+POSITION = "The next source offset to replicate. The target has acknowledged all records below it."
 
 
 def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
@@ -45,11 +45,18 @@ def _word_of(flow: ReplicationFlow) -> str:
 
 
 _NUMBERS = (
-    Column("lag", "Lag", "lag", numeric=True, definition=LAG, format=format_count),
+    Column("lag", "Lag (records)", "lag", numeric=True, definition=LAG, format=format_count),
     Column(
-        "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
+        "lag_ms", "Lag (time)", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
     ),
-    Column("rate_per_s", "Rate", "rate_per_s", numeric=True, definition=RATE, format=format_rate),
+    Column(
+        "rate_per_s",
+        "Throughput (records/s)",
+        "rate_per_s",
+        numeric=True,
+        definition=RATE,
+        format=format_rate,
+    ),
 )
 _TOTALS = (
     replace(_NUMBERS[0], unknown="unknown_count"),
@@ -60,7 +67,7 @@ _TOTALS = (
         "Lag unknown",
         "unknown_count",
         numeric=True,
-        definition="Partitions without a lag: the totals are at least what is shown.",
+        definition="Partitions without a known lag: the totals are lower bounds.",
         format=format_count,
         is_hidden=True,
     ),
@@ -76,7 +83,7 @@ FLOWS = Table(
         *_TOTALS,
         Column(
             "recent_lag",
-            "Last hour",
+            "Lag, last hour",
             template="replication/flows/cells/recent.html",
             csv=lambda _: "",
         ),
@@ -97,17 +104,17 @@ TOPICS = Table(
     (
         Column("state", "State", "state", template="replication/flows/cells/state.html"),
         Column("topic", "Topic", "topic", template="replication/flows/cells/topic.html"),
-        Column("remote_topic", "On the target", "remote_topic"),
+        Column("remote_topic", "Remote topic", "remote_topic"),
         Column(
             "partition_count", "Partitions", "partition_count", numeric=True, format=format_count
         ),
         Column("failed_count", "Failed", "failed_count", numeric=True, format=format_count),
         *_TOTALS,
-        Column("topic_id", "Topic id", is_hidden=True),
+        Column("topic_id", "Topic ID", is_hidden=True),
     ),
     search=("topic", "remote_topic", "reason"),
     filters={"state": Choice("State", STATE_CHOICES, _in_state)},
-    default_sort="topic",
+    default_sort="-lag",
     name="topics",
 )
 
@@ -126,7 +133,13 @@ PARTITIONS = Table(
             template="replication/flows/cells/partition.html",
             csv=_name_of,
         ),
-        Column("log_start_offset", "Log start", numeric=True, format=format_count, is_hidden=True),
+        Column(
+            "log_start_offset",
+            "Log start offset",
+            numeric=True,
+            format=format_count,
+            is_hidden=True,
+        ),
         Column(
             "position",
             "Position",
@@ -135,60 +148,62 @@ PARTITIONS = Table(
             definition=POSITION,
             format=format_count,
         ),
-        Column("end_offset", "Source end", "end_offset", numeric=True, format=format_count),
+        Column("end_offset", "Log end offset", "end_offset", numeric=True, format=format_count),
         *_NUMBERS,
         Column(
             "duplicates",
-            "Written twice",
+            "Possible duplicates",
             "duplicates",
             numeric=True,
-            definition="Records that were written twice because a run was killed between "
-            "writing them and committing its position.",
+            definition="Records that may be written twice because a run was killed between writing them "
+            "and committing its "
+            "position.",
             format=format_count,
         ),
         Column(
             "path",
-            "Path",
+            "Copy mode",
             "path",
             template="replication/flows/cells/path.html",
-            definition="batch: whole batches pass as they are. record: one by one, slower and at least "
-            "once; the reason stands below.",
+            definition="batch: record batches pass through unchanged. record: per record, slower and at "
+            "least once; "
+            "the reason is below the mode.",
         ),
         Column(
             "bytes_per_s",
-            "Bytes",
+            "Throughput (bytes/s)",
             "bytes_per_s",
             numeric=True,
-            definition="Bytes per second over the last 10 s: of batches, compressed as they are; on the "
-            "record path of keys and values.",
+            definition="Mean of the last 10 s: compressed batches; per record, keys and values.",
             format=format_bytes_rate,
             is_hidden=True,
         ),
         Column(
             "batch_bytes",
-            "Batch",
+            "Mean batch size",
             "batch_bytes",
             numeric=True,
-            definition="Mean size of the batches that were written since the run began.",
+            definition="Of the batches that were written since the run started.",
             format=format_bytes,
             is_hidden=True,
         ),
         Column(
             "packed",
-            "Packed anew",
+            "Rebuilt batches",
             "packed",
             numeric=True,
-            definition="Batches that crosslog made out of others: too small, too large, with gaps, or "
-            "begun before the position.",
+            definition="Batches that could not pass through unchanged: too small, too large, with gaps, "
+            "or starting "
+            "before the position.",
             format=format_count,
             is_hidden=True,
         ),
         Column(
             "commit_ms",
-            "Commit",
+            "Commit duration",
             "commit_ms",
             numeric=True,
-            definition="How long the last commit of the partition's task took.",
+            definition="Of the last commit of the partition's task.",
             format=format_span_ms,
             is_hidden=True,
         ),
@@ -197,17 +212,18 @@ PARTITIONS = Table(
             "Throttled",
             "throttled_ms",
             numeric=True,
-            definition="How long the flow's limit held the partition's task up since the run began.",
+            definition="Time that the flow's limit delayed the partition's task since the run started.",
             format=format_span_ms,
             is_hidden=True,
         ),
         Column(
             "quota_ms",
-            "Quotas",
+            "Quota delay",
             "quota_ms",
             numeric=True,
-            definition="How long quotas of the brokers, on reading or on writing, held the partition's task "
-            "up since the run began; waits at several brokers add up.",
+            definition="Time that fetch and produce quotas delayed the partition's task since the run "
+            "started, summed over "
+            "brokers.",
             format=format_span_ms,
             is_hidden=True,
         ),
@@ -216,11 +232,11 @@ PARTITIONS = Table(
             "Retries",
             "retries",
             numeric=True,
-            definition="How often something was tried again since the run began.",
+            definition="Number of retries since the run started.",
             format=format_count,
             is_hidden=True,
         ),
-        Column("remote_topic", "On the target", "remote_topic", is_hidden=True),
+        Column("remote_topic", "Remote topic", "remote_topic", is_hidden=True),
         Column("reason", "Reason", is_hidden=True),
         Column("since", "Since", "since", template="replication/cells/ago.html", is_hidden=True),
         Column(
@@ -241,7 +257,7 @@ PARTITIONS = Table(
 class Part:
     """A topic (`orders`) or a partition (`orders:3`) of a flow, for the buttons of its row.
 
-    `has_paused`: a person paused it or one of its partitions.
+    `has_paused`: a user paused it or one of its partitions.
     """
 
     flow_id: int
@@ -251,7 +267,7 @@ class Part:
 
 
 def part_of(row: FlowTopic | FlowPartition, control: Control) -> Part:
-    """Return what the row of a topic or partition is to its flow's control."""
+    """Return the topic or partition of a row, for its buttons."""
     if isinstance(row, FlowPartition):
         name = f"{row.topic}:{row.partition}"
         is_paused = is_named(TopicPartition(row.topic, row.partition), control.paused)
@@ -263,7 +279,7 @@ def part_of(row: FlowTopic | FlowPartition, control: Control) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class PartColumn(Column):
-    """The column of the buttons: its value is the `Part` of the row."""
+    """The column of the pause and resume buttons; its value is the `Part` of the row."""
 
     control: Control = field(default_factory=Control)
 

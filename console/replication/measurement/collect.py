@@ -40,7 +40,7 @@ T = TypeVar("T")
 CLAIM = timedelta(seconds=90)
 # A transaction that ended leaves at most its markers behind the last record of a partition.
 MOST_MARKERS = 50
-# Of so many partitions the newest record is read in one round, of those first that are furthest behind.
+# In one round the newest record of this many partitions is read, largest lag first.
 MOST_HEADS = 500
 
 
@@ -268,8 +268,8 @@ def _progress_of(run: Run | None) -> dict[str, Any] | None:
     """Return the progress of a live run; None without one."""
     if run is None or not _is_copying(run):
         return None
-    # The run's folder is some seconds fresher than its row, and the source's end is asked for now:
-    # an older position would look like lag that is not there.
+    # The run's folder is some seconds newer than its row, and the source's end is queried now:
+    # an older position would look like lag.
     if run.folder and run.host == this_host():
         newest = SPARK.read_progress(Path(run.folder))
         if newest is not None:

@@ -1,4 +1,4 @@
-"""What the measurement of a flow asks of the two clusters; a fake of it stands in for Kafka in tests."""
+"""The queries of a measurement on both clusters; tests use a fake."""
 
 from __future__ import annotations
 

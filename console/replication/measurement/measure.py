@@ -181,7 +181,7 @@ class Totals:
 
     @property
     def failed(self) -> int:
-        """How many partitions cannot go on."""
+        """Number of failed partitions."""
         return self.states.get(CopyState.FAILED.value, 0)
 
 
@@ -225,7 +225,7 @@ def needs_reason(state: CopyState) -> bool:
 
 
 def accepts_new_topic(rows: Iterable[Measured]) -> bool:
-    """Return whether copying the topic from its beginning would let one of these partitions go on."""
+    """Return whether one of these partitions failed because its topic was re-created."""
     return any(row.state is CopyState.FAILED and CREATED_AGAIN in row.reason for row in rows)
 
 

@@ -100,7 +100,7 @@ def save_round(
 ) -> None:
     """Write how one half of a measurement went; the time of the last success stays on a failure.
 
-    `duration_ms` is None when nobody had to be asked.
+    `duration_ms` is None when no cluster was queried.
     """
     values: dict[str, Any] = {
         "started_at": now,

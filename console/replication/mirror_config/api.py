@@ -25,7 +25,7 @@ MOST_FILES = 10
 
 
 class ConfigFileSerializer(BodySerializer):
-    """A file of a configuration: its name is only used to say where something stands."""
+    """A file of a configuration; its name is used in findings."""
 
     name = serializers.CharField(max_length=200, required=False, default="file")
     text = serializers.CharField(trim_whitespace=False)
@@ -47,7 +47,7 @@ class MirrorConfigQuery(BodySerializer):
 
 
 class MirrorConfigSerializer(serializers.Serializer[Any]):
-    """What a configuration means; the parts are described in docs/formats.md."""
+    """An explained configuration; docs/formats.md describes its parts."""
 
     files = serializers.ListField(child=serializers.DictField())
     clusters = serializers.DictField(child=serializers.DictField())
@@ -63,7 +63,7 @@ class MirrorConfigViewSet(ApiViewSet[ReplicationFlow]):
     queryset = ReplicationFlow.objects.none()
     serializer_class = MirrorConfigSerializer
     anywhere_actions: ClassVar = ("create",)
-    # It writes nothing. An answer is never kept: its names may be nobody else's business.
+    # It writes nothing. Answers are not cached: they may hold confidential names.
     access: ClassVar = {"create": "view"}
     secret_answers: ClassVar = ("create",)
 

@@ -114,18 +114,21 @@ class MirrorConfigForm(ActionForm):
         strip=False,
     )
     file = forms.FileField(
-        label="Or a file", required=False, help_text="At most 1 MiB. Nothing of it is stored."
+        label="Or a file", required=False, help_text="At most 1 MiB. It is not stored."
     )
     flow = forms.CharField(
-        label="Only this flow", required=False, max_length=500, help_text="As in A->B; empty: all."
+        label="Flow",
+        required=False,
+        max_length=500,
+        help_text="For example A->B. Empty: all flows.",
     )
     words = forms.CharField(
-        label="Only values with these words",
+        label="Search values",
         required=False,
         max_length=200,
-        help_text="Such as topics B.",
+        help_text="For example: topics B.",
     )
-    with_defaults = forms.BooleanField(label="Also values that nobody set", required=False)
+    with_defaults = forms.BooleanField(label="Include default values", required=False)
 
     def refuse_large_upload(self) -> None:
         """Say at the field that an upload was too large."""

@@ -1,7 +1,7 @@
-"""Keeps the archives of all flows current: a thread per flow, as the database says which there are.
+"""Keeps the archives of offset syncs of all flows current: one thread per flow.
 
-What a thread hears is written as the freshness row of the flow's offset syncs: when it changes between well
-and failing, and every few seconds.
+A thread writes the freshness row of its flow's offset syncs: every few seconds, and when it changes between
+succeeding and failing.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from jobs.spark.analyses.offsets import backfill
 
 logger = logging.getLogger(__name__)
 
-# How often it is written that all is well.
+# Interval of freshness rows while no fault occurs.
 WRITE_S = 5.0
 
 
 class FollowDoor(Protocol):
-    """What follows a topic into an archive; a fake of it stands in for Kafka in tests."""
+    """Follows a topic into an archive; tests use a fake."""
 
     def __call__(
         self,
@@ -41,13 +41,13 @@ class FollowDoor(Protocol):
         stop: threading.Event,
         heard: Callable[[Heard], None],
     ) -> None:
-        """Append until told to stop."""
+        """Append until the stop event is set."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A flow whose offset syncs are to be followed; anew when they stand elsewhere."""
+    """A flow whose offset syncs are followed; restarted when their topic or cluster changes."""
 
     flow: ReplicationFlow = field(compare=False)
     place: SyncsPlace
@@ -102,7 +102,7 @@ class FlowFollower:
         self._written: tuple[float, str] | None = None
 
     def run(self) -> None:
-        """Follow until told to stop, or until it cannot go on; raises what the database raises."""
+        """Follow until the stop event, or until a fault; raises database errors."""
         try:
             with SyncArchive(self.wanted.folder) as archive:
                 self._door(

@@ -1,4 +1,4 @@
-"""Which partitions there are on the side that an offset is asked from, and where they end."""
+"""The partitions of the cluster that an offset belongs to, and their end offsets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from jobs.cluster.errors import ClusterFault
 from jobs.replication.translation.questions import NO_LIMITS, Limits
 
 TIMEOUT_S = 5.0
-# A cluster that was not collected from for so long is not asked: nobody waits for its timeout.
+# A cluster that was not collected for so long is not queried: the page would wait for its timeout.
 ANSWERED_WITHIN = timedelta(seconds=60)
 
 
 def read_limits(
     connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
 ) -> Limits:
-    """Ask a cluster; raises `ClusterFault`."""
+    """Query a cluster; raises `ClusterFault`."""
     topics = sorted({where.topic for where in partitions})
     with ClusterClient(connection, timeout_s=timeout_s) as client:
         described = describe_topics(client, topics)
@@ -40,7 +40,7 @@ def read_limits(
 
 
 class LimitsDoor(Protocol):
-    """What tells the limits of a cluster; a fake of it stands in for Kafka in tests."""
+    """Returns the limits of a cluster; tests use a fake."""
 
     def __call__(
         self, connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
@@ -56,7 +56,7 @@ def limits_of(
     is_reverse: bool,
     door: LimitsDoor = read_limits,
 ) -> Limits:
-    """Return the limits of the side that offsets are asked from; none when it does not answer."""
+    """Return the limits of the cluster that the offsets belong to; none when it does not answer."""
     if not _answers(flow.target_id if is_reverse else flow.source_id):
         return NO_LIMITS
     spec = flow.spec()

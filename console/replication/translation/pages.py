@@ -1,4 +1,4 @@
-"""The page of the translation workbench: one question in the address, or a list pasted or uploaded."""
+"""The page of offset translation: one offset in the address, or a pasted or uploaded list."""
 
 from __future__ import annotations
 
@@ -38,35 +38,36 @@ from jobs.replication.translation.questions import (
 
 MOST_SHOWN = 500
 _MIB = LARGEST_UPLOAD_BYTES // 1024 // 1024
-TOO_LARGE = f"It is larger than {_MIB} MiB, and nothing of it was read: split the list."
+TOO_LARGE = f"The file is larger than {_MIB} MiB and was not read. Split the list."
 
 
 def _direction() -> forms.ChoiceField:
-    labels = ("Source to target", "Target to source, for the way back")
+    labels = ("Source to target", "Target to source")
     return forms.ChoiceField(choices=tuple(zip(DIRECTIONS, labels, strict=True)), initial=FORWARD)
 
 
 class OneForm(ActionForm):
-    """One question, as it stands in the address."""
+    """One offset, as in the address."""
 
     direction = _direction()
     topic = forms.CharField(
-        max_length=249, help_text="As it is called on the side that you ask from."
+        max_length=249, help_text="Its name on the cluster that the offset belongs to."
     )
     partition = forms.IntegerField(min_value=0, max_value=HIGHEST_PARTITION, initial=0)
     offset = forms.IntegerField(min_value=0, max_value=HIGHEST_OFFSET)
 
 
 class ListForm(ActionForm):
-    """A list of questions."""
+    """A list of offsets."""
 
     direction = _direction()
     text = forms.CharField(
         label="Offsets",
         required=False,
         max_length=LARGEST_UPLOAD_BYTES,
-        help_text="CSV (topic,partition,offset or with the group in front), JSON, or a file of a Spark "
-        "checkpoint's folder offsets/.",
+        help_text="CSV (topic,partition,offset or group,topic,partition,offset), JSON, or a file of the "
+        "folder offsets/ "
+        "of a Spark checkpoint.",
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
     )
     file = forms.FileField(
@@ -86,14 +87,14 @@ class ListForm(ActionForm):
             return str(upload.read().decode("utf-8"))
         except UnicodeDecodeError as error:
             raise InvalidFields(
-                {"file": f"Byte {error.start} is not UTF-8: it is no text."}
+                {"file": f"Byte {error.start} is not UTF-8: the file is not text."}
             ) from None
 
 
 @require_http_methods(["GET", "POST"])
 @page("view", queries.where)
 def translate_page(request: HttpRequest, flow_id: int) -> HttpResponse:
-    """Show where offsets are on the other side, and what proves it; nothing is changed."""
+    """Show translated offsets and their evidence; no offset is changed."""
     flow = find_flow(flow_id)
     one = OneForm(request.GET if "topic" in request.GET else None)
     many = ListForm(request.POST or None, request.FILES or None)
@@ -137,7 +138,7 @@ def _answer_list(flow: ReplicationFlow, form: ListForm) -> dict[str, Any]:
         form.take_errors(invalid.errors)
         return {}
     if not read.questions:
-        form.add_error("text", _told(read))
+        form.add_error("text", _first_problem(read))
         return {"read": read}
     direction = form.cleaned_data["direction"]
     asked = {question.where for question in read.questions}
@@ -147,8 +148,8 @@ def _answer_list(flow: ReplicationFlow, form: ListForm) -> dict[str, Any]:
     return {"read": read, "rows": rows, "exact": sum(row.exact for row in rows)}
 
 
-def _told(read: Questions) -> str:
-    """Return why there is nothing to answer."""
+def _first_problem(read: Questions) -> str:
+    """Return why no offset could be read."""
     first = read.problems[0]
     return f"Line {first.line}: {first.text}" if first.line else first.text
 

@@ -1,4 +1,4 @@
-"""The translation workbench: many offsets at once, in both directions, with what proves the answers."""
+"""Offset translation: many offsets at once, in both directions, with evidence."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from jobs.replication.translation.translator import Translator
 
 FORWARD, REVERSE = "forward", "reverse"
 DIRECTIONS = (FORWARD, REVERSE)
-NO_SYNC = "There is no offset sync of this partition, so nothing is known of it."
-NO_PARTITION = "The flow copies no such partition."
+NO_SYNC = "This partition has no offset sync, so its offsets cannot be translated."
+NO_PARTITION = "The flow does not replicate this partition."
 COLUMNS = (
     "line",
     "group",
@@ -39,10 +39,10 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A question with its answer; `lo` None: nothing is known. `mm2` is MirrorMaker 2's own answer.
+    """A question with its answer; `lo` None: unknown. `mm2` is MirrorMaker 2's translation.
 
-    `reason` says what is wrong where `wrong` names a part of the question. `repeats_nothing`: going on at
-    `lo` reads no record again, although it may not be the only possible answer.
+    `reason` is the error where `wrong` names a part of the question. `repeats_nothing`: a group that resumes
+    at `lo` reprocesses no record, although the offset may not be exact.
     """
 
     question: Question
@@ -56,12 +56,12 @@ class Translation:
 
     @property
     def lo(self) -> int | None:
-        """The offset at which going on skips nothing."""
+        """A group that resumes at this offset skips no record."""
         return self.certificate.lo if self.certificate else None
 
     @property
     def hi(self) -> int | None:
-        """The offset that the true place does not exceed; None: nothing bounds it."""
+        """The upper bound of the translated offset; None: no upper bound."""
         return self.certificate.hi if self.certificate else None
 
     @property
@@ -77,7 +77,7 @@ class Translation:
     @property
     def evidence_text(self) -> str:
         """The same as text."""
-        return "; ".join(f"{up} > {down}" for up, down in self.evidence)
+        return "; ".join(f"{up:,} \N{RIGHTWARDS ARROW} {down:,}" for up, down in self.evidence)
 
     @property
     def mm2_is_too_old(self) -> bool:
@@ -113,7 +113,7 @@ def translate_all(
     """Return the answers, in the order of the questions.
 
     Forward, topics have their names on the source; for the way back those on the target. `limits` are
-    those of the side that is asked from. Raises `InvalidFields` when the flow's settings do not hold.
+    those of the cluster that the offsets belong to. Raises `InvalidFields` for invalid settings of the flow.
     """
     names = Names(flow.spec())
     if direction == FORWARD:
@@ -140,8 +140,12 @@ def translate_one(
 
 def to_csv(translations: Sequence[Translation]) -> str:
     """Return the answers as CSV that no spreadsheet takes for formulas."""
-    rows = (one.to_mapping() | {"evidence": one.evidence_text} for one in translations)
+    rows = (one.to_mapping() | {"evidence": _in_csv(one.evidence)} for one in translations)
     return "".join(csv_lines([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]))
+
+
+def _in_csv(evidence: list[list[int]]) -> str:
+    return "; ".join(f"{up} > {down}" for up, down in evidence)
 
 
 def _wrong(limits: Limits, asked: Question) -> Translation | None:
@@ -151,7 +155,7 @@ def _wrong(limits: Limits, asked: Question) -> Translation | None:
 
 def _forward(names: Names, translator: Translator, asked: Question) -> Translation:
     if not names.has_topic(asked.where.topic):
-        text = "The flow's patterns leave this topic out."
+        text = "The patterns of the flow exclude this topic."
         return Translation(asked, "", None, None, text, "topic")
     found = translator.translate(asked.where, asked.offset)
     mm2 = translator.mm2(asked.where, asked.offset)

@@ -32,11 +32,11 @@ def make_rounds(cluster, **fields):
         )
 
 
-def test_the_first_page_leads_from_nothing_to_the_first_flow(client):
+def test_the_overview_lists_the_first_steps(client):
     client.force_login(make_user(Role.ADMIN))
     text = text_of(client)
-    assert "Add the first cluster" in text
-    assert "Connect them by a flow" in text
+    assert "Register cluster" in text
+    assert "Create a replication flow" in text
 
 
 def test_a_viewer_is_told_who_can_add_a_cluster(as_viewer):
@@ -45,10 +45,10 @@ def test_a_viewer_is_told_who_can_add_a_cluster(as_viewer):
 
 def test_nothing_wrong_is_said_in_words(as_viewer):
     make_rounds(make_cluster("east"), succeeded_at=timezone.now())
-    assert "Every cluster answers" in text_of(as_viewer)
+    assert "No open issues." in text_of(as_viewer)
 
 
-def test_a_cluster_that_nobody_asks_any_more_is_told_although_nothing_failed(as_viewer):
+def test_a_cluster_that_is_not_collected_any_more_is_told_although_nothing_failed(as_viewer):
     make_rounds(make_cluster("east"), succeeded_at=timezone.now() - timedelta(minutes=10))
     text = text_of(as_viewer)
     assert "Stale" in text
@@ -100,7 +100,7 @@ def test_anonymous_people_are_sent_to_the_login(client):
     assert client.get(reverse("overview:overview")).status_code == 302
 
 
-def test_a_program_that_was_restarted_for_getting_nothing_done_is_told_for_an_hour(
+def test_a_program_that_was_restarted_because_it_finished_no_task_is_told_for_an_hour(
     as_viewer, settings, tmp_path
 ):
     settings.SIGNS_DIR = tmp_path
@@ -111,9 +111,9 @@ def test_a_program_that_was_restarted_for_getting_nothing_done_is_told_for_an_ho
         LivenessSigns(tmp_path).note_restart(Restart("collect", at, 121, "/logs/collect.log"))
     text = text_of(as_viewer)
     assert "Program collect" in text
-    assert "It had finished nothing for 121 s" in text
+    assert "It had finished no task for 121 s" in text
     assert "2 times within an hour" in text
-    assert "The end of collect.log" in text
+    assert "The last lines of collect.log" in text
 
 
 def test_a_program_that_crashed_is_told_for_a_day_with_the_place(as_viewer, settings, tmp_path):
@@ -153,8 +153,8 @@ def test_the_steps_go_away_with_the_first_measurement():
 @pytest.mark.parametrize(
     ("made", "role", "link", "words"),
     [
-        pytest.param(0, "admin", "clusters:new", "Add the first cluster", id="first cluster"),
-        pytest.param(1, "admin", "clusters:new", "Add the other cluster", id="second cluster"),
+        pytest.param(0, "admin", "clusters:new", "Register cluster", id="first cluster"),
+        pytest.param(1, "admin", "clusters:new", "Register cluster", id="second cluster"),
         pytest.param(2, "operator", "replication:new", "New flow", id="flow"),
     ],
 )

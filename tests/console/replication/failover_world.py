@@ -21,7 +21,7 @@ OTHER = "reports"
 
 
 class PaperClusters:
-    """Both clusters; `evidence` is an `Evidence`, a fault, or a function of what is asked."""
+    """Both clusters; `evidence` is an `Evidence`, a fault, or a function of the request."""
 
     def __init__(self, evidence=None, groups: PaperDoor | None = None) -> None:
         self.answer = evidence or failover_evidence

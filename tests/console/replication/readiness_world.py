@@ -20,7 +20,7 @@ SYNCS = {ORDERS: [(0, 400), (100, 500), (200, 600)]}
 
 
 class StubCheckpointDoor:
-    """Two clusters that say what a test wants; `checkpoints` None: nobody may read the topic."""
+    """Two clusters that say what a test wants; `checkpoints` None: reading the topic is refused."""
 
     def __init__(
         self, checkpoints=None, *, exists=True, may_read=True, ends=None, commits=None

@@ -72,7 +72,7 @@ def test_a_person_logs_in_starts_a_flow_and_sees_its_lag_fall(flow, running, pag
     flow.write(20_000)
     log_in(page, running)
     page.goto(f"{running.url}replication/{flow.id}/")
-    behind = page.locator(".fact", has_text="Behind").first
+    behind = page.locator(".fact", has_text="Replication lag (records)").first
     eventually(lambda: shown_number(behind) == 20_000, 60)
     page.get_by_role("button", name="Start").click()
     eventually(lambda: shown_number(behind) == 0, COPIES_WITHIN_S)

@@ -127,7 +127,7 @@ T = TypeVar("T")
 
 CLAIM = timedelta(seconds=120)
 STALE_MS = 180_000
-# Deletions are gone from a compacted topic after a day: whoever has not looked for so long reads it whole.
+# Tombstones leave a compacted topic after a day: after a longer pause the topic is read from its start.
 FORGET = timedelta(hours=6)
 # Settings that decide which checkpoints are kept.
 _MARKED = ("topics", "topics_exclude", "groups", "groups_exclude", "policy", "separator")
@@ -320,7 +320,7 @@ def _finish(answer: FlowReadiness, round_: _Round, now: datetime, duration_ms: i
 
 
 def _mark_of(flow: ReplicationFlow, stored: StoredFacts) -> str:
-    """Return what stands for the settings by which groups are judged, of this flow and its neighbours."""
+    """Return a hash of the settings by which groups are judged, of this flow and its neighbours."""
     others = [[one.name, one.topics, one.topics_exclude] for one in stored.others]
     text = json.dumps([[getattr(flow, name) for name in _MARKED], others, str(thresholds())])
     return hashlib.sha256(text.encode()).hexdigest()

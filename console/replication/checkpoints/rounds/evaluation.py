@@ -1,4 +1,4 @@
-"""From what is stored and what was asked to the answers for groups, topics and the flow: pure, no I/O."""
+"""Readiness of groups, topics and the flow, from stored rows and query results: pure, no I/O."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ACTIVE_WITHOUT_COUNT = {
 
 @dataclass(frozen=True, slots=True)
 class RoundReadings:
-    """What was asked for in this round; `checkpoints_state` says how the topic of checkpoints was found.
+    """The query results of a round; `checkpoints_state` is the state of the checkpoints topic.
 
     `unproven` are groups whose commits may be older than what they are compared with.
     """
@@ -106,7 +106,7 @@ def sketches_of(
 ) -> dict[tuple[TopicPartition, int | None], tuple[int, int, int]]:
     """Return (lo, hi, why) of every committed offset, all at once: to see whether anything is new.
 
-    What stands there without the evidence changes whenever a certificate's bounds or reason do.
+    The tuple changes whenever the bounds or the reason of a certificate change.
     """
     asked = list({(w, o) for group in commits.values() for w, o in group.items() if o is not None})
     if not asked:
@@ -213,7 +213,7 @@ class _Judge:
         )
 
     def _key_of(self, found: _Inputs) -> tuple[int, int]:
-        """Return what stands for everything that decides an answer: the same key, the same answer."""
+        """Return a key of everything that decides an answer: the same key, the same answer."""
         stored, asked = self.stored, self.asked
         rows = []
         for where, committed in found.places.items():

@@ -1,7 +1,7 @@
 """What is stored of groups, partitions and freshness, as the rules of checkpoints need it: plain values.
 
-Groups of both clusters are collected by the room of clusters every few seconds: their rows are read here, and
-nobody is asked a second time. A constant number of queries, whatever the number of groups.
+The room of clusters collects groups of both clusters every few seconds; this module only reads their rows,
+in a constant number of queries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which commits must be asked for again before anything follows from them, and what came of it.
+"""Which commits must be queried again before a conclusion, and the result.
 
-Commits are stored some seconds before the checkpoints are read, and a group goes on meanwhile: a checkpoint
+Commits are stored some seconds before the checkpoints are read, and a group commits meanwhile: a checkpoint
 that is newer than the stored commit looks like a group that went back. Only a commit that was read after the
 checkpoint, and after the group's offset on the target, says so.
 """
@@ -33,7 +33,7 @@ def groups_to_ask(stored: StoredFacts, checkpoints: CheckpointsRead) -> list[str
 
 
 def take_commits(stored: StoredFacts, asked: Collection[str], fresh: Fresh) -> frozenset[str]:
-    """Put commits that were asked for again in the place of the stored ones; return the groups without."""
+    """Replace stored commits by the ones that were queried again; return the groups without a result."""
     unproven = set()
     for group in asked:
         commits = stored.commits[group]

@@ -31,7 +31,7 @@ from jobs.replication.checkpoints.readiness import Verdict
 from jobs.replication.checkpoints.topic import GroupPartition
 
 BATCH = 500
-# A table's column is searched by what a group reads; nobody reads a list of thousands of topics.
+# The column is for search; a longer list of topics is not readable.
 MOST_TOPIC_NAMES = 20
 # Only needed to see what is new, and the most of a row.
 HEAVY = ("partitions", "topics", "evidence")
@@ -264,7 +264,7 @@ def moment(at_ms: int | None) -> datetime | None:
 def hold(row: Answer | None, verdict: Verdict, now: datetime) -> dict[str, Any]:
     """Return the columns that a verdict changes: the answer with its evidence only when it counts.
 
-    `row` is what was written last; None: nothing was, or nobody has asked for long, so it counts at once.
+    `row` is what was written last; None: nothing was, or no round succeeded for long, so it counts at once.
     """
     after = follow(None if row is None else _held(row), verdict.readiness, now)
     columns: dict[str, Any] = {

@@ -49,7 +49,7 @@ def test_a_flow_says_whether_it_can_fail_over_and_why_not(client, flow):
 
 
 def test_the_same_answer_stands_on_the_flows_own_page_and_on_the_first_one(client, flow):
-    assert "Can I fail over now?" in page(client, "detail", flow.pk)
+    assert "Failover readiness" in page(client, "detail", flow.pk)
     first = html.unescape(client.get("/").content.decode())
     assert "0/1 groups ready" in first
     assert "Blocked" in first
@@ -57,7 +57,7 @@ def test_the_same_answer_stands_on_the_flows_own_page_and_on_the_first_one(clien
 
 def test_before_the_first_round_nothing_is_claimed(client):
     shown = page(client, "checkpoints", make_flow().pk)
-    assert "Checkpoints were not looked at yet" in shown
+    assert "Not evaluated yet. The first round takes some seconds." in shown
     assert "Ready" in shown
     assert "0 of 0" not in shown
 
@@ -65,22 +65,22 @@ def test_before_the_first_round_nothing_is_claimed(client):
 def test_a_group_shows_the_certified_place_beside_mirror_makers_own_answer(client, flow):
     shown = page(client, "checkpoint-group", flow.pk, "readers")
     for words in (
-        "Can readers fail over now?",
+        "Failover readiness of readers",
         "orders-0",
         "500",
         "exact",
         "100 → 500",
         "530",
-        "the group's offset there",
+        "committed offset",
     ):
         assert words in shown
     assert "kafka-consumer-groups.sh --bootstrap-server" in shown
 
 
 def test_a_group_that_has_nothing_to_do_with_the_flow_is_not_found(client, flow):
-    answer = client.get(reverse("replication:checkpoint-group", args=[flow.pk, "nobody"]))
+    answer = client.get(reverse("replication:checkpoint-group", args=[flow.pk, "strangers"]))
     assert answer.status_code == 404
-    assert "Group nobody reads nothing that flow" in html.unescape(answer.content.decode())
+    assert "Group strangers reads no topic of flow" in html.unescape(answer.content.decode())
 
 
 def test_a_group_id_may_hold_slashes(client, flow):
@@ -107,7 +107,7 @@ def test_groups_are_narrowed_down(client, flow, query, is_shown):
 def test_groups_are_exported_with_words_and_numbers(client, flow):
     answer = client.get(reverse("replication:checkpoints", args=[flow.pk]), {"format": "csv"})
     lines = b"".join(answer.streaming_content).decode().splitlines()
-    assert lines[0].startswith("Answer,Group,Checkpoint,Behind")
+    assert lines[0].startswith("Readiness,Group,Checkpoint age,Checkpoint lag (records),")
     assert lines[1].startswith("Blocked,readers,")
 
 
@@ -181,7 +181,7 @@ def test_metrics_tell_the_answer_and_the_worst_groups(client, flow):
 def test_topics_are_judged_over_all_groups_that_read_them(client, flow):
     row = TopicReadiness.objects.get()
     assert (row.topic, row.readiness, row.group_count) == ("orders", "blocked", 1)
-    assert "over all groups that read them" in page(client, "checkpoints", flow.pk)
+    assert "all groups of each topic" in page(client, "checkpoints", flow.pk)
 
 
 def test_old_green_answers_do_not_survive_a_target_that_is_away(client):
@@ -201,4 +201,4 @@ def test_a_change_that_does_not_count_yet_is_on_the_page_with_the_time_it_is_hel
     judged(flow, StubCheckpointDoor(checkpoint()), NOW + timedelta(seconds=60))
     shown = page(client, "checkpoints", flow.pk)
     assert "Blocked since 03:13:00 UTC, not counted yet." in shown
-    assert "A change counts once all rounds for 5 s have found it (Unknown: 30 s)." in shown
+    assert "A change counts after all rounds of 5 s have found it (Unknown: 30 s)." in shown

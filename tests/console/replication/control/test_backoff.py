@@ -52,4 +52,4 @@ def test_an_end_that_was_asked_for_is_no_failure(run):
 
 def test_a_flow_has_no_end_so_a_success_counts_as_one_to_wait_for():
     verdict = judge_end(ended(RunState.SUCCEEDED, error=""), 0, None, NOW)
-    assert (verdict.failures, verdict.failure) == (1, "The run ended by itself.")
+    assert (verdict.failures, verdict.failure) == (1, "The run ended unexpectedly.")

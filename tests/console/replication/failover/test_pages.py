@@ -62,11 +62,11 @@ def test_a_plan_is_made_in_a_form_and_waits_for_its_evidence(visit):
     )  # fmt: skip
     made = FailoverPlan.objects.get()
     assert (answer.status_code, made.groups, made.state) == (302, ["billing", "pay.*"], "queued")
-    assert "Both clusters are asked now" in visit(base(made))[1]
+    assert "Both clusters are being queried" in visit(base(made))[1]
 
 
 def test_without_a_plan_the_page_says_what_one_is_for(visit):
-    assert "No plan yet" in visit(f"/replication/{make_flow().pk}/failover/")[1]
+    assert "No failover plan yet" in visit(f"/replication/{make_flow().pk}/failover/")[1]
 
 
 def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(visit):
@@ -82,7 +82,7 @@ def test_what_is_wrong_stands_at_its_field_and_nothing_is_lost(visit):
 
 def test_the_page_has_answer_checks_groups_commands_and_steps(visit, plan):
     _, text = visit(base(plan))
-    for words in ("1 of 1", "Does anything speak against it?", GROUP, "apply.csv", "Apply…"):
+    for words in ("1 of 1", "Pre-checks", GROUP, "apply.csv", "Apply…"):
         assert words in text
     assert "Everything on east was copied to west." in text
 
@@ -127,9 +127,9 @@ def test_applying_needs_the_name_and_leads_to_the_run(visit, plan, clusters):
 
 
 def test_undo_is_offered_when_something_is_applied(visit, plan, clusters):
-    assert "Undo…" not in visit(base(plan))[1]
+    assert "Roll back…" not in visit(base(plan))[1]
     carry_out(actions.apply_plan(plan, NAME, None, timezone.now()), clusters)
-    assert "Undo…" in visit(base(plan))[1]
+    assert "Roll back…" in visit(base(plan))[1]
     answer, _ = visit(f"{base(plan)}undo/", **{"undo-confirm": NAME})
     carry_out(FailoverRun.objects.get(kind="undo"), clusters)
     assert answer.status_code == 302
@@ -143,7 +143,7 @@ def expired(plan):
 
 
 def test_a_plan_expires_on_its_page_and_its_buttons_go_off(client, operator, visit, plan):
-    assert "disabled>Rehearse" not in visit(base(plan))[1]
+    assert "disabled>Dry run" not in visit(base(plan))[1]
     assert "data-refresh" in visit(base(plan))[1]
     FailoverPlan.objects.update(read_at=timezone.now() - timedelta(minutes=6))
     client.force_login(operator)
@@ -151,7 +151,7 @@ def test_a_plan_expires_on_its_page_and_its_buttons_go_off(client, operator, vis
     heading = part.partition("</h1>")[0]
     assert "Expired" in heading
     assert "Ready" not in heading
-    assert "disabled>Rehearse" in part
+    assert "disabled>Dry run" in part
     assert "disabled>Apply…" in part
 
 
@@ -265,10 +265,10 @@ def test_a_list_asks_as_many_questions_for_many_plans(client, admin, clusters):
 
 def test_how_many_groups_are_rehearsed_and_which_are_left_out_is_on_the_pages(visit):
     plan = make_plan(clusters=PaperClusters(one_can_move))
-    assert "asks the groups that nothing blocks (1 of 2)" in visit(base(plan))[1]
+    assert "queries the groups that are not blocked (1 of 2)" in visit(base(plan))[1]
     run = actions.rehearse_plan(plan, None, timezone.now())
     text = visit(f"{base(plan)}runs/{run.pk}/")[1]
-    assert "Left out" in text
+    assert "Blocked" in text
     assert "Consumers of reports are still active on east" in text
 
 
@@ -277,5 +277,5 @@ def test_a_plan_of_which_no_group_can_move_offers_no_rehearsal_and_says_why(visi
         lambda: failover_evidence(here={"groups": {GROUP: empty(member_count=2)}})
     )
     _, text = visit(base(make_plan(clusters=blocked)))
-    assert "Pre-checks block every group of this plan." in text
-    assert '<button class="btn" type="submit" disabled>Rehearse</button>' in text
+    assert "Pre-checks of every group of this plan failed." in text
+    assert '<button class="btn" type="submit" disabled>Dry run</button>' in text

@@ -194,7 +194,7 @@ def test_a_run_goes_on_where_a_worker_was_lost():
     clusters = PaperClusters(two_groups, groups=door)
     plan = make_plan(clusters=clusters)
     run = actions.apply_plan(plan, NAME, None, timezone.now())
-    work._Work(run, clusters).go_on(0.0)
+    work._Work(run, clusters).proceed(0.0)
     run.refresh_from_db()
     assert run.confirmed_at is not None
     carry_out(run, clusters)
@@ -219,7 +219,7 @@ def test_a_plan_whose_groups_are_all_blocked_is_refused():
         lambda: failover_evidence(here={"groups": {GROUP: empty(member_count=1)}})
     )
     plan = make_plan(clusters=clusters)
-    with pytest.raises(ActionRefused, match="block every group"):
+    with pytest.raises(ActionRefused, match="of every group of this plan failed"):
         actions.apply_plan(plan, NAME, None, timezone.now())
 
 
@@ -238,7 +238,7 @@ def test_one_run_of_a_plan_at_a_time():
         lambda: actions.apply_plan(plan, NAME, None, timezone.now()),
         lambda: actions.refresh_plan(plan, None),
     ):
-        with pytest.raises(ActionRefused, match="going on"):
+        with pytest.raises(ActionRefused, match="in progress"):
             again()
 
 
@@ -247,12 +247,12 @@ def test_an_applied_plan_is_not_read_again_until_it_is_undone():
     plan = make_plan(clusters=clusters)
     apply(plan, clusters)
     plan.refresh_from_db()
-    with pytest.raises(ActionRefused, match="undo it first"):
+    with pytest.raises(ActionRefused, match="roll it back first"):
         actions.refresh_plan(plan, None)
 
 
 def test_nothing_is_undone_of_a_plan_that_was_never_applied():
-    with pytest.raises(ActionRefused, match="Nothing of this plan"):
+    with pytest.raises(ActionRefused, match="No group of this plan is applied"):
         actions.undo_plan(make_plan(), NAME, None, timezone.now())
 
 
@@ -317,5 +317,5 @@ def test_a_plan_of_which_no_group_can_move_is_not_rehearsed():
     clusters = PaperClusters(
         lambda: failover_evidence(here={"groups": {GROUP: empty(member_count=1)}})
     )
-    with pytest.raises(ActionRefused, match="block every group"):
+    with pytest.raises(ActionRefused, match="of every group of this plan failed"):
         actions.rehearse_plan(make_plan(clusters=clusters), None, timezone.now())

@@ -1,4 +1,4 @@
-"""Looks at flows: what is asked, what becomes a row, when rows end."""
+"""Checks of flows: queries, rows, and the end of rows."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -207,7 +207,7 @@ def checkpoints(upstream, downstream):
 
 @pytest.fixture
 def billing(flow):
-    """A group that stands at 100 here and at 90 there, with a checkpoint (100, 80)."""
+    """A group that is at 100 here and at 90 there, with a checkpoint (100, 80)."""
     make_group_offset(flow.source, "billing", "orders", 100)
     make_group_offset(flow.target, "billing", "east.orders", 90)
     return GroupSnapshot("billing", ORDERS, 100, 90, checkpoint=(100, 80))

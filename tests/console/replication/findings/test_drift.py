@@ -72,7 +72,7 @@ OVERRIDE = ConfigDrift(
     [
         pytest.param({}, ["config_deleted_next"], id="MirrorMaker 2 syncs settings"),
         pytest.param(
-            {"sync.topic.configs.enabled": "false"}, ["config_differs"], id="it is told not to"
+            {"sync.topic.configs.enabled": "false"}, ["config_differs"], id="its settings say so"
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_two_flows_that_keep_names_both_ways_are_a_loop():
     row(there)
     look(there)
     found = FlowFinding.objects.get(code="loop")
-    assert found.evidence == {"known_by": "The flow back copies it back."}
+    assert found.evidence == {"known_by": "The flow back replicates it back."}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_two_flows_that_keep_names_both_ways_are_a_loop():
         pytest.param(
             {"policy": "default", "is_wanted": True}, id="names tell where they came from"
         ),
-        pytest.param({"policy": "identity"}, id="nobody wants it to run"),
+        pytest.param({"policy": "identity"}, id="it is stopped"),
         pytest.param(
             {"policy": "identity", "is_wanted": True, "topics": ["clicks"]}, id="other topics"
         ),

@@ -44,22 +44,24 @@ def test_the_findings_page_has_the_evidence_and_when_it_was_last_looked(as_viewe
     FlowWatch.objects.create(flow=flow, looked_at=NOW, faults={"heartbeats": "no broker answered"})
     text = page(as_viewer, "findings", flow)
     assert "<code>offsets_lost_at_most</code></dt><dd>7</dd>" in text
-    assert "What could not be asked (1)" in text
+    assert "Not checked (1)" in text
     assert "no broker answered" in text
 
 
 def test_before_the_first_look_it_says_when_it_comes(as_viewer, flow):
-    assert "The first look comes within a minute" in page(as_viewer, "findings", flow)
+    assert "The first check follows within a minute" in page(as_viewer, "findings", flow)
 
 
 def test_without_a_finding_it_says_what_was_looked_at(as_viewer, flow):
     FlowWatch.objects.create(flow=flow, looked_at=NOW)
-    assert "Nothing is known to be wrong. Looked at:" in page(as_viewer, "findings", flow)
+    assert "No open findings. Checked:" in page(as_viewer, "findings", flow)
 
 
 def test_ended_findings_are_the_history_and_not_on_the_first_page(as_viewer, flow):
     make_finding(flow, **ENDED)
-    assert "up to 7 records" in page(as_viewer, "findings", flow)
+    text = page(as_viewer, "findings", flow)
+    assert "up to 7 records" in text
+    assert f"{ENDED['closed_at']:%H:%M:%S}" in text
     assert "up to 7 records" not in page(as_viewer, "detail", flow)
 
 

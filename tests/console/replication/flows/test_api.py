@@ -177,7 +177,7 @@ def test_a_preview_says_what_happens_on_the_target(as_operator):
     make_topic(make_cluster("east"), "orders")
     make_topic(make_cluster("west"), "east.orders", partition_count=1)
     (row,) = post(as_operator, f"{FLOWS}preview/", new_flow()).json()
-    assert (row["plan"], row["remote_partitions"]) == ("Grows from 1 to 3 partitions.", 1)
+    assert (row["plan"], row["remote_partitions"]) == ("Will grow from 1 to 3 partitions.", 1)
 
 
 def test_a_flow_that_nobody_may_see_is_not_named_by_what_it_gets_in_the_way_of(client):

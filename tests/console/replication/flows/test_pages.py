@@ -73,7 +73,7 @@ def test_a_flow_that_can_never_start_shows_the_reason_and_can_be_started_again(a
     make_run(flow, state=RunState.FAILED, finished_at=NOW, summary={"is_final": True})
     text = page(as_operator, "detail", flow.pk)
     assert "west: too old. Update the cluster." in text
-    assert "It is not tried again by itself" in text
+    assert "It is not retried automatically" in text
     assert reverse("replication:start", args=[flow.pk]) in text
     assert reverse("replication:stop", args=[flow.pk]) in text
 
@@ -121,14 +121,14 @@ def test_the_live_part_is_answered_alone(as_viewer):
 def test_a_flow_that_is_gone_is_said_to_be_gone(as_viewer):
     answer = as_viewer.get(reverse("replication:detail", args=[4711]))
     assert answer.status_code == 404
-    assert "There is no flow 4711. It may have been deleted." in answer.content.decode()
+    assert "Flow 4711 does not exist. It may have been deleted." in answer.content.decode()
 
 
 def test_the_states_over_time_stand_on_the_page_of_a_flow(as_viewer):
     flow = make_flow(is_wanted=True)
     run = make_run(flow, created_at=timezone.now(), started_at=timezone.now())
     text = page(as_viewer, "detail", flow.pk)
-    assert "What was it doing?" in text
+    assert "State timeline" in text
     assert f'href="/runs/{run.pk}/"' in text
 
 
@@ -291,14 +291,16 @@ def test_an_unknown_flow_is_not_found(as_viewer):
     ("fields", "stages", "told"),
     [
         pytest.param({"measured_at": None}, None, "Not measured yet.", id="new"),
-        pytest.param({}, None, "topics of the source are read when the flow starts", id="stopped"),
         pytest.param(
-            {"is_wanted": True}, {}, "topics of the source are not read yet", id="Spark starts"
+            {}, None, "the flow reads the topics of the source when it starts", id="stopped"
+        ),
+        pytest.param(
+            {"is_wanted": True}, {}, "has not read the topics of the source yet", id="Spark starts"
         ),
         pytest.param(
             {"is_wanted": True},
             {"driver_started": -2},
-            "topics of the source are not read yet",
+            "has not read the topics of the source yet",
             id="reads",
         ),
         pytest.param(
@@ -355,18 +357,18 @@ def test_every_page_of_a_flow_says_who_paused_and_who_limited_it(as_viewer, path
 def test_the_api_says_who_paused_and_who_limited_a_flow(as_viewer):
     flow = make_flow(control={"paused": ["clicks"]}, max_bytes_per_s=1024)
     body = as_viewer.get(f"/api/v1/flows/{flow.pk}/").json()
-    nobody = {"by": "", "at": None}
+    unrecorded = {"by": "", "at": None}
     assert body["steering"] == [
-        {"what": "paused", "name": "clicks", "bytes_per_s": None, "is_setting": False} | nobody,
-        {"what": "limit", "name": "", "bytes_per_s": 1024, "is_setting": True} | nobody,
+        {"what": "paused", "name": "clicks", "bytes_per_s": None, "is_setting": False} | unrecorded,
+        {"what": "limit", "name": "", "bytes_per_s": 1024, "is_setting": True} | unrecorded,
     ]
-    assert body["status"]["steered"].startswith("Paused by a person: clicks.")
+    assert body["status"]["steered"].startswith("Paused by an operator: clicks.")
 
 
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"topics": "orders\nclicks"}, "takes the new settings over within seconds"),
+        ({"topics": "orders\nclicks"}, "applies the new settings within seconds"),
         ({"tasks": 3}, "The flow restarts with the new settings"),
     ],
     ids=["live", "restart"],

@@ -36,21 +36,23 @@ def test_a_topic_that_is_not_there_is_made_like_the_source(clusters):
     make_topic(clusters[0], "orders", replication_factor=3)
     make_brokers(clusters[1], 2)
     row = preview()["orders"]
-    assert row.plan.startswith("Is made with 3 partitions, replication factor 2. The source has 3,")
+    assert row.plan.startswith(
+        "Will be created: 3 partitions, replication factor 2. The source has 3,"
+    )
     assert (row.remote_topic, row.remote_partitions) == ("east.orders", None)
 
 
 @pytest.mark.parametrize(
     ("there", "settings", "plan"),
     [
-        (3, {}, "Is there with 3 partitions."),
-        (1, {}, "Grows from 1 to 3 partitions."),
-        (5, {}, "Is there with 5 partitions, more than the 3 of the source; they stay."),
+        (3, {}, "Exists with 3 partitions."),
+        (1, {}, "Will grow from 1 to 3 partitions."),
+        (5, {}, "Exists with 5 partitions, the source has 3. They are kept."),
         (
             1,
             {"grow_partitions": False},
-            "Is there with 1 partition, the source has 3, and this flow adds none: the others cannot "
-            "be copied.",
+            "Exists with 1 partition, the source has 3, and this flow adds no partitions: the others are "
+            "not replicated.",
         ),
     ],
 )
@@ -70,30 +72,30 @@ def test_growth_of_a_compacted_topic_is_warned_about(clusters):
 def test_while_the_target_was_never_seen_nothing_is_said_about_it(clusters):
     CollectionRound.objects.all().delete()
     make_topic(clusters[0], "orders")
-    assert preview()["orders"].plan == "Whether it is on the target is not known yet."
+    assert preview()["orders"].plan == "The topics of the target are not collected yet."
 
 
 def test_a_topic_whose_partitions_are_not_known_promises_nothing(clusters):
     make_topic(clusters[0], "orders", partition_count=0)
-    assert preview()["orders"].plan == "Its partitions are not known yet."
+    assert preview()["orders"].plan == "Its partitions are not collected yet."
 
 
-def test_a_topic_that_somebody_else_has_written_is_left_alone(clusters):
+def test_a_topic_that_another_producer_has_written_is_not_written(clusters):
     make_topic(clusters[0], "orders")
     write(make_topic(clusters[1], "orders"), 5)
     row = preview(policy="identity")["orders"]
-    assert row.plan == "It is there, and nothing would be copied into it."
+    assert row.plan == "It exists on the target; the flow would not write to it."
     assert "was there before" in " ".join(row.warnings)
 
 
 @pytest.mark.parametrize(
     ("end", "settings"), [(0, {}), (5, {"on_existing": "append"})], ids=["empty", "append"]
 )
-def test_a_topic_that_may_be_written_is_not_left_alone(clusters, end, settings):
+def test_a_topic_that_may_be_written_is_written(clusters, end, settings):
     make_topic(clusters[0], "orders")
     write(make_topic(clusters[1], "orders"), end)
     row = preview(policy="identity", **settings)["orders"]
-    assert (row.plan, row.warnings) == ("Is there with 3 partitions.", ())
+    assert (row.plan, row.warnings) == ("Exists with 3 partitions.", ())
 
 
 def test_a_topic_that_this_pair_copies_already_is_its_own(clusters):
@@ -102,7 +104,7 @@ def test_a_topic_that_this_pair_copies_already_is_its_own(clusters):
     flow = make_flow(policy="identity")
     make_partition(flow, "orders", position=5)
     spec = flow.spec()
-    assert preview_flow(spec)[0][0].plan == "Is there with 3 partitions."
+    assert preview_flow(spec)[0][0].plan == "Exists with 3 partitions."
 
 
 def test_a_topic_that_is_left_out_has_no_plan_and_its_reason(clusters):

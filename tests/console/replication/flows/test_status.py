@@ -64,7 +64,7 @@ def test_a_flow_has_one_word(row, state):
 def test_a_failing_flow_says_why_and_when_it_is_tried_again():
     row = flow(run=None, failures=3, failure="no java\nlog", next_try_at=NOW + timedelta(seconds=8))
     status = judge_flow(row, NOW)
-    assert status.reason == "3 runs ended badly in a row. The last one: no java"
+    assert status.reason == "3 runs failed in a row. The last one: no java"
     assert "in 8\N{NO-BREAK SPACE}s" in status.hint
 
 
@@ -72,8 +72,8 @@ def test_a_flow_that_can_never_start_says_why_and_that_it_is_not_tried_again():
     ended = live(state=RunState.FAILED, summary={"is_final": True})
     status = judge_flow(flow(run=ended, failures=1, failure="west: too old. Update it."), NOW)
     assert status.state == FlowState.FAILING
-    assert status.reason == "The run ended badly. The last one: west: too old. Update it."
-    assert status.hint.startswith("It is not tried again by itself: change the settings, or start")
+    assert status.reason == "The run failed. The last one: west: too old. Update it."
+    assert status.hint.startswith("It is not retried automatically. Change the settings, or start")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_flow_that_can_never_start_says_why_and_that_it_is_not_tried_again():
     [
         pytest.param("no java", "no java", id="one line"),
         pytest.param(
-            "It is gone. Last lines of its log:\nall is well", "It is gone.", id="no error in it"
+            "It is gone. Last lines of its log:\nno error found", "It is gone.", id="no error in it"
         ),
         pytest.param(
             "It is gone. Last lines of its log:\nstack\nOutOfMemoryError",
@@ -103,7 +103,7 @@ def test_partitions_of_a_deleted_topic_are_told_although_the_flow_runs():
     row = flow(states={"copying": 3, "stopped": 1}, worst_reason="Topic clicks no longer exists.")
     status = judge_flow(row, NOW)
     assert (status.state, status.is_wrong) == (FlowState.RUNNING, False)
-    assert status.reason == "1 of 4 partitions are left alone. Topic clicks no longer exists."
+    assert status.reason == "1 of 4 partitions are not replicated. Topic clicks no longer exists."
 
 
 def test_a_run_that_lives_but_says_nothing_is_a_finding():
@@ -139,9 +139,12 @@ def test_a_flow_that_runs_says_what_of_it_is_paused(held_back, reason):
 
 @pytest.mark.parametrize(
     ("why", "hint"),
-    [(PAUSED_BY_USER, "Resume what is to go on."), (WINDOW, "It goes on by itself.")],
+    [
+        (PAUSED_BY_USER, "Resume topics or partitions."),
+        (WINDOW, "Replication resumes in the next catch-up window."),
+    ],
 )
-def test_a_paused_flow_says_what_lets_it_go_on(why, hint):
+def test_a_paused_flow_says_how_it_resumes(why, hint):
     status = judge_flow(flow(states={"paused": 4}, held_back={why: 4}, worst_since=NOW), NOW)
     assert hint in status.hint
     assert (status.severity, status.since) == (Severity.NOTICE, NOW)
@@ -243,13 +246,13 @@ ADA = {"by": "ada", "at": NOW.isoformat()}
                 "control": {"paused": ["clicks", "orders:3"]},
                 "steered_by": {"paused": {"clicks": ADA}},
             },
-            "Paused by ada, 21 Nov 03:12 UTC: clicks. Paused by a person: orders:3.",
+            "Paused by ada, 21 Nov 03:12 UTC: clicks. Paused by an operator: orders:3.",
             Severity.NOTICE,
             id="paused",
         ),
         pytest.param(
             {"control": {"paused": ["a", "b", "c", "d", "e"]}},
-            "Paused by a person: a, b, c and 2 more.",
+            "Paused by an operator: a, b, c and 2 more.",
             Severity.NOTICE,
             id="much is paused",
         ),

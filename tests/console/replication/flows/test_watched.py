@@ -68,7 +68,7 @@ def test_it_is_not_created_as_one_that_runs():
     ],
 )
 def test_nothing_of_it_is_steered_here(flow, act):
-    with pytest.raises(ActionRefused, match="only watched here") as refused:
+    with pytest.raises(ActionRefused, match="crosslog only monitors it") as refused:
         act(flow)
     assert refused.value.code == "flow_is_watched"
 
@@ -118,7 +118,7 @@ def test_without_positions_on_the_target_it_says_what_was_looked_for(flow):
 def test_a_cluster_that_does_not_answer_is_why_it_cannot_be_watched(flow):
     status = judge_flow(measure(flow, StubDoor(positions=None, ranges={})), NOW)
     assert status.state == "waiting"
-    assert "cannot be watched now: west: no broker answered" in status.reason
+    assert "cannot be monitored now: west: no broker answered" in status.reason
 
 
 def test_its_pages_offer_nothing_that_would_be_refused(flow, sign_in, operator):
@@ -126,7 +126,7 @@ def test_its_pages_offer_nothing_that_would_be_refused(flow, sign_in, operator):
     page = client.get(reverse("replication:detail", args=[flow.pk])).content.decode()
     for name in ("start", "stop", "pause", "control"):
         assert reverse(f"replication:{name}", args=[flow.pk]) not in page
-    assert "Does MirrorMaker 2 copy?" in page
+    assert "MirrorMaker 2 replicates this flow" in page
 
 
 def test_the_form_takes_it_although_the_box_to_start_is_ticked(sign_in, operator):

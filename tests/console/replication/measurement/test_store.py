@@ -26,13 +26,13 @@ MORE = progress((25, 250, 3, 1))
 @pytest.mark.parametrize(
     ("looks", "expected"),
     [
-        pytest.param([("a", ONE), ("a", MORE)], [10, 25], id="a run goes on"),
+        pytest.param([("a", ONE), ("a", MORE)], [10, 25], id="a run continues"),
         pytest.param([("a", MORE), ("a", MORE)], [25, 25], id="nothing new"),
         pytest.param([("a", MORE), ("b", ONE)], [25, 35], id="a new run counts from 0"),
         pytest.param([("a", ONE), ("b", MORE)], [10, 35], id="a new run that is further already"),
         pytest.param([("a", TWO), ("a", ONE)], [15, 15], id="a partition left"),
         pytest.param(
-            [("a", TWO), ("a", ONE), ("a", MORE)], [15, 15, 30], id="a partition left, one goes on"
+            [("a", TWO), ("a", ONE), ("a", MORE)], [15, 15, 30], id="a partition left, one stays"
         ),
         pytest.param([("a", progress())], [0], id="a run without partitions"),
     ],

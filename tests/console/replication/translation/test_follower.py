@@ -20,12 +20,12 @@ from tests.console.making import make_flow, make_run
 from tests.support import Clock
 
 pytestmark = pytest.mark.django_db
-AWAY = Unreachable("Nobody answers.", cluster="west")
+AWAY = Unreachable("No broker answers.", cluster="west")
 MISSING = UnknownTopicOrPartition("There is no such topic.", cluster="west")
 
 
 class Door:
-    """Stands in for Kafka: tells what it is given, and remembers what it was asked to follow."""
+    """A fake of Kafka: yields what it is given, and records what to follow."""
 
     def __init__(self, *heard, error=None):
         self.heard = heard
@@ -41,7 +41,7 @@ class Door:
 
 
 class Thread:
-    """Runs at once; then stands for a thread that goes on, or has ended."""
+    """Runs at once; then acts as a thread that is alive, or has ended."""
 
     goes_on = True
 

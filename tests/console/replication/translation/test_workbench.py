@@ -74,7 +74,7 @@ def test_an_offset_has_bounds_what_proves_them_and_mirror_makers_answer(flow):
     )
     assert (between.exact, between.mm2) == (False, 501)
     assert between.lo <= 550 <= between.hi
-    assert between.evidence_text == "100 > 500; 200 > 600"
+    assert between.evidence_text == "100 → 500; 200 → 600"
 
 
 def test_the_way_back_asks_by_the_names_of_the_target(flow):
@@ -87,9 +87,9 @@ def test_the_way_back_asks_by_the_names_of_the_target(flow):
 @pytest.mark.parametrize(
     ("question", "direction", "words"),
     [
-        (("clicks", 0, 1), FORWARD, "patterns leave this topic out"),
-        (("orders", 7, 1), FORWARD, "no offset sync of this partition"),
-        (("orders", 0, 1), REVERSE, "copies no such partition"),
+        (("clicks", 0, 1), FORWARD, "patterns of the flow exclude this topic"),
+        (("orders", 7, 1), FORWARD, "This partition has no offset sync"),
+        (("orders", 0, 1), REVERSE, "does not replicate this partition"),
     ],
 )
 def test_what_cannot_be_answered_says_why(flow, question, direction, words):
@@ -123,14 +123,14 @@ def test_the_page_is_as_certain_as_a_plan_of_the_same_syncs(flow, offset):
 
 def test_the_limits_of_a_cluster_that_does_not_answer_are_not_known(flow, collected):
     def away(connection, partitions, *, timeout_s):
-        raise Unreachable("gone", cluster=connection.alias)
+        raise Unreachable("lost", cluster=connection.alias)
 
     assert limits_of(flow, {ORDERS}, is_reverse=False, door=away) == Limits()
 
 
 def test_a_cluster_that_was_not_collected_from_lately_is_not_asked(flow):
     def asked(connection, partitions, *, timeout_s):
-        raise AssertionError("the cluster is asked")
+        raise AssertionError("the cluster is queried")
 
     assert limits_of(flow, {ORDERS}, is_reverse=True, door=asked) == Limits()
 
@@ -139,11 +139,11 @@ def test_a_cluster_that_was_not_collected_from_lately_is_not_asked(flow):
     ("offset", "is_told", "expected"),
     [
         pytest.param(100, True, "Exact", id="a sync"),
-        pytest.param(230, True, "Nothing read twice", id="between two of which all is told"),
-        pytest.param(230, False, "Between bounds", id="between two others"),
+        pytest.param(230, True, "No record reprocessed", id="between two, all records known"),
+        pytest.param(230, False, "Range", id="between two others"),
     ],
 )
-def test_the_page_says_what_going_on_there_costs(flow, offset, is_told, expected):
+def test_the_page_says_what_resuming_there_costs(flow, offset, is_told, expected):
     told = Translator(SYNCS, facts=Facts(all_changes_told=is_told))
     found = translate_one(flow, told, Question(1, ORDERS, offset))
     shown = render_to_string("replication/translation/_translation.html", {"answer": found})
@@ -153,7 +153,7 @@ def test_the_page_says_what_going_on_there_costs(flow, offset, is_told, expected
 @pytest.mark.parametrize(
     ("asked", "field", "words"),
     [
-        pytest.param(("gone", 0, 1), "topic", "There is no topic gone on east.", id="topic"),
+        pytest.param(("lost", 0, 1), "topic", "There is no topic lost on east.", id="topic"),
         pytest.param(
             ("orders", 3, 1),
             "partition",
@@ -166,11 +166,13 @@ def test_the_page_says_what_going_on_there_costs(flow, offset, is_told, expected
             "The log end offset of orders-0 on east is 300.",
             id="offset",
         ),
-        pytest.param(("clicks", 0, 1), "topic", "patterns leave this topic out", id="left out"),
+        pytest.param(
+            ("clicks", 0, 1), "topic", "patterns of the flow exclude this topic", id="excluded"
+        ),
     ],
 )
 def test_a_question_about_what_is_not_there_is_refused_at_its_field(flow, asked, field, words):
-    limits = Limits("east", {"orders": 3, "gone": 0}, {ORDERS: 300})
+    limits = Limits("east", {"orders": 3, "lost": 0}, {ORDERS: 300})
     topic, partition, offset = asked
     question = Question(1, TopicPartition(topic, partition), offset)
     with pytest.raises(InvalidFields) as refused:
@@ -195,8 +197,8 @@ def test_in_a_list_what_is_not_there_is_said_at_its_line(flow):
 def test_page_and_rest_refuse_a_topic_that_the_flow_leaves_out(client, flow):
     query = {"direction": "forward", "topic": "clicks", "partition": 0, "offset": 5}
     shown = html.unescape(client.get(address(flow), query).content.decode())
-    assert "The flow's patterns leave this topic out." in shown
-    assert "Why</dt>" not in shown
+    assert "The patterns of the flow exclude this topic." in shown
+    assert "Reason</dt>" not in shown
     answer = client.get(f"/api/v1/flows/{flow.pk}/translate/", query)
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["topic"])
 
@@ -214,7 +216,7 @@ def test_one_question_stands_in_the_address(client, flow):
         address(flow), {"direction": "forward", "topic": "orders", "partition": 0, "offset": 5}
     )
     assert answer.status_code == 200
-    assert "There is no offset sync of this partition" in html.unescape(answer.content.decode())
+    assert "This partition has no offset sync" in html.unescape(answer.content.decode())
 
 
 def test_a_wrong_question_is_said_at_its_field(client, flow):
@@ -253,7 +255,7 @@ def test_a_list_comes_back_as_csv(client, flow):
         ),
         pytest.param(
             {"file": SimpleUploadedFile("x", b"a" * (LARGEST_UPLOAD_BYTES + 600_000))},
-            "larger than 5 MiB, and nothing of it was read",
+            "larger than 5 MiB and was not read",
             id="too large",
         ),
     ],

@@ -1,4 +1,4 @@
-"""What follows for a group from what is stored and what was asked."""
+"""What follows for a group from stored rows and query results."""
 
 import pytest
 
