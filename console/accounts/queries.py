@@ -1,4 +1,4 @@
-"""Reads of people, tokens and the trail."""
+"""Reads of users, tokens and the audit log."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class PeriodSerializer(BodySerializer):
 
 
 class NewReportRunSerializer(PeriodSerializer):
-    """A report to be made once, for whoever asks; it is delivered to no recipient."""
+    """A report to be created once, for the user; it is delivered to no recipient."""
 
     kind = serializers.ChoiceField(choices=REPORT_KINDS)
     name = serializers.CharField(max_length=LONGEST_NAME, required=False)

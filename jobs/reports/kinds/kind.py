@@ -67,7 +67,7 @@ KINDS: Mapping[str, ReportKind] = {
         ),
         ReportKind(
             "audit-trail",
-            "Audit trail",
+            "Audit log",
             "What people did in crosslog, by person and by subject.",
             SubjectNoun.NONE,
             for_admins=True,

@@ -10,7 +10,7 @@ from tests.console.clusters.making import make_cluster, make_seen
 from tests.console.making import make_flow
 from tests.console.safety.world import make_person
 
-# Port 1 of this machine: nobody listens there, and everybody knows at once.
+# Port 1 of this machine: connections to it are refused at once.
 NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1"}
 LISTS = ("clusters", "brokers", "topics", "partitions", "groups", "group-offsets")
 

@@ -95,7 +95,7 @@ def test_an_unreachable_cluster_is_explained_at_its_field(admin, sign_in):
 def test_an_unreachable_cluster_is_saved_when_the_box_is_ticked(admin, sign_in):
     body = NOBODY | {"save_unchecked": "on"}
     answer = sign_in(admin).post(page("new/"), body, follow=True)
-    assert "saved although it did not answer" in text_of(answer)
+    assert "was saved without a connection" in text_of(answer)
 
 
 def test_settings_that_do_not_fit_together_are_explained_at_their_fields(admin, sign_in):
@@ -121,7 +121,7 @@ def test_settings_that_fail_the_check_stay_as_they_were(east, admin, sign_in):
 def test_another_cluster_behind_the_address_can_be_confirmed(east, admin, sign_in):
     Cluster.objects.update(seen_cluster_id="id-2")
     client = sign_in(admin)
-    assert "Confirm the new cluster id" in text_of(client.get(page("east/settings/")))
+    assert "Confirm new cluster ID" in text_of(client.get(page("east/settings/")))
     client.post(page("east/confirm/"), {"cluster_id": "id-2"})
     assert Cluster.objects.get().cluster_id == "id-2"
 
@@ -140,7 +140,9 @@ def test_a_cluster_is_not_removed_before_its_alias_is_typed(east, admin, sign_in
 def test_a_cluster_is_removed_when_its_alias_is_typed(east, admin, sign_in):
     client = sign_in(admin)
     assert 'name="remove-confirm"' in text_of(client.get(page("east/settings/")))
-    assert "east was removed." in text_of(client.post(page("east/delete/"), REMOVED, follow=True))
+    assert "Cluster east was removed." in text_of(
+        client.post(page("east/delete/"), REMOVED, follow=True)
+    )
     assert not Cluster.objects.exists()
 
 
@@ -169,11 +171,11 @@ def numbers_of(answer) -> str:
 
 def test_a_failing_cluster_says_what_since_when_and_what_to_do(east, viewer, sign_in):
     CollectionRound.objects.update(
-        failing_since=later(30), error="Nobody listens.", hint="Check the port."
+        failing_since=later(30), error="Connection refused.", hint="Check the port."
     )
     text = text_of(sign_in(viewer).get(page("east/")))
     assert "Unreachable" in text
-    assert "Nobody listens." in text
+    assert "Connection refused." in text
     assert "Check the port." in text
     assert 'datetime="2026-11-21T03:12:30.000+00:00"' in text
 
@@ -284,7 +286,7 @@ def test_a_group_of_which_offsets_are_left_out_says_so(east, viewer, sign_in):
     told = f"{LEFT_OUT}70,000 partitions of the group are left out."
     Group.objects.filter(group_id="group-00000").update(error=told)
     text = text_of(sign_in(viewer).get(page("east/groups/group-00000/")))
-    assert "Left out" in text
+    assert "Incomplete" in text
     assert told in text
     assert "Not described" not in text
 

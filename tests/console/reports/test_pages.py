@@ -73,9 +73,9 @@ def test_what_is_wrong_is_said_at_its_field_and_the_rest_is_kept(
 
 
 def test_the_audit_trail_is_offered_to_admins_only(sign_in, operator, admin):
-    assert "Audit trail" not in sign_in(operator).get("/reports/new/").content.decode()
+    assert "Audit log" not in sign_in(operator).get("/reports/new/").content.decode()
     assert sign_in(operator).get(new("audit-trail")).status_code == 404
-    assert "Audit trail" in sign_in(admin).get("/reports/new/").content.decode()
+    assert "Audit log" in sign_in(admin).get("/reports/new/").content.decode()
 
 
 def test_a_report_that_was_made_is_shown_with_its_files_and_sections(sign_in, operator):

@@ -69,7 +69,7 @@ def test_the_list_is_exported(visitor):
     [
         "A active", "shop-1.example:8080", "10.0.0.2", "totals",
         "orders-3", "It has no application.server", "zone=a", "dc-a", "Restore cost of a crash",
-        "Wrong answers", "Topology", "Sub-topology 0",
+        "Wrong answers", "Topology", "Subtopology 0",
     ],
 )  # fmt: skip
 def test_an_application_shows_what_it_runs(visitor, told):

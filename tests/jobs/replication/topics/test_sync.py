@@ -11,7 +11,7 @@ from tests.jobs.replication.topics.making import topic
 from tests.jobs.replication.topics.test_plan import READ
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-# Nobody listens on this port of this machine.
+# Connections to this port are refused of this machine.
 NOWHERE = "127.0.0.1:1"
 COPIED = {"east.orders": {"retention.ms": "7"}}
 
@@ -33,7 +33,7 @@ def test_clusters_that_are_not_there_are_failures_of_the_flow_and_nothing_is_for
 def test_a_dry_run_of_clusters_that_are_not_there_says_so():
     plan = plan_sync(*both(), [topic("orders")])
     assert plan.lines()[0] == "Nothing is to be changed."
-    assert "failed: west: Nobody listens on 127.0.0.1:1" in plan.lines()[1]
+    assert "failed: west: Connection refused: 127.0.0.1:1" in plan.lines()[1]
 
 
 def test_no_topics_are_no_request():
