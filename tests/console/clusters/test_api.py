@@ -81,7 +81,7 @@ def test_a_viewer_may_not_make_crosslog_ask_a_cluster(east, viewer, sign_in):
 def test_an_unreachable_cluster_is_refused_at_the_field_and_not_saved(admin, sign_in):
     answer = send(sign_in(admin), "post", "clusters/", NOBODY)
     assert (answer.status_code, answer.json()["code"]) == (409, "unreachable")
-    assert "connection refused" in answer.json()["fields"]["bootstrap_servers"][0]
+    assert "Connection refused: " in answer.json()["fields"]["bootstrap_servers"][0]
     assert not Cluster.objects.exists()
 
 

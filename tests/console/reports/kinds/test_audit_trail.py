@@ -91,7 +91,7 @@ def test_before_the_first_entry_nothing_is_known():
     found = read(Period(START - timedelta(days=2), START - timedelta(days=1)))
     content = build(found, None)
     assert (found.start, content.verdicts[0].word) == (None, "Unknown")
-    assert content.sections[0].gaps[0].why == "The audit trail begins later."
+    assert content.sections[0].gaps[0].why == "The audit log begins later."
 
 
 def test_a_trail_that_begins_in_the_period_says_so():

@@ -11,6 +11,7 @@ from jobs.cluster.protocol.errors import (
     CoordinatorMoved,
     FaultKind,
     LeaderMoved,
+    NotABroker,
     OffsetOutOfRange,
     OutOfSequence,
     ProducerFenced,
@@ -102,7 +103,8 @@ def test_the_brokers_own_words_are_told():
 def test_every_error_of_kafka_is_named_and_has_a_hint(error):
     fault = answer_fault(error.value, WHERE)
     assert isinstance(fault, AnswerFault)
-    assert error.name.upper() in fault.message
+    assert fault.error == error.name.upper()
+    assert (fault.error in fault.message) is not isinstance(fault, NotABroker)
     assert fault.hint
 
 

@@ -160,7 +160,7 @@ def test_many_notes_are_counted():
 def test_the_list_has_subtopologies_their_nodes_and_what_each_leads_to():
     listed = dict(outline_of(graph_of_description(read_description(ORDERS))))
     assert list(listed) == [
-        "Between sub-topologies",
+        "Between subtopologies",
         "Subtopology 0",
         "Subtopology 1",
         "Subtopology 2 (global store)",
