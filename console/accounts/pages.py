@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.accounts import actions, queries
 from console.accounts.forms import GrantForm, PersonForm, RoleForm
 from console.accounts.models import User
-from console.accounts.subjects import names_of
+from console.accounts.queries import names_of
 from console.accounts.tables import ENTRIES, PEOPLE
 from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused

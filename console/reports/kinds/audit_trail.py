@@ -9,8 +9,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.urls import reverse
 
 from console.accounts.models import AuditEntry, Outcome
-from console.accounts.queries import list_entries
-from console.accounts.subjects import names_of
+from console.accounts.queries import list_entries, names_of
 from console.reports.kinds.asked import Asked
 from jobs.reports.kinds.audit_trail import (
     NO_NAME,
@@ -47,8 +46,10 @@ def read(asked: Asked) -> AuditTrailRecorded:
         counts.count() - len(most) + len(subjects),
         AuditCounts(SIGN_IN, **rows.filter(action=SIGN_IN).aggregate(**_COUNTS)),
         tuple(
-            AuditEntryRecorded(*told, names[subject], outcome, _page(subject=subject))
-            for *told, subject, outcome in entries
+            AuditEntryRecorded(
+                at, person, token, action, names[subject], outcome, _page(subject=subject)
+            )
+            for at, person, token, action, subject, outcome in entries
         ),
         _page(),
     )
