@@ -1,4 +1,4 @@
-"""People, what they may do and where, their tokens, and the trail of what was done.
+"""Users, their roles, their tokens, and the audit log.
 
 Sub-rooms: `sign_in`.
 

@@ -1,4 +1,4 @@
-"""What can be done with accounts. Every change is in the audit trail; secrets are returned once."""
+"""Changes to accounts. Every change is in the audit log; secrets are returned once."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def create_person(values: Mapping[str, Any]) -> tuple[User, str]:
     except ValidationError as invalid:
         raise InvalidFields({k: " ".join(v) for k, v in invalid.message_dict.items()}) from None
     except IntegrityError:
-        raise InvalidFields({"username": "There is an account with this name already."}) from None
+        raise InvalidFields({"username": "A user with this name already exists."}) from None
     return person, password
 
 
 @change("person.change")
 def change_person(person: User, values: Mapping[str, Any]) -> User:
-    """Change role or `is_active`; raises `ActionRefused` when nobody would be left to administer."""
+    """Change role or `is_active`; raises `ActionRefused` when no administrator would remain."""
     unknown = sorted(set(values) - set(_CHANGEABLE))
     if unknown:
         raise InvalidFields(dict.fromkeys(unknown, "This cannot be changed here."))
@@ -82,12 +82,12 @@ def change_person(person: User, values: Mapping[str, Any]) -> User:
 
 @change("person.grant")
 def grant(person: User, alias: str, role: str) -> None:
-    """Give a role on one cluster; an empty role takes it away. Raises `InvalidFields`."""
+    """Give a role on one cluster; an empty role removes it. Raises `InvalidFields`."""
     cluster = Cluster.objects.filter(alias=alias).first()
     if cluster is None:
         raise InvalidFields({"cluster": f"No cluster is registered under the alias {alias}."})
     if role and _role(role) == Role.NONE:
-        raise InvalidFields({"role": "A grant gives viewer, operator or admin."})
+        raise InvalidFields({"role": "One of viewer, operator, admin."})
     with transaction.atomic():
         found = ClusterGrant.objects.filter(user=person, cluster=cluster)
         before = {"role": found.values_list("role", flat=True).first() or ""}
@@ -120,7 +120,7 @@ def reset_password(person: User) -> str:
 
 @change("person.unlock")
 def unlock_person(person: User) -> None:
-    """Let somebody sign in again at once after too many failures."""
+    """Unlock an account after too many failed sign-ins."""
     if lockout.unlock(person.username):
         audit("person.unlock", subject_of(person))
 
@@ -137,7 +137,7 @@ def change_own_password(request: HttpRequest, person: User, password: str) -> No
 
 
 def subject_of(person: User) -> str:
-    """Return how the trail calls a person."""
+    """Return the subject of a user in the audit log."""
     return f"person:{person.get_username()}"
 
 

@@ -1,4 +1,4 @@
-"""People, tokens and the trail over REST."""
+"""Users, tokens and the audit log over REST."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from console.frame.rest.viewset import ApiViewSet
 
 
 class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
-    """One's own service tokens; an administrator's are everybody's.
+    """Service tokens of the user; an administrator's are everybody's.
 
     Not for tokens: a stolen one must not make others that outlive it.
     """
@@ -51,7 +51,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
 
     @extend_schema(request=NewTokenSerializer, responses={201: MadeTokenSerializer})
     def create(self, request: Request) -> Response:
-        """Make a token; its secret is in this answer and nowhere else."""
+        """Create a token; only this response has its secret."""
         values = _valid(NewTokenSerializer(data=request.data))
         token, secret = tokens.create_token(values, _person(request))
         made: Any = token
@@ -106,7 +106,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
 
     @extend_schema(request=NewPersonSerializer, responses={201: MadePersonSerializer})
     def create(self, request: Request) -> Response:
-        """Make an account with a one-time password."""
+        """Create a user with a one-time password."""
         values = _valid(NewPersonSerializer(data=request.data))
         person, password = actions.create_person(values)
         self.kwargs["pk"] = str(person.pk)
@@ -114,7 +114,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
 
     @extend_schema(request=ChangedPersonSerializer, responses=PersonSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change the role everywhere, or deactivate."""
+        """Change the role on all clusters, or deactivate."""
         values = _valid(ChangedPersonSerializer(data=request.data, partial=True))
         actions.change_person(self._get(), values)
         return self._answer()
@@ -122,7 +122,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=ChangedGrantSerializer, responses=PersonSerializer)
     @action(detail=True, methods=["post"])
     def grant(self, request: Request, pk: str) -> Response:
-        """Give a role on one cluster, or take it away."""
+        """Grant a role on one cluster, or remove it."""
         values = _valid(ChangedGrantSerializer(data=request.data))
         actions.grant(self._get(), values["cluster"], values["role"])
         return self._answer()
@@ -130,19 +130,19 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=None, responses=MadePersonSerializer)
     @action(detail=True, methods=["post"], url_path="reset-password")
     def reset_password(self, request: Request, pk: str) -> Response:
-        """Give a new one-time password; sessions end, a lock is lifted."""
+        """Set a one-time password; ends all sessions and unlocks."""
         return self._made(actions.reset_password(self._get()), status.HTTP_200_OK)
 
     @extend_schema(request=None, responses=PersonSerializer)
     @action(detail=True, methods=["post"])
     def unlock(self, request: Request, pk: str) -> Response:
-        """Let somebody try again at once after too many failures."""
+        """Unlock an account after too many failed sign-ins."""
         actions.unlock_person(self._get())
         return self._answer()
 
 
 class AuditViewSet(mixins.ListModelMixin, ApiViewSet[AuditEntry]):
-    """The audit trail, newest first, for administrators."""
+    """The audit log, newest first, for administrators."""
 
     serializer_class = EntrySerializer
     ordering = "-at"
@@ -156,7 +156,7 @@ class AuditViewSet(mixins.ListModelMixin, ApiViewSet[AuditEntry]):
         return queries.list_entries().filter(**wanted)
 
     def list(self, request: Request) -> Response:
-        """List what was done and tried."""
+        """List the entries."""
         return super().list(request)
 
 
@@ -168,4 +168,4 @@ def _valid(asked: serializers.Serializer[Any]) -> dict[str, Any]:
 
 def _person(request: Request) -> User:
     person: Any = request.user
-    return person  # type: ignore[no-any-return]  # `Allowed` let nobody else come here
+    return person  # type: ignore[no-any-return]  # `Allowed` admits only them

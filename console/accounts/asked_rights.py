@@ -1,4 +1,4 @@
-"""Rights of what acts later: those with which it was asked, within those that are there when it acts.
+"""Rights of what acts later: those of the request, within those at the time of the action.
 
 Reports, schedules, runs, imports, failover runs, drills and promotions keep `rights_asked(user)` in a
 field `asked_with` beside the field that names the person, and act as `acting(...)`.
@@ -20,14 +20,14 @@ from console.frame.security.access import Action, Rights, level_of, rights_of, r
 
 Asked = Mapping[str, Any]
 # What the API says of a field `stopped`.
-STOPPED = "Why it does nothing any more: the person or token that asked for it may not. Empty while it does."
+STOPPED = "Why it no longer acts: the user or token that requested it lost the right. Empty while it acts."
 _NEEDED: dict[Action, str] = {
     "own": "none",
     "view": "viewer",
     "operate": "operator",
     "administer": "admin",
 }
-NO_PERSON = "The person who asked for this has no account any more."
+NO_PERSON = "The user who requested this has no account any more."
 _TIME = "%Y-%m-%d %H:%M UTC"
 
 
@@ -67,9 +67,9 @@ def acting(
     if not _reaches(found, action, clusters):
         who, where = person.get_username(), f"{_NEEDED[action]} {_place(clusters)}"
         if _reaches(person, action, clusters):
-            text = f"{who} asked for this with rights that lack the role {where}."
+            text = f"{who} requested this with rights that lack the role {where}."
         else:
-            text = f"{who}, who asked for this, no longer has the role {where}."
+            text = f"{who}, who requested this, no longer has the role {where}."
         raise ActionRefused("rights_ended", text)
     return found
 
@@ -103,7 +103,7 @@ def why_ended(
 
 
 def for_trail(person: User | None, asked: Asked) -> User | None:
-    """Return the person with the token of the request, as the audit trail names both; it may have ended."""
+    """Return the person with the token of the request, as the audit log names both; it may have ended."""
     if person is None:
         return None
     found: User = copy.copy(person)
@@ -126,9 +126,9 @@ def _account_ended(person: User | None) -> str:
     if person is None:
         return NO_PERSON
     if not person.is_active:
-        return f"The account {person.get_username()}, which asked for this, is disabled."
+        return f"The account {person.get_username()}, which requested this, is disabled."
     if person.must_change_password:
-        return f"{person.get_username()}, who asked for this, has to choose a new password first."
+        return f"{person.get_username()}, who requested this, must set a new password first."
     return ""
 
 
@@ -139,8 +139,8 @@ def _token_of(asked: Asked) -> ServiceToken | None:
 
 def _token_ended(token: ServiceToken | None) -> str:
     if token is None:
-        return "The token with which this was asked was removed."
-    name = f"The token {token.name} ({token.prefix}), with which this was asked,"
+        return "The token that requested this was removed."
+    name = f"The token {token.name} ({token.prefix}), which requested this,"
     if token.revoked_at is not None:
         return f"{name} was revoked at {token.revoked_at:{_TIME}}."
     if token.expires_at <= timezone.now():

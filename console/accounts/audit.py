@@ -1,4 +1,4 @@
-"""The audit trail: who did what to what, when, from where, and what it was before."""
+"""The audit log: user, action, subject, time, address, and values before and after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTED = "trail.counted"
 _KIND, _PERSON, _STRANGERS = "refused", "person", "addresses"
 
 
-def audit(  # noqa: PLR0913 - one keyword for each question that the trail answers
+def audit(  # noqa: PLR0913 - one keyword per field of an entry
     action: str,
     subject: str,
     *,
@@ -40,7 +40,7 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
     outcome: Outcome = Outcome.DONE,
     by: HttpRequest | User | None = None,
 ) -> AuditEntry:
-    """Write what was done or tried; without `by`, whoever asks at this moment did it.
+    """Write what was done or tried; without `by`, by the user of the current request.
 
     With `before` and `after`, only what differs is kept. Secrets and addresses are masked by
     their names. Of many attempts in vain the entry is not saved, only counted.
@@ -78,7 +78,7 @@ def write_counts(now: datetime) -> int:
 
 
 def change(action: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Mark a function as one that changes something for a person, under this name in the trail.
+    """Mark a function as one that changes something for a person, under this name in the audit log.
 
     While crosslog is read-only it refuses, and the refusal is written. What it changes and the entry
     that it writes are saved together or not at all.

@@ -1,4 +1,4 @@
-"""The forms of accounts; what is wrong is said by the actions, at the field."""
+"""The forms of accounts; actions report errors at the fields."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class PersonForm(ActionForm):
     role = forms.ChoiceField(
         choices=Role.choices,
         initial=Role.VIEWER,
-        help_text="On every cluster. A higher role on single clusters can be granted afterwards.",
+        help_text="Applies to all clusters. A higher role on single clusters can be granted afterwards.",
     )
 
 
 class RoleForm(ActionForm):
     """The role of an account, everywhere."""
 
-    role = forms.ChoiceField(choices=Role.choices, help_text="On every cluster.")
+    role = forms.ChoiceField(choices=Role.choices, help_text="Applies to all clusters.")
 
 
 class GrantForm(ActionForm):
@@ -47,17 +47,20 @@ class GrantForm(ActionForm):
 class TokenForm(ActionForm):
     """A new token."""
 
-    name = forms.CharField(max_length=100, help_text="What uses it: nightly-report, deploy, ...")
-    role = forms.ChoiceField(
-        choices=RIGHTS, help_text="It never opens more than you may do at the time of use."
+    name = forms.CharField(
+        max_length=100, help_text="Program that uses the token, e.g. nightly-report."
     )
+    role = forms.ChoiceField(choices=RIGHTS, help_text="Never exceeds your own permissions.")
     days = forms.IntegerField(
-        label="Valid for (days)", min_value=1, initial=90, help_text="Then it ends by itself."
+        label="Valid for (days)",
+        min_value=1,
+        initial=90,
+        help_text="The token expires after this time.",
     )
     clusters = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Only for these clusters; without any, for all that you see.",
+        help_text="Clusters that the token may access. None selected: all clusters that you may view.",
     )
 
     def __init__(self, aliases: Sequence[str], *args: Any, **kwargs: Any) -> None:

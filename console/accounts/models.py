@@ -1,4 +1,4 @@
-"""People, what they may do and where, their tokens, and the trail of what was done."""
+"""Users, their roles, their tokens, and the audit log."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class User(AbstractUser):
 
     # The token with which this request came, None for a person.
     acting_token: ServiceToken | None = None
-    # The rights with which something was asked that acts now: `console.accounts.asked_rights`.
+    # Rights at the time of the request, for what acts later: `console.accounts.asked_rights`.
     asked_rights: Any = None
 
     @cached_property
@@ -113,10 +113,10 @@ class Outcome(models.TextChoices):
 
 
 class AuditEntry(models.Model):
-    """Something that somebody did or tried; written once, never changed (see `accounts.audit`).
+    """An action or an attempt; written once, never changed (see `accounts.audit`).
 
-    `subject` is `kind:name`, for example `cluster:east`. `actor` is null for nobody (a failed
-    sign-in) and for crosslog itself. Names stand here in full because what they name may go.
+    `subject` is `kind:name`, for example `cluster:east`. `actor` is null for a failed sign-in and for
+    crosslog itself. Names are stored in full because what they name may be removed.
     """
 
     at = models.DateTimeField(db_index=True)
@@ -146,7 +146,7 @@ class AuditEntry(models.Model):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise TypeError("The audit trail is append-only.")
+        raise TypeError("The audit log is append-only.")
 
 
 class SignInFailures(models.Model):

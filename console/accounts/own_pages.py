@@ -1,4 +1,4 @@
-"""Pages about one's own account: signing in, the password, tokens."""
+"""Pages of the signed-in user: sign-in, password, tokens."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SignOut(views.LogoutView):
 
 
 class ChangePassword(views.PasswordChangeView):
-    """One's own password; after a one-time password, every page leads here first."""
+    """Change of the password; after a one-time password, every page leads here first."""
 
     http_method_names = ["get", "head", "post", "options"]
     template_name = "accounts/password.html"
@@ -77,14 +77,14 @@ class ChangePassword(views.PasswordChangeView):
         except ActionRefused as refusal:
             form.add_error(None, refusal.message)
             return self.form_invalid(form)
-        messages.success(self.request, "Your password was changed; your other sessions ended.")
+        messages.success(self.request, "Your password was changed. Your other sessions ended.")
         return redirect(self.get_success_url())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("own")
 def tokens_page(request: HttpRequest) -> HttpResponseBase:
-    """Show one's tokens (an administrator sees all); a POST creates one, and its secret is shown once."""
+    """Show the tokens of the user (of all users for an administrator); a POST creates one."""
     user: Any = request.user
     form = TokenForm(queries.list_aliases(user), request.POST or None)
     created = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
@@ -111,7 +111,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
         raise Http404
     try:
         tokens.revoke_token(token)
-        messages.success(request, f"{token.name} opens nothing any more.")
+        messages.success(request, f"Token {token.name} revoked.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("accounts:tokens")

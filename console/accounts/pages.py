@@ -1,4 +1,4 @@
-"""Pages of people and of the audit trail, for administrators."""
+"""Pages of users and of the audit log, for administrators."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.accounts import actions, queries
 from console.accounts.forms import GrantForm, PersonForm, RoleForm
 from console.accounts.models import User
+from console.accounts.queries import names_of
 from console.accounts.tables import ENTRIES, PEOPLE
 from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused
@@ -24,7 +25,7 @@ from jobs.cluster.errors import InvalidFields
 @require_safe
 @page("administer")
 def people_page(request: HttpRequest) -> HttpResponseBase:
-    """Show everybody with an account."""
+    """Show all users."""
     table = PEOPLE.read(request, queries.list_people())
     if table.is_export:
         return csv_response(table, "people")
@@ -57,7 +58,9 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             actions.change_person(person, {"role": form.cleaned_data["role"]})
-            messages.success(request, f"{person.username} is {form.cleaned_data['role']} now.")
+            messages.success(
+                request, f"The role of {person.username} is now {form.cleaned_data['role']}."
+            )
             return redirect("accounts:person", person_id)
         except ActionRefused as refusal:
             form.add_error("role", refusal.message)
@@ -67,7 +70,7 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @page("administer")
 def grant(request: HttpRequest, person_id: int) -> HttpResponse:
-    """Give a role on one cluster, or take it away (an empty role)."""
+    """Grant a role on one cluster, or remove it (an empty role)."""
     try:
         actions.grant(
             _get(person_id), request.POST.get("cluster", ""), request.POST.get("role", "")
@@ -82,11 +85,11 @@ def grant(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @page("administer")
 def set_active(request: HttpRequest, person_id: int) -> HttpResponse:
-    """Deactivate an account (its sessions and tokens end at once), or let it in again."""
+    """Deactivate an account (its sessions and tokens end at once), or activate it."""
     person, is_active = _get(person_id), request.POST.get("is_active") == "true"
     try:
         actions.change_person(person, {"is_active": is_active})
-        word = "may sign in again" if is_active else "is deactivated: no session or token works"
+        word = (is_active and "was activated") or "was deactivated: sessions and tokens ended"
         messages.success(request, f"{person.username} {word}.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
@@ -109,11 +112,11 @@ def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @page("administer")
 def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
-    """Let somebody try again at once after too many failures."""
+    """Unlock an account after too many failed sign-ins."""
     person = _get(person_id)
     try:
         actions.unlock_person(person)
-        messages.success(request, f"{person.username} may sign in again.")
+        messages.success(request, f"The account of {person.username} was unlocked.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("accounts:person", person_id)
@@ -122,10 +125,13 @@ def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_safe
 @page("administer")
 def audit_page(request: HttpRequest) -> HttpResponseBase:
-    """Show the audit trail."""
+    """Show the audit log."""
     table = ENTRIES.read(request, queries.list_entries())
     if table.is_export:
         return csv_response(table, "audit-trail")
+    names = names_of({entry.subject for entry in table.rows})
+    for entry in table.rows:
+        entry.subject_name = names[entry.subject]
     return render_page(request, "accounts/audit.html", {"table": table}, is_live=True)
 
 

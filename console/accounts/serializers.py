@@ -1,4 +1,4 @@
-"""The shapes of people, tokens and the trail in the API."""
+"""Users, tokens and the audit log in the API."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class TokenSerializer(serializers.ModelSerializer[ServiceToken]):
 class NewTokenSerializer(BodySerializer):
     """A token to be made."""
 
-    name = serializers.CharField(max_length=100, help_text="What uses it.")
+    name = serializers.CharField(max_length=100, help_text="Program that uses the token.")
     role = serializers.ChoiceField(choices=RIGHTS)
     days = serializers.IntegerField(min_value=1, max_value=settings.TOKEN_DAYS)
     clusters = serializers.ListField(
         child=serializers.CharField(max_length=63),
         required=False,
         max_length=500,
-        help_text="Aliases; without it, all clusters that you see.",
+        help_text="Aliases. Omitted: all clusters that you may view.",
     )
 
 
@@ -138,7 +138,7 @@ class ChangedGrantSerializer(BodySerializer):
 
 
 class EntrySerializer(serializers.ModelSerializer[AuditEntry]):
-    """An entry of the audit trail; `before` and `after` hold only what differs."""
+    """An entry of the audit log; `before` and `after` have only the fields that differ."""
 
     actor = serializers.CharField(source="actor_name", allow_blank=True)
     token = serializers.CharField(source="token_name", allow_blank=True)
@@ -165,12 +165,12 @@ class EntrySerializer(serializers.ModelSerializer[AuditEntry]):
 
 
 class EntryFilters(PageParameters):
-    """What the trail can be narrowed down to."""
+    """Filters of the audit log."""
 
-    actor = serializers.CharField(required=False, max_length=150, help_text="Name of a person.")
+    actor = serializers.CharField(required=False, max_length=150, help_text="User name.")
     action = serializers.CharField(required=False, max_length=60, help_text="`flow.start`")
     subject = serializers.CharField(required=False, max_length=300, help_text="`cluster:east`")
     cluster = serializers.CharField(required=False, max_length=200, help_text="Alias of a cluster.")
     outcome = serializers.ChoiceField(
-        choices=Outcome.choices, required=False, help_text="How it ended."
+        choices=Outcome.choices, required=False, help_text="Result of the attempt."
     )

@@ -28,8 +28,8 @@ def grants_of(person: User) -> str:
 def clusters_of(token: ServiceToken) -> str:
     """Return which clusters a token is for."""
     if not token.is_scoped:
-        return "all of its owner's"
-    return ", ".join(sorted(c.alias for c in token.clusters.all())) or "none any more"
+        return "all of the owner"
+    return ", ".join(sorted(c.alias for c in token.clusters.all())) or "none (removed)"
 
 
 def changes_of(entry: AuditEntry) -> str:
@@ -45,12 +45,14 @@ def _person_page(person: User) -> str:
 
 PEOPLE = Table(
     (
-        Column("username", "Name", "username", link=_person_page),
+        Column("username", "User name", "username", link=_person_page),
         Column("role", "Role", "role"),
-        Column("on_clusters", "On clusters", csv=grants_of, template="accounts/cells/grants.html"),
+        Column(
+            "on_clusters", "Roles per cluster", csv=grants_of, template="accounts/cells/grants.html"
+        ),
         Column("is_active", "State", "is_active", template="accounts/cells/person_state.html"),
-        Column("last_login", "Signed in", "last_login", template=AGO),
-        Column("date_joined", "Added", "date_joined", template=AGO, is_hidden=True),
+        Column("last_login", "Last sign-in", "last_login", template=AGO),
+        Column("date_joined", "Created", "date_joined", template=AGO, is_hidden=True),
     ),
     search=("username", "email"),
     filters={"role": Choice("Role", Role.choices, _equals("role"))},
@@ -59,7 +61,7 @@ PEOPLE = Table(
 TOKENS = Table(
     (
         Column("name", "Name", "name"),
-        Column("prefix", "Begins with", template="accounts/cells/prefix.html"),
+        Column("prefix", "Prefix", template="accounts/cells/prefix.html"),
         Column("owner.username", "Owner", "owner__username"),
         Column("role", "Role", "role"),
         Column("for_clusters", "Clusters", csv=clusters_of, template="accounts/cells/scope.html"),
@@ -72,23 +74,23 @@ TOKENS = Table(
             template=AGO,
         ),
         Column("created_at", "Created", "created_at", template=AGO, is_hidden=True),
-        Column("pk", "", csv=lambda _: "", template="accounts/cells/revoke.html"),
+        Column("pk", "Revoke", csv=lambda _: "", template="accounts/cells/revoke.html"),
     ),
     search=("name", "prefix", "owner__username"),
     default_sort="name",
 )
 ENTRIES = Table(
     (
-        Column("at", "When", "at", template=AGO),
-        Column("actor_name", "Who", "actor_name", template="accounts/cells/actor.html"),
+        Column("at", "Time", "at", template=AGO),
+        Column("actor_name", "User", "actor_name", template="accounts/cells/actor.html"),
         Column("token_name", "Token", "token_name", is_hidden=True),
         Column("action", "Action", "action"),
-        Column("subject", "What", "subject"),
+        Column("subject", "Subject", "subject", template="accounts/cells/subject.html"),
         Column("outcome", "Outcome", "outcome", template="accounts/cells/outcome.html"),
         Column("before", "Change", csv=changes_of, template="accounts/cells/change.html"),
         Column("cluster", "Cluster", "cluster", is_hidden=True),
-        Column("address", "From", "address"),
-        Column("request_id", "Request", is_hidden=True),
+        Column("address", "Address", "address", is_hidden=True),
+        Column("request_id", "Request ID", is_hidden=True),
     ),
     search=("actor_name", "token_name", "action", "subject", "address", "request_id"),
     filters={

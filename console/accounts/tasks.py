@@ -11,7 +11,7 @@ from console.accounts.sign_in import lockout
 
 @shared_task(name="console.accounts.tasks.forget_failures", ignore_result=True)
 def forget_failures() -> None:
-    """Remove counts of failed sign-ins that count no more; write those of other attempts to the trail."""
+    """Remove counts of failed sign-ins that count no more; write those of other attempts to the audit log."""
     now = timezone.now()
     lockout.forget_old(now)
     write_counts(now)

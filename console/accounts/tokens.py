@@ -29,7 +29,7 @@ from console.frame.security.access import visible
 from jobs.cluster.errors import InvalidFields
 
 WORD = "crosslog"
-# `last_used_at` is for people who look for tokens that nobody needs: a minute more or less is the same.
+# `last_used_at` shows which tokens are unused: to the minute is enough.
 USED_EVERY = timedelta(minutes=1)
 _ROLES = [role for role, _ in RIGHTS]
 
@@ -111,14 +111,14 @@ def revoke_token(token: ServiceToken) -> None:
 
 
 def subject_of(token: ServiceToken) -> str:
-    """Return how the trail calls a token: never by its secret."""
+    """Return the subject of a token in the audit log, without its secret."""
     return f"token:{token.name} ({token.prefix})"
 
 
 def _check(values: Mapping[str, Any]) -> None:
     errors = {}
     if not str(values.get("name") or "").strip():
-        errors["name"] = "Say what the token is for."
+        errors["name"] = "Enter a name: the program that uses the token."
     if values.get("role") not in _ROLES:
         errors["role"] = f"One of {', '.join(_ROLES)}."
     days = values.get("days")

@@ -1,4 +1,4 @@
-"""What a person may do with clusters: check -> write; Kafka is asked in the request, with a short timeout."""
+"""Changes to the registry of clusters: check, then write. Kafka is queried in the request, within seconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def create_cluster(
     save_unchecked: bool = False,
     check: Check = check_connection,
 ) -> Cluster:
-    """Register a cluster that answers, or one that does not when that is wanted.
+    """Register a cluster that answers, or with `save_unchecked` one that does not.
 
     Raises `InvalidFields` for settings that do not fit together and `ActionRefused` with the field
     to which the cluster's refusal belongs.
@@ -62,8 +62,8 @@ def create_cluster(
     if connection.alias in RESERVED_ALIASES:
         raise InvalidFields(
             {
-                "alias": f"{connection.alias!r} is a word of crosslog's own addresses:"
-                " choose another alias."
+                "alias": f"{connection.alias!r} is reserved for addresses of the console."
+                " Choose another alias."
             }
         )
     if Cluster.objects.filter(alias=connection.alias).exists():
@@ -91,7 +91,9 @@ def change_cluster(
 ) -> Cluster:
     """Change the settings that `values` names; the alias stays, it is part of remote topics' names."""
     if values.get("alias", cluster.alias) != cluster.alias:
-        raise InvalidFields({"alias": "The alias stays: it is part of the names of remote topics."})
+        raise InvalidFields(
+            {"alias": "The alias cannot be changed: it is in the names of remote topics."}
+        )
     kept = {name: getattr(cluster, name) for name in CONNECTION_FIELDS}
     connection = read_settings({**kept, **values})
     _refuse_unused(connection, values)
@@ -141,9 +143,9 @@ def recheck_cluster(
 
 @change("cluster.confirm_id")
 def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
-    """Accept that another cluster stands behind the address: what was seen of the old one goes.
+    """Confirm the id of another cluster at the same address; the rows of the old one are deleted.
 
-    Only the id that was last seen can be confirmed, so that nobody confirms one that nobody saw.
+    Only the id that was seen last can be confirmed.
     """
     _refuse_registered(cluster.alias, cluster_id)
     seen = Cluster.objects.filter(pk=cluster.pk, seen_cluster_id=cluster_id)
@@ -155,12 +157,12 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
             before, after = {"cluster_id": cluster.cluster_id}, {"cluster_id": cluster_id}
             _audit("cluster.confirm_id", cluster, before=before, after=after)
     if not is_seen:
-        last = cluster.seen_cluster_id or "no other id"
+        last = cluster.seen_cluster_id or "no other ID"
         raise ActionRefused(
             "not_the_seen_cluster_id",
-            f"{cluster_id!r} is not the id that was last seen at {cluster.bootstrap_servers} "
-            f"({last}). Check the cluster again and confirm what is there now.",
-            {"cluster_id": "This is not the id that was last seen."},
+            f"The cluster ID {cluster_id!r} is not the one seen last at {cluster.bootstrap_servers} "
+            f"({last}). Check the connection again, then confirm the ID that is shown.",
+            {"cluster_id": "This is not the cluster ID that was seen last."},
         )
     make_due(cluster)
 
@@ -174,7 +176,7 @@ def delete_cluster(cluster: Cluster) -> None:
             cluster.delete()
     except ProtectedError as error:
         used_by = _told_users({*error.protected_objects})
-        text = f"Cluster {cluster.alias} is used by {used_by}. Delete that first."
+        text = f"Cluster {cluster.alias} is used by {used_by}. Delete these first."
         raise ActionRefused("cluster_in_use", text) from None
 
 
@@ -189,7 +191,7 @@ def _told_users(rows: Collection[Any]) -> str:
 
 
 def settings_of(cluster: Cluster) -> dict[str, Any]:
-    """Return the settings of a cluster, as they stand in the audit trail; secrets are references."""
+    """Return the settings of a cluster for the audit log; secrets are references."""
     return {name: getattr(cluster, name) for name in (*CONNECTION_FIELDS, "is_enabled")}
 
 
@@ -203,7 +205,7 @@ def read_settings(values: Mapping[str, Any]) -> Connection:
     """Read connection settings; raises `InvalidFields` naming every bad field."""
     own = {name: value for name, value in values.items() if name != "is_enabled"}
     if "cluster_id" in own:
-        raise InvalidFields({"cluster_id": "The cluster says its id itself."})
+        raise InvalidFields({"cluster_id": "The cluster reports its ID; it cannot be set."})
     return Connection.from_mapping(own)
 
 
@@ -242,11 +244,7 @@ def _take_check(
         found = check(connection)
     except ClusterFault as fault:
         if not save_unchecked or isinstance(fault, SeveralClusters):
-            if isinstance(fault, TimedOut):
-                fault.hint = (
-                    "Nothing was saved. Check that the port is a listener of a Kafka broker."
-                )
-            raise _refused(fault) from None
+            raise _unsaved(fault) from None
         cluster.checked_at, cluster.operations = now, None
         cluster.findings = [_sentence(fault)]
     else:
@@ -268,7 +266,7 @@ def _checked(connection: Connection, check: Check) -> ConnectionCheck:
     try:
         return check(connection)
     except ClusterFault as fault:
-        raise _refused(fault) from None
+        raise _unsaved(fault) from None
 
 
 def _refuse_registered(alias: str, cluster_id: str) -> None:
@@ -282,8 +280,15 @@ def _refuse_registered(alias: str, cluster_id: str) -> None:
     request = current_request()
     is_seen = request is None or visible(request.user, others.filter(pk=other.pk)).exists()
     name = f"as {other.alias}" if is_seen else "under an alias that you may not see"
-    sentence = f"This is cluster {cluster_id}, which is registered {name} already."
+    sentence = f"Cluster {cluster_id} is already registered {name}."
     raise ActionRefused("registered_twice", sentence, {"bootstrap_servers": sentence})
+
+
+def _unsaved(fault: ClusterFault) -> ActionRefused:
+    """Return the refusal of new settings, which no later round queries again."""
+    if isinstance(fault, TimedOut):
+        fault.hint = "Nothing was saved. Check that the port is a listener of a Kafka broker."
+    return _refused(fault)
 
 
 def _refused(fault: ClusterFault) -> ActionRefused:
@@ -296,4 +301,4 @@ def _sentence(fault: ClusterFault) -> str:
 
 
 def _alias_taken(alias: str) -> InvalidFields:
-    return InvalidFields({"alias": f"A cluster with the alias {alias} is registered already."})
+    return InvalidFields({"alias": f"A cluster with the alias {alias} is already registered."})

@@ -50,7 +50,7 @@ class CapabilityRoutes:
     @extend_schema(responses=CapabilitiesSerializer)
     @action(detail=True, pagination_class=None)
     def capabilities(self, request: Request, alias: str) -> Response:
-        """Return the Kafka version of each broker, what works on the cluster, and what does not and why."""
+        """Return the Kafka version of each broker and the capabilities of the cluster, with reasons."""
         return Response(CapabilitiesSerializer(self._cluster().offers).data)
 
 
@@ -61,7 +61,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     ordering = "alias"
     lookup_field = "alias"
     lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-    # Offsets of a group are asked of the cluster itself, so that is not for everybody who may look.
+    # Offsets of a group are read from the cluster itself: viewing rights are not enough.
     access: ClassVar = {
         "write": "administer",
         "check": "operate",
@@ -96,7 +96,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
 
     @extend_schema(request=NewClusterSerializer, responses={201: ClusterSerializer})
     def create(self, request: Request) -> Response:
-        """Register a cluster; it is asked who it is first."""
+        """Register a cluster after a connection check."""
         values, save_unchecked = _settings(NewClusterSerializer(data=request.data))
         now = timezone.now()
         cluster = actions.create_cluster(values, now, save_unchecked=save_unchecked)
@@ -139,7 +139,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @extend_schema(request=ClusterIdSerializer, responses=ClusterSerializer)
     @action(detail=True, methods=["post"], url_path="confirm-cluster-id")
     def confirm_cluster_id(self, request: Request, alias: str) -> Response:
-        """Accept that the address leads to another cluster now; what was seen of the old one goes."""
+        """Confirm the id of another cluster at the same address; the data of the old one is deleted."""
         asked = ClusterIdSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
@@ -148,7 +148,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @extend_schema(responses=FreshnessSerializer(many=True))
     @action(detail=True, pagination_class=None)
     def freshness(self, request: Request, alias: str) -> Response:
-        """Return how old the rows of each noun are and why they are not newer."""
+        """Return the collection status: age of each kind of data, and the last error."""
         rounds: Any = queries.freshness_of(self._cluster())
         return Response(FreshnessSerializer(rounds, many=True).data)
 
@@ -170,7 +170,7 @@ class _SeenViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
 
 
 class BrokerViewSet(_SeenViewSet):
-    """Brokers that are live, or that still have replicas."""
+    """Brokers that are registered or have replicas."""
 
     serializer_class = BrokerSerializer
     ordering = ("broker_id", "pk")
@@ -217,7 +217,7 @@ class GroupViewSet(_SeenViewSet):
 
 
 class GroupOffsetViewSet(_SeenViewSet):
-    """Where groups stand per partition."""
+    """Committed offsets and lag per partition."""
 
     serializer_class = GroupOffsetSerializer
     ordering = ("pk",)

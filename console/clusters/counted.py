@@ -22,12 +22,12 @@ _OF_BROKERS = {
 # In place of a severity: what `severity.Standing.is_unsure` says.
 UNKNOWN = "unknown"
 UNSURE = (
-    "Under-replicated, or being reassigned: not known. "
-    "Listing reassignments needs DESCRIBE on the cluster. Or min.insync.replicas asks for more replicas than "
-    f"there are: not known, {BEFORE_LIMIT}."
+    "Unknown: under-replicated, or being reassigned. "
+    "Listing reassignments needs DESCRIBE on the cluster. Or min.insync.replicas exceeds the number of "
+    f"replicas: unknown, {BEFORE_LIMIT}."
 )
 _UNSURE = Q(is_unsure=True)
-_OVERLAP = "As kafka-topics.sh counts: a partition can be in several."
+_OVERLAP = "As kafka-topics.sh counts: a partition can be in several counts."
 _AS_SET = (
     "min.insync.replicas as it is set; the brokers' metrics compare with the number of replicas where that "
     "is smaller, so that their number is beside it where it differs"
@@ -39,7 +39,8 @@ COUNTED = {
         f"are refused where a broker counts them. {_OVERLAP}"
     ),
     Counted.AT_MIN_ISR: (
-        f"Partitions with as many in-sync replicas as {_AS_SET}. Also those that miss no replica. {_OVERLAP}"
+        f"Partitions with as many in-sync replicas as {_AS_SET}. Fully replicated ones are counted, "
+        f"too. {_OVERLAP}"
     ),
     Counted.UNDER_REPLICATED: (
         "Partitions with fewer in-sync replicas than replicas, however many are left, observers included; "

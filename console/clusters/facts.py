@@ -17,9 +17,9 @@ from jobs.numbers import format_count, format_least, format_span_ms, not_known
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of a cluster of `list_clusters`."""
     # A partition without a leader mostly lacks replicas too.
-    unwell = max(cluster.under_replicated_count or 0, cluster.offline_count or 0)
+    unhealthy = max(cluster.under_replicated_count or 0, cluster.offline_count or 0)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
-        ("detail", "How it is doing", {}),
+        ("detail", "Overview", {}),
         (
             "brokers",
             "Brokers",
@@ -29,10 +29,10 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
         (
             "partitions",
             "Partitions",
-            {"count": unwell or cluster.partition_count, "is_bad": bool(unwell)},
+            {"count": unhealthy or cluster.partition_count, "is_bad": bool(unhealthy)},
         ),
         ("groups", "Groups", {"count": cluster.group_count}),
-        ("mirror", "Mirrored here", {}),
+        ("mirror", "Mirrored topics", {}),
         ("settings", "Settings", {}),
     ]
     return [
@@ -53,7 +53,7 @@ def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, An
         {
             "label": "Live brokers",
             "value": _share(cluster.live_count, brokers),
-            "definition": "Of the brokers that answer or still have replicas.",
+            "definition": "Live brokers of all brokers that are registered or have replicas.",
             "severity": "risk" if cluster.dead_count else "",
             "href": reverse("clusters:brokers", args=[cluster.alias]),
         },
@@ -105,7 +105,7 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
         {
             "label": "Under-replicated",
             "value": format_count(topic.under_replicated_count),
-            "note": f"not known of {topic.unsure_count}" if topic.unsure_count else "partitions",
+            "note": f"{topic.unsure_count} unknown" if topic.unsure_count else "partitions",
             "definition": COUNTED[Counted.UNDER_REPLICATED],
             "severity": "warn" if topic.under_replicated_count else "",
         },
@@ -116,7 +116,7 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
             "severity": "crit" if topic.offline_count else "",
         },
         {
-            "label": "Records, at most",
+            "label": "Records (estimate)",
             "value": format_count(topic.record_count),
             "definition": RECORDS,
         },
@@ -132,15 +132,15 @@ def group_facts(group: Group) -> list[dict[str, Any]]:
     unknown_ms = not_known(group.unknown_ms_count, group.partition_count)
     return [
         {
-            "label": "Lag",
+            "label": "Lag (records)",
             "value": format_least(group.lag, group.unknown_count),
             "note": unknown,
             "definition": LAG,
         },
         {
-            "label": "Lag in time",
+            "label": "Lag (time)",
             "value": format_least(group.lag_ms, group.unknown_ms_count, format_span_ms),
-            "note": unknown_ms or "the partition that is furthest behind",
+            "note": unknown_ms or "the partition with the largest lag",
             "definition": LAG_MS,
         },
         {"label": "Members", "value": format_count(group.member_count), "note": group.assignor},

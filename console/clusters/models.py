@@ -1,7 +1,7 @@
-"""Clusters, and what was last seen of them: one row per broker, topic, partition, group and offset.
+"""Clusters, and their rows of the last collection: one per broker, topic, partition, group and offset.
 
-Rows are written only when they change, so `changed_at` is when a row last changed; how old the
-whole picture is stands in `CollectionRound`. What a successful round no longer sees is removed.
+Rows are written only when they change, so `changed_at` is when a row last changed; `CollectionRound`
+has the time of the last collection. A successful round removes what it no longer sees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jobs.replication.flow.lag import LagStatus
 TOPIC_NAME_LENGTH = 249
 # Kafka bounds a group id only by its own wire format (a 16-bit length).
 GROUP_ID_LENGTH = GROUP_ID
-# These words stand where an alias stands in an address (a test reads them off the routes).
+# Words of routes in the place of an alias (a test compares them with the routes).
 RESERVED_ALIASES = (
     "brokers",
     "check",
@@ -160,7 +160,7 @@ class CollectionRound(models.Model):
 
 
 class Broker(models.Model):
-    """A broker that is alive, or that is not but still stands in the replicas of a partition.
+    """A broker that is alive, or that is down but still has replicas.
 
     `seen_at` is when it was last found alive (null: never by us); host and port are empty then.
     """
@@ -232,7 +232,7 @@ class Topic(models.Model):
 
     @property
     def is_unsure(self) -> bool:
-        """Whether nothing is known to be wrong, and of a partition it is not known if it is well."""
+        """Whether no partition is known to be unhealthy, and the state of at least one is unknown."""
         return bool(self.unsure_count) and not self.severity
 
 
@@ -350,7 +350,7 @@ class Group(models.Model):
 
 
 class GroupOffset(models.Model):
-    """Where a group stands in one partition.
+    """Committed offset and lag of a group in one partition.
 
     `committed_offset` is null for a partition that a member holds and never committed, and for share groups:
     they have a `start_offset`, null before their first record.

@@ -47,7 +47,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show how a cluster is doing."""
+    """Show the overview of a cluster."""
     cluster = find_cluster(alias)
     context = {
         **around_cluster(cluster, "detail", equivalents.of_cluster(cluster)),
@@ -106,11 +106,13 @@ def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
-    """Show one topic: its partitions, who reads it, its settings."""
+    """Show the partitions, consumer groups and configuration of a topic."""
     cluster = find_cluster(alias)
     topic = queries.get_topic(cluster, name)
     if topic is None:
-        raise Http404(f"{alias} has no topic {name}. It was deleted, or is not seen yet.")
+        raise Http404(
+            f"Cluster {alias} has no topic {name}. It was deleted, or has not been collected yet."
+        )
     table = PARTITIONS_OF_TOPIC.read(request, queries.list_partitions(cluster, topic))
     if table.is_export:
         return csv_response(table, f"{alias}-{name}")
@@ -131,11 +133,13 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
-    """Show where one group stands in each partition."""
+    """Show committed offsets and lag of a group."""
     cluster = find_cluster(alias)
     group = queries.get_group(cluster, group_id)
     if group is None:
-        raise Http404(f"{alias} has no group {group_id}. It was deleted, or is not seen yet.")
+        raise Http404(
+            f"Cluster {alias} has no group {group_id}. It was deleted, or has not been collected yet."
+        )
     columns = OFFSETS_OF_SHARES if group.is_shared else OFFSETS
     table = columns.read(request, queries.list_group_offsets(group))
     if table.is_export:

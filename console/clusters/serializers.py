@@ -110,7 +110,7 @@ class ClusterSettingsSerializer(BodySerializer):
         max_length=1000,
         required=False,
         allow_blank=True,
-        help_text="OAUTHBEARER: where user name and password, as client id and secret, get a token.",
+        help_text="OAUTHBEARER: URL of the OAuth 2 token endpoint (client credentials).",
     )
     sasl_oauthbearer_scope = serializers.CharField(max_length=255, required=False, allow_blank=True)
     ssl_ca = serializers.CharField(
@@ -142,10 +142,10 @@ class ChangedClusterSerializer(ClusterSettingsSerializer):
     """Changed settings of a registered cluster; its alias stays."""
 
     is_enabled = serializers.BooleanField(
-        required=False, help_text="Whether crosslog asks this cluster at all."
+        required=False, help_text="Whether crosslog collects from this cluster."
     )
     save_unchecked = serializers.BooleanField(
-        required=False, default=False, help_text="Save although the cluster cannot be reached."
+        required=False, default=False, help_text="Save without a connection check."
     )
 
 
@@ -154,12 +154,12 @@ class NewClusterSerializer(ChangedClusterSerializer):
 
     alias = serializers.CharField(
         max_length=63,
-        help_text="Letters, digits, - and _: it becomes part of remote topics' names.",
+        help_text="Letters, digits, - and _: prefix of remote topics, permanent.",
     )
 
 
 class ClusterIdSerializer(BodySerializer):
-    """The id of the cluster that stands behind the address now."""
+    """The id of the cluster that answers at the address now."""
 
     cluster_id = serializers.CharField(max_length=64)
 
@@ -354,7 +354,7 @@ class TopicFilters(SeenFilters):
 
     name = serializers.CharField(required=False, help_text="Only this topic.")
     severity = serializers.ChoiceField(
-        choices=STATE_CHOICES, required=False, help_text="Only rows on this step of the ladder."
+        choices=STATE_CHOICES, required=False, help_text="Only rows with this state."
     )
 
 
@@ -368,7 +368,7 @@ class PartitionFilters(SeenFilters):
         help_text=COUNTED_AS,
     )
     severity = serializers.ChoiceField(
-        choices=STATE_CHOICES, required=False, help_text="Only rows on this step of the ladder."
+        choices=STATE_CHOICES, required=False, help_text="Only rows with this state."
     )
 
 
@@ -376,9 +376,11 @@ class GroupFilters(SeenFilters):
     """Filters of groups."""
 
     group = serializers.CharField(required=False, help_text="Only this group.")
-    state = serializers.CharField(required=False, help_text="Kafka's word: Stable, Empty, Dead ...")
+    state = serializers.CharField(
+        required=False, help_text="Kafka's value: Stable, Empty, Dead ..."
+    )
     type = serializers.CharField(
-        required=False, help_text="Kafka's word: classic, consumer, share, streams."
+        required=False, help_text="Kafka's value: classic, consumer, share, streams."
     )
 
 

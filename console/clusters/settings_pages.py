@@ -39,7 +39,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
 # Everywhere: a setting may refer to the secret of any cluster and send it to any address.
 @page("administer")
 def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Change how a cluster is reached; confirm a new cluster id; remove the cluster."""
+    """Change the connection, confirm a new cluster id, remove the cluster."""
     cluster = _cluster(alias)
     form = ChangeClusterForm(cluster, request.POST or None)
     if request.method == "POST" and form.is_valid() and _try_change(cluster, form):
@@ -63,7 +63,9 @@ def check(request: HttpRequest, alias: str) -> HttpResponse:
     """Check a registered cluster now."""
     try:
         actions.recheck_cluster(_cluster(alias), timezone.now())
-        messages.success(request, f"{alias} answers and is the registered cluster.")
+        messages.success(
+            request, f"The connection to {alias} works; the cluster ID is the registered one."
+        )
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("clusters:detail", alias)
@@ -72,10 +74,13 @@ def check(request: HttpRequest, alias: str) -> HttpResponse:
 @require_POST
 @page("administer", queries.where)
 def confirm(request: HttpRequest, alias: str) -> HttpResponse:
-    """Accept that another cluster stands behind the address."""
+    """Confirm the id of a cluster that was replaced."""
     try:
         actions.confirm_cluster_id(_cluster(alias), request.POST.get("cluster_id", ""))
-        messages.success(request, f"{alias} is the new cluster now: it is read within seconds.")
+        messages.success(
+            request,
+            f"Cluster ID of {alias} confirmed. Collection starts within seconds.",
+        )
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("clusters:settings", alias)
@@ -95,7 +100,7 @@ def delete(request: HttpRequest, alias: str) -> HttpResponse:
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
         return redirect("clusters:settings", alias)
-    messages.success(request, f"{alias} was removed. Nothing was changed on the cluster itself.")
+    messages.success(request, f"Cluster {alias} was removed. The Kafka cluster was not changed.")
     return redirect("clusters:list")
 
 
@@ -132,8 +137,8 @@ def _try_change(cluster: Cluster, form: ChangeClusterForm) -> bool:
 
 def _welcome(cluster: Cluster) -> str:
     if not cluster.cluster_id:
-        return f"{cluster.alias} was saved although it did not answer. It is tried again by itself."
-    return f"{cluster.alias} answers: cluster {cluster.cluster_id}. Its first rows come in seconds."
+        return f"Cluster {cluster.alias} was saved without a connection. Collection starts when it answers."
+    return f"Cluster {cluster.alias} ({cluster.cluster_id}) was registered. Collection starts within seconds."
 
 
 # The form of a cluster: typed fields only, never free client configuration.
@@ -141,26 +146,33 @@ def _welcome(cluster: Cluster) -> str:
 _REFERENCE = f"env:{ENV_PREFIX}NAME or file:NAME"
 
 
-def _secret(label: str, help_text: str) -> forms.CharField:
+# What `protocol_fields.js` reads: which security protocols use a field.
+_SASL, _OAUTHBEARER, _TLS = ({"data-needs": one} for one in ("sasl", "oauthbearer", "tls"))
+_PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+
+
+def _line(
+    label: str, help_text: str, used_by: dict[str, str], longest: int = 255
+) -> forms.CharField:
+    widget = forms.TextInput(attrs={**_PLAIN, **used_by})
     return forms.CharField(
-        label=label,
-        required=False,
-        max_length=255,
-        help_text=f"{help_text} A reference: {_REFERENCE}.",
-        widget=forms.TextInput(
-            attrs={"placeholder": _REFERENCE, "autocomplete": "off", "spellcheck": "false"}
-        ),
+        label=label, required=False, max_length=longest, help_text=help_text, widget=widget
     )
 
 
+def _secret(label: str, help_text: str, used_by: dict[str, str]) -> forms.CharField:
+    more = {**used_by, "placeholder": _REFERENCE}
+    return _line(label, f"{help_text} Secret reference: {_REFERENCE}.", more)
+
+
 class SettingsForm(ActionForm):
-    """How to reach a cluster; what is wrong is said by `actions`, at the field."""
+    """Connection settings; `actions` reports errors at the field."""
 
     bootstrap_servers = forms.CharField(
         label="Bootstrap servers",
         max_length=4000,
-        help_text="host:port, several with commas. The others are found from there.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="host:port, separated by commas. Other brokers are discovered.",
+        widget=forms.TextInput(attrs=_PLAIN),
     )
     security_protocol = forms.ChoiceField(
         label="Security protocol", choices=[(p.value, p.value) for p in SecurityProtocol]
@@ -169,42 +181,35 @@ class SettingsForm(ActionForm):
         label="SASL mechanism",
         required=False,
         choices=[("", "none"), *((m.value, m.value) for m in SaslMechanism)],
+        widget=forms.Select(attrs=_SASL),
     )
-    sasl_username = forms.CharField(
-        label="User name",
-        required=False,
-        max_length=255,
-        help_text="With OAUTHBEARER: the client id.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    sasl_username = _line("User name", "With OAUTHBEARER: the client ID.", _SASL)
+    sasl_password = _secret("Password", "With OAUTHBEARER: the client secret.", _SASL)
+    sasl_oauthbearer_token_url = _line(
+        "Token endpoint",
+        "For OAUTHBEARER: URL of the OAuth 2 token endpoint (client credentials).",
+        _OAUTHBEARER,
+        1000,
     )
-    sasl_password = _secret(
-        "Password", "The secret itself is never stored. With OAUTHBEARER: the client secret."
+    sasl_oauthbearer_scope = _line(
+        "Scope", "For OAUTHBEARER: scope of the token request.", _OAUTHBEARER
     )
-    sasl_oauthbearer_token_url = forms.CharField(
-        label="Token endpoint",
-        required=False,
-        max_length=1000,
-        help_text="For OAUTHBEARER: the URL that gives tokens for client credentials.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    ssl_ca = _secret(
+        "CA certificates", "PEM. Empty: the CA certificates of the operating system.", _TLS
     )
-    sasl_oauthbearer_scope = forms.CharField(
-        label="Scope",
-        required=False,
-        max_length=255,
-        help_text="For OAUTHBEARER: what the token is asked for. May stay empty.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
-    ssl_ca = _secret("CA certificates", "PEM; empty: what this machine trusts.")
-    ssl_certificate = _secret("Client certificate", "PEM, for mutual TLS.")
-    ssl_key = _secret("Client key", "PEM, for mutual TLS.")
-    ssl_key_password = _secret("Password of the client key", "Only for an encrypted key.")
+    ssl_certificate = _secret("Client certificate", "PEM, for mutual TLS.", _TLS)
+    ssl_key = _secret("Client key", "PEM, for mutual TLS.", _TLS)
+    ssl_key_password = _secret("Password of the client key", "Only for an encrypted key.", _TLS)
     ssl_check_hostname = forms.BooleanField(
-        label="Check the host name in the broker's certificate", required=False, initial=True
+        label="Check the host name in the broker's certificate",
+        required=False,
+        initial=True,
+        widget=forms.CheckboxInput(attrs=_TLS),
     )
     save_unchecked = forms.BooleanField(
-        label="Save although the cluster cannot be reached",
+        label="Save without connection check",
         required=False,
-        help_text="It is asked again every few seconds; its id is learned from the first answer.",
+        help_text="Collection starts when the cluster answers; the first answer sets its cluster ID.",
     )
 
     def values(self) -> dict[str, Any]:
@@ -213,7 +218,7 @@ class SettingsForm(ActionForm):
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether it is to be saved without an answer of the cluster; call after `is_valid`."""
+        """Whether the cluster is saved without a connection check; call after `is_valid`."""
         return bool(self.cleaned_data["save_unchecked"])
 
 
@@ -223,8 +228,8 @@ class NewClusterForm(SettingsForm):
     field_order = ("alias",)
     alias = forms.CharField(
         max_length=63,
-        help_text="Short and lasting: remote topics carry it in their names, as in east.orders.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="Permanent. Prefix of remote topics, e.g. east.orders.",
+        widget=forms.TextInput(attrs=_PLAIN),
     )
 
 
@@ -234,7 +239,7 @@ class ChangeClusterForm(SettingsForm):
     is_enabled = forms.BooleanField(
         label="Collect from this cluster",
         required=False,
-        help_text="Off: its rows stay as they are.",
+        help_text="Off: the data collected before stays.",
     )
     field_order = (*CONNECTION_FIELDS, "is_enabled", "save_unchecked")
 

@@ -1,4 +1,4 @@
-"""How a cluster is doing, in one word, with the reason and what to do: pure rules, worst first."""
+"""State of a cluster with reason and remedy: pure rules, worst first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.conf import settings
 
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.frame.pages.freshness import Freshness, freshness_of_round, oldest, stale_after_s
-from console.frame.pages.states import Severity
+from console.frame.pages.states import Severity, spoken
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 from jobs.numbers import format_age
@@ -58,31 +58,43 @@ PARTITION_SEVERITIES = {
 _OF_LADDER = {
     PartitionSeverity.UNDER_REPLICATED: (
         ClusterState.UNDER_REPLICATED,
-        "Partitions miss in-sync replicas.",
+        "Partitions are under-replicated.",
     ),
     PartitionSeverity.AT_MIN_ISR: (
         ClusterState.AT_MIN_ISR,
-        "Partitions have no in-sync replica to spare: the next loss stops writes with acks=all.",
+        "Partitions are at min ISR: the loss of one more replica refuses writes with acks=all.",
     ),
     PartitionSeverity.UNDER_MIN_ISR: (
         ClusterState.UNDER_MIN_ISR,
-        "Partitions refuse writes with acks=all.",
+        "Partitions are under min ISR: writes with acks=all are refused.",
     ),
     PartitionSeverity.OFFLINE: (
         ClusterState.OFFLINE,
-        "Partitions have no leader: they take no reads and no writes.",
+        "Partitions have no leader: reads and writes fail.",
     ),
+}
+
+
+_WORDS = {
+    ClusterState.OFF: "Disabled",
+    ClusterState.ANOTHER_CLUSTER: "Cluster ID mismatch",
+    ClusterState.BROKER_MISSING: "Broker down",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """The word, why, since when (None: not known), and what a person can do about it."""
+    """State, reason, remedy, and since when (None: not known)."""
 
     state: ClusterState
     reason: str = ""
     hint: str = ""
     since: datetime | None = None
+
+    @property
+    def word(self) -> str:
+        """The state as pages show it."""
+        return _WORDS.get(self.state) or spoken(self.state)
 
     @property
     def severity(self) -> Severity:
@@ -104,7 +116,7 @@ def judge_cluster(
     offsets and groups cannot be read because partitions are offline.
     """
     if not cluster.is_enabled:
-        return ClusterStatus(ClusterState.OFF, "Collection is switched off for this cluster.")
+        return ClusterStatus(ClusterState.OFF, "Collection is disabled for this cluster.")
     rounds = list(rounds)
     failing = [r for r in rounds if r.failing_since is not None]
     seen = _seen(worst, dead_brokers)
@@ -117,15 +129,15 @@ def judge_cluster(
     if late is not None:
         return late if _rank(seen) < _rank(late) else replace(seen, reason=_joined(seen, late))
     if not any(r.succeeded_at for r in rounds):
-        return ClusterStatus(ClusterState.NEW, "The first round has not finished yet.")
+        return ClusterStatus(ClusterState.NEW, "The first collection has not finished yet.")
     return seen if seen.state is not ClusterState.OK or _is_judged(rounds) else _NOT_JUDGED
 
 
 # The first round of all also waits for its programs to start.
 _FIRST_ROUND_S = 60.0
 _NO_TURN = (
-    "The worker of the queue collect does not run, or has more to do than it can: look at its log and at the "
-    "load of the machine, start it or one more."
+    "The worker of the queue collect is not running or is overloaded. Check its log and the load of the "
+    "machine, then start it or add a worker."
 )
 
 
@@ -136,14 +148,16 @@ def _late(cluster: Cluster, rounds: list[CollectionRound], now: datetime) -> Clu
         limit_s = max(_FIRST_ROUND_S, stale_after_s(settings.COLLECT_INTERVAL_S, None))
         if not Freshness("", cluster.created_at, stale_after_s=limit_s).is_late(now):
             return None
-        reason = f"It was registered {format_age(cluster.created_at, now)}, and no round has finished yet."
+        reason = (
+            f"Registered {format_age(cluster.created_at, now)}; no collection has finished yet."
+        )
         return ClusterStatus(ClusterState.STALE, reason, _NO_TURN, cluster.created_at)
     late = oldest([entry for entry in entries if entry.is_late(now)])
     if late is None or late.succeeded_at is None:
         return None
     is_all = all(entry.is_late(now) for entry in entries)
-    shown = "Everything that is shown was" if is_all else f"The {late.noun} that are shown were"
-    reason = f"{shown} read {format_age(late.succeeded_at, now)}."
+    shown = "All data" if is_all else f"Data of {late.noun}"
+    reason = f"{shown} last collected {format_age(late.succeeded_at, now)}."
     return ClusterStatus(ClusterState.STALE, reason, _NO_TURN, late.succeeded_at)
 
 
@@ -167,9 +181,7 @@ _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
 _BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)
 
 
-_NOT_JUDGED = ClusterStatus(
-    ClusterState.NEW, "Brokers and partitions have not been read yet: nothing is judged."
-)
+_NOT_JUDGED = ClusterStatus(ClusterState.NEW, "Brokers and partitions have not been collected yet.")
 
 
 def _is_judged(rounds: Iterable[CollectionRound]) -> bool:
@@ -185,7 +197,7 @@ def _seen(worst: PartitionSeverity, dead_brokers: int) -> ClusterStatus:
     dead, hint = "", ""
     if dead_brokers:
         dead = f"{dead_brokers} broker{' is' if dead_brokers == 1 else 's are'} down."
-        hint = "Start what is down; the log of the broker says why it ended."
+        hint = "Start the broker; its log has the reason of the shutdown."
     if worst is not PartitionSeverity.OK:
         state, reason = _OF_LADDER[worst]
         return ClusterStatus(state, f"{reason} {dead}".strip(), hint)

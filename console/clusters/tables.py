@@ -23,39 +23,44 @@ from jobs.limits import short
 from jobs.numbers import format_count, format_span_ms
 
 LAG = (
-    "End offset minus committed offset, read in this order, without transaction markers. "
-    "No number: nothing committed."
+    "End offset minus committed offset, without transaction markers. The committed offset is read first. "
+    "Empty: no committed offset."
 )
 LAG_TO_HIGH = (
-    "As kafka-consumer-groups.sh counts: with what open transactions hold, aborted records and transaction "
+    "As kafka-consumer-groups.sh reports it: with records of open and aborted transactions and transaction "
     "markers."
 )
 LAG_MS = (
-    "From the timestamp of the first record that is not committed to that of the newest record. "
-    "It does not grow while nothing is written."
+    "Timestamp of the newest record minus that of the first record that the group has not committed. "
+    "It does not grow while no record is written."
 )
 RECORDS = (
-    "End offset minus log start offset. Compaction and transaction markers leave gaps, so there may "
-    "be fewer records."
+    "End offset minus log start offset. Compaction and transaction markers leave gaps: the "
+    "number of records may be smaller."
 )
 NO_NUMBER = (
-    "Partitions without a number: nothing committed where a member reads (auto.offset.reset decides), or an "
-    "end that is not known."
+    "Partitions with unknown lag: assigned without a committed offset (auto.offset.reset applies), or with "
+    "an unknown end offset."
 )
-PROTOCOL = "What members speak: consumer, share, streams, connect; empty where none ever joined."
-START = "The first offset that a share group may still deliver; records after it may be done."
-ISR = "Replicas that are in sync, of all replicas."
+PROTOCOL = (
+    "Protocol type of the members: consumer, share, streams, connect. Empty: no member ever joined."
+)
+START = (
+    "The first offset that the share group may still deliver; later records may be acknowledged."
+)
+ISR = "In-sync replicas of all replicas."
 MIN_ISR = "min.insync.replicas: with fewer in-sync replicas, writes with acks=all are refused."
-END = "Last stable offset: what a reader of committed records can reach."
+END = "Last stable offset: the end for consumers with isolation.level=read_committed."
 SEVERITY = (
     "offline: no leader. under min ISR: writes with acks=all are refused. at min ISR: a replica is "
-    "missing and none can be spared. under-replicated: a replica is missing. not known: a replica is missing "
-    "or being added by a reassignment, and listing these needs DESCRIBE on the cluster."
+    "out of sync, and the next loss refuses writes with acks=all. under-replicated: a replica is out of "
+    "sync. unknown: a replica is out of sync or being added by a reassignment; listing reassignments needs "
+    "DESCRIBE on the cluster."
 )
 TIMESTAMP = "The largest timestamp among the records of the partition."
 
 STEPS = [(s.word, s.word.replace("_", " ")) for s in sorted(Severity, reverse=True)]
-STEPS.append((UNKNOWN, "not known"))
+STEPS.append((UNKNOWN, "unknown"))
 
 
 def _on_step(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
@@ -148,9 +153,9 @@ _STATE = Column(
     template="clusters/cells/severity.html",
 )
 _LAGS = (
-    _count("lag", "Lag", LAG),
+    _count("lag", "Lag (records)", LAG),
     Column(
-        "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
+        "lag_ms", "Lag (time)", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
     ),
 )
 _LAG_TO_HIGH = _count("lag_to_high_watermark", "Lag to high watermark", LAG_TO_HIGH, is_hidden=True)
@@ -168,14 +173,14 @@ CLUSTERS = Table(
         ),
         Column("alias", "Cluster", "alias", template="clusters/cells/alias.html"),
         Column("bootstrap_servers", "Bootstrap servers", is_hidden=True),
-        Column("cluster_id", "Cluster id", "cluster_id", is_hidden=True),
+        Column("cluster_id", "Cluster ID", "cluster_id", is_hidden=True),
         _count("live_count", "Brokers", "Live brokers."),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions"),
         _count("under_replicated_count", "Under-replicated", COUNTED[Counted.UNDER_REPLICATED]),
         _count("offline_count", "Offline", "Partitions without a leader."),
-        _count("group_count", "Groups"),
-        Column("seen", "Seen", template="clusters/cells/seen.html", csv=_seen_at),
+        _count("group_count", "Consumer groups"),
+        Column("seen", "Last collected", template="clusters/cells/seen.html", csv=_seen_at),
     ),
     search=("alias", "bootstrap_servers", "cluster_id"),
     default_sort="alias",
@@ -187,9 +192,9 @@ BROKERS = Table(
         Column("host", "Host", "host"),
         _offset("port", "Port"),
         Column("rack", "Rack", "rack"),
-        _count("leader_count", "Leads", "Partitions that this broker leads."),
+        _count("leader_count", "Leaders", "Partitions that this broker leads."),
         _count("replica_count", "Replicas", "Partitions with a replica on this broker."),
-        Column("seen_at", "Last seen alive", "seen_at", template="clusters/cells/ago.html"),
+        Column("seen_at", "Last seen", "seen_at", template="clusters/cells/ago.html"),
     ),
     search=("host", "rack"),
     default_sort="broker_id",
@@ -203,9 +208,9 @@ TOPICS = Table(
         _count("min_insync_replicas", "Min ISR", MIN_ISR),
         _count("under_replicated_count", "Under-replicated", COUNTED[Counted.UNDER_REPLICATED]),
         _count("offline_count", "Offline", "Partitions without a leader."),
-        _count("record_count", "Records, at most", RECORDS),
-        Column("topic_id", "Topic id", "topic_id", is_hidden=True),
-        Column("error", "Not read because", "error", is_hidden=True),
+        _count("record_count", "Records (estimate)", RECORDS),
+        Column("topic_id", "Topic ID", "topic_id", is_hidden=True),
+        Column("error", "Error", "error", is_hidden=True),
         _CHANGED,
     ),
     search=("name",),
@@ -219,19 +224,19 @@ _PARTITION_COLUMNS = (
     _STATE,
     Column("topic.name", "Topic", "topic__name", link=_topic_link_of_partition),
     _offset("partition", "Partition"),
-    _offset("leader", "Leader", "Broker that takes reads and writes; none: offline."),
+    _offset("leader", "Leader", "Broker that serves reads and writes. Empty: offline."),
     Column("replicas", "Replicas", csv=_joined("replicas"), template="clusters/cells/ids.html"),
     Column(
         "isr",
-        "In sync",
+        "ISR",
         "isr_count",
         definition=ISR,
         csv=_joined("isr"),
         template="clusters/cells/isr.html",
     ),
     _count("topic.min_insync_replicas", "Min ISR", MIN_ISR),
-    _offset("log_start_offset", "Log start"),
-    _offset("end_offset", "End", END),
+    _offset("log_start_offset", "Log start offset"),
+    _offset("end_offset", "Log end offset", END),
     _offset(
         "high_watermark", "High watermark", "Replicated to all in-sync replicas.", is_hidden=True
     ),
@@ -242,7 +247,7 @@ _PARTITION_COLUMNS = (
         definition=TIMESTAMP,
         template="clusters/cells/timestamp.html",
     ),
-    Column("error", "Offsets not read because", "error", is_hidden=True),
+    Column("error", "Error", "error", is_hidden=True),
     _CHANGED,
 )
 _PARTITION_FILTERS: dict[str, Callable[[QuerySet[Any], str], QuerySet[Any]]] = {
@@ -293,11 +298,11 @@ GROUPS = Table(
         ),
         replace(_LAG_TO_HIGH, unknown="unknown_count"),
         _count("topic_count", "Topics"),
-        _count("partition_count", "Partitions", "With a commit or a member."),
+        _count("partition_count", "Partitions", "With a committed offset or an assigned member."),
         _count("unknown_count", "Lag unknown", NO_NUMBER),
         _offset("coordinator", "Coordinator", is_hidden=True),
         Column("assignor", "Assignor", "assignor", is_hidden=True),
-        Column("error", "Not read because", "error", is_hidden=True),
+        Column("error", "Error", "error", is_hidden=True),
         _CHANGED,
     ),
     search=("group_id",),
@@ -315,13 +320,13 @@ OFFSETS = Table(
         Column("lag_status", "State", "lag_status", template="clusters/cells/lag_status.html"),
         Column("topic", "Topic", "topic", link=_topic_link_of_offset),
         _offset("partition", "Partition"),
-        _offset("committed_offset", "Committed", "The next offset that the group will read."),
-        _offset("end_offset", "End", END),
+        _offset("committed_offset", "Committed offset", "The next offset that the group reads."),
+        _offset("end_offset", "Log end offset", END),
         *_LAGS,
         _LAG_TO_HIGH,
-        Column("is_assigned", "Member", "is_assigned", template="clusters/cells/assigned.html"),
-        _offset("log_start_offset", "Log start", is_hidden=True),
-        Column("error", "Not read because", "error", is_hidden=True),
+        Column("is_assigned", "Assigned", "is_assigned", template="clusters/cells/assigned.html"),
+        _offset("log_start_offset", "Log start offset", is_hidden=True),
+        Column("error", "Error", "error", is_hidden=True),
         _CHANGED,
     ),
     search=("topic",),

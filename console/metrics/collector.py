@@ -79,7 +79,7 @@ class KafkaState(Collector):
         yield from families.values()
 
     def samples(self) -> Iterable[Sample]:
-        """Return all samples; a value of None is one that nobody knows."""
+        """Return all samples; a value of None is unknown."""
         flows = replication.with_status(self._scope(replication.list_flows()), self._now)
         return chain(
             [(known.BUILD, (VERSION,), 1)],
@@ -236,7 +236,7 @@ def _of_answer(row: Any, now: datetime) -> Iterator[Sample]:
 
 
 def _worst_groups(rows: QuerySet[Any], limit: int) -> QuerySet[Any]:
-    """Return the groups of each flow that are least ready, and of those that are furthest behind."""
+    """Return the groups of each flow that are least ready, of those the ones with the largest lag."""
     order = [F("rank").desc(), F("behind").desc(nulls_last=True), F("pk").asc()]
     place = Window(RowNumber(), partition_by=F("flow"), order_by=order)
     placed: QuerySet[Any] = rows.order_by().annotate(place=place)

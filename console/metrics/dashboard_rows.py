@@ -15,7 +15,7 @@ UNWELL = f'{CLUSTER},severity!="ok"'
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: queries with their legends; `limits` are (value, colour) from well to worst."""
+    """A panel: queries with their legends; `limits` are (value, colour), worst last."""
 
     title: str
     unit: str
@@ -40,10 +40,10 @@ ROWS: dict[str, list[Panel]] = {
             [(1, "red")],
         ),
         Panel("Lag in records", "short", {"{{flow}}": _of(known.FLOW_LAG, FLOW)}, 10),
-        Panel("Lag in time", "s", {"{{flow}}": _of(known.FLOW_LAG_TIME, FLOW)}, 10),
+        Panel("Lag (time)", "s", {"{{flow}}": _of(known.FLOW_LAG_TIME, FLOW)}, 10),
         Panel("Rate", "cps", {"{{flow}}": _of(known.FLOW_RATE, FLOW)}),
         Panel(
-            "Topics that are furthest behind",
+            "Topics with the largest lag",
             "short",
             {"{{flow}} {{topic}}": f"topk(10, {_of(known.TOPIC_LAG, FLOW)})"},
         ),
@@ -83,7 +83,7 @@ ROWS: dict[str, list[Panel]] = {
             "Age of the oldest checkpoint", "s", {"{{flow}}": _of(known.CHECKPOINT_AGE, FLOW)}, 8
         ),
         Panel(
-            "Groups that are not ready: 2 with care, 3 unknown, 4 blocked",
+            "Groups that are not ready: 2 caution, 3 unknown, 4 blocked",
             "short",
             {"{{flow}} {{group}}": f"topk(10, {_of(known.GROUP_READY, FLOW)} > 1)"},
         ),
@@ -95,7 +95,7 @@ ROWS: dict[str, list[Panel]] = {
     ],
     "Clusters": [
         Panel(
-            "Partitions that are not well",
+            "Unhealthy partitions",
             "short",
             {"{{cluster}} {{severity}}": _of(known.PARTITIONS, UNWELL)},
         ),
@@ -114,7 +114,7 @@ ROWS: dict[str, list[Panel]] = {
         ),
         Panel("Brokers", "short", {"{{cluster}} {{state}}": _of(known.BROKERS, CLUSTER)}),
         Panel(
-            "Groups that are furthest behind",
+            "Consumer groups with the largest lag",
             "short",
             {"{{cluster}} {{group}}": f"topk(10, {_of(known.GROUP_LAG, CLUSTER)})"},
         ),
@@ -142,7 +142,7 @@ ROWS: dict[str, list[Panel]] = {
             8,
         ),
         Panel(
-            "Voter that is furthest behind, in time",
+            "Max follower lag of voters (time)",
             "s",
             {"{{cluster}}": _of(known.QUORUM_LAG_TIME, CLUSTER)},
             8,

@@ -26,7 +26,7 @@ FLOW_LAG = Definition(
 )
 FLOW_LAG_UNKNOWN = Definition("crosslog_flow_lag_unknown_partitions", _FLOW, _UNKNOWN)
 FLOW_LAG_TIME = Definition(
-    "crosslog_flow_lag_seconds", _FLOW, f"{_IN_TIME}: the partition that is furthest behind."
+    "crosslog_flow_lag_seconds", _FLOW, f"{_IN_TIME}: the partition with the largest lag."
 )
 FLOW_RATE = Definition(
     "crosslog_flow_records_per_second", _FLOW, "Records copied per second over the last 10 s."
@@ -34,13 +34,13 @@ FLOW_RATE = Definition(
 FLOW_ETA = Definition(
     "crosslog_flow_eta_seconds",
     _FLOW,
-    "How long copying goes on at the present rates of copying and of the source's growth, without what "
-    "is paused; absent when nobody can tell.",
+    "Time until the flow has caught up at the current rates of replication and of writes to the source, "
+    "without paused partitions; absent when unknown.",
 )
 FLOW_PAUSED = Definition(
     "crosslog_flow_paused_partitions",
     _FLOW,
-    "Partitions that wait because a person paused them or because bulk copying has its windows.",
+    "Partitions that are paused by a user, or that wait for a catch-up window.",
 )
 FLOW_PARTITIONS = Definition(
     "crosslog_flow_partitions", (*_FLOW, "state"), "Partitions of the flow in each state."
@@ -136,29 +136,29 @@ CHECKPOINT_LAG_UNKNOWN = Definition(
 REREAD = Definition(
     "crosslog_flow_failover_reread_records",
     _FLOW,
-    "Records that groups would read again at most if they went on by themselves; absent when nothing "
-    "bounds it.",
+    "Upper bound of records that groups reprocess if they resume without a failover plan; absent when "
+    "unbounded.",
 )
 AT_RISK = Definition(
     "crosslog_flow_failover_lost_records",
     _FLOW,
-    "Records that are lost if the source is lost now; absent when it is not known of every partition.",
+    "Records that are lost if the source fails now; absent when a partition is unknown.",
 )
 AT_RISK_TIME = Definition(
     "crosslog_flow_failover_lost_seconds", _FLOW, "The same in record timestamps: the RPO."
 )
 CHECKPOINTS_AGE = Definition(
-    "crosslog_flow_failover_age_seconds", _FLOW, "Age of the answer to 'can I fail over now?'."
+    "crosslog_flow_failover_age_seconds", _FLOW, "Age of the failover readiness."
 )
 GROUP_READY = Definition(
     "crosslog_flow_group_failover_rank",
     _FLOW_GROUP,
-    "1 ready, 2 with care, 3 unknown, 4 blocked. The METRICS_GROUPS groups of each flow that are worst.",
+    "1 ready, 2 caution, 3 unknown, 4 blocked. The METRICS_GROUPS groups of each flow that are worst.",
 )
 GROUP_CHECKPOINT_AGE = Definition(
     "crosslog_flow_group_checkpoint_age_seconds",
     _FLOW_GROUP,
-    "Age of the oldest checkpoint that the group has left behind, else of its oldest; the same groups.",
+    "Age of the oldest checkpoint that the group has passed, else of its oldest; the same groups.",
 )
 GROUP_CHECKPOINT_LAG = Definition(
     "crosslog_flow_group_checkpoint_lag_records",
@@ -173,13 +173,14 @@ GROUP_CHECKPOINT_LAG_UNKNOWN = Definition(
 GROUP_REREAD = Definition(
     "crosslog_flow_group_failover_reread_records",
     _FLOW_GROUP,
-    "Records that the group would read again at most if it went on by itself; the same groups.",
+    "Upper bound of records that the group reprocesses if it resumes without a failover plan; the same "
+    "groups.",
 )
 TOPIC_LAG = Definition(
     "crosslog_flow_topic_lag_records",
     _TOPIC,
     "Records of a source topic that the target does not have yet. The METRICS_TOPICS topics of "
-    "each flow that are furthest behind.",
+    "each flow with the largest lag.",
 )
 TOPIC_LAG_UNKNOWN = Definition("crosslog_flow_topic_lag_unknown_partitions", _TOPIC, _UNKNOWN)
 TOPIC_LAG_TIME = Definition(
@@ -193,8 +194,8 @@ TOPIC_RATE = Definition(
 PARTITION_LAG = Definition(
     "crosslog_flow_partition_lag_records",
     _PARTITION,
-    "The same per partition, for the METRICS_PARTITIONS partitions of each flow that are furthest "
-    "behind; by default none.",
+    "The same per partition, for the METRICS_PARTITIONS partitions of each flow with the largest "
+    "lag; by default none.",
 )
 PARTITION_LAG_TIME = Definition(
     "crosslog_flow_partition_lag_seconds", _PARTITION, f"{_IN_TIME}, of the same partitions."
@@ -243,7 +244,7 @@ GROUP_LAG = Definition(
     "crosslog_group_lag_records",
     _GROUP,
     "Records between a group's commits and the ends of its partitions, where both are known. The "
-    "METRICS_GROUPS groups of each cluster that are furthest behind.",
+    "METRICS_GROUPS groups of each cluster with the largest lag.",
 )
 GROUP_LAG_UNKNOWN = Definition(
     "crosslog_group_lag_unknown_partitions",
@@ -254,7 +255,7 @@ GROUP_LAG_TIME = Definition(
     "crosslog_group_lag_seconds",
     _GROUP,
     "Time between the first record that is not committed and the newest one, in seconds: the "
-    "partition that is furthest behind. The same groups.",
+    "partition with the largest lag. The same groups.",
 )
 QUORUM_LEADER = Definition(
     "crosslog_quorum_leader_id", ("cluster",), "The node that leads the KRaft quorum."
@@ -273,7 +274,7 @@ QUORUM_MARK = Definition(
 QUORUM_LAG = Definition(
     "crosslog_quorum_voter_lag_records",
     ("cluster",),
-    "The voter that is furthest behind the leader.",
+    "Lag of the voter with the largest lag.",
 )
 QUORUM_LAG_TIME = Definition(
     "crosslog_quorum_voter_lag_seconds", ("cluster",), "Likewise, in time by the leader's clock."
@@ -355,7 +356,7 @@ PROMOTIONS_HELD = Definition(
 OBSERVERS_IN_ISR = Definition(
     "crosslog_observers_in_isr",
     ("cluster",),
-    "Observers in the ISR of a partition, whoever promoted them; one for each partition.",
+    "Observers in the ISR of a partition, whatever promoted them; one for each partition.",
 )
 PROMOTION_STOPPED = Definition(
     "crosslog_promotion_stopped",
@@ -392,7 +393,7 @@ DEFINITIONS = (
 
 
 def table_of_definitions() -> str:
-    """Return the table of all metrics as it stands in the documents."""
+    """Return the table of all metrics for the documents."""
     rows = [
         f"| `{known.name}` | {', '.join(known.labels)} | {known.help} |" for known in DEFINITIONS
     ]

@@ -1,4 +1,4 @@
-"""`/metrics`: what Prometheus scrapes, for whoever has the token, or as much as an account may see."""
+"""`/metrics`: the exposition for Prometheus, complete with METRICS_TOKEN, else what a user may view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRAPER = "the metrics token"
 
 
 class Scraper:
-    """Whoever has METRICS_TOKEN: may read the metrics and nothing else."""
+    """The scraper with METRICS_TOKEN: may read the metrics and nothing else."""
 
     pk = None
     is_authenticated = is_active = True

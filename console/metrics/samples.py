@@ -20,7 +20,7 @@ from jobs.availability.status.severity import Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS, ScopeKind
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
-# From all rows to those that whoever scrapes may see.
+# From all rows to those that the scraper may see.
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 

@@ -1,4 +1,4 @@
-"""What can be done with reports."""
+"""Changes to reports and their runs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def run_report(
 def preview(
     given: Mapping[str, Any], person: User, now: datetime, period: Period | None = None
 ) -> ReportRun:
-    """Make what was not kept as a report, for this person alone: it is delivered to nobody.
+    """Create a report once, for this user alone: it has no recipients.
 
     Raises `InvalidFields` and `ActionRefused`.
     """
@@ -114,7 +114,7 @@ def remove_run(run_id: UUID, person: User) -> None:
     """Remove a report that was made, with its files and what is still to be delivered."""
     run = queries.get_run(run_id, person)
     if run is None or run.is_live:
-        raise ActionRefused("not_removable", "This report is being made, or is not there any more.")
+        raise ActionRefused("not_removable", "The report is still being created, or was removed.")
     with transaction.atomic():
         audit("report.remove_run", f"report-run:{run.pk}", before={"name": run.name})
         run.delete()
@@ -127,7 +127,9 @@ def queue_run(
     """Queue the making of a report in the name of its owner; raises `ActionRefused`."""
     why = queries.why_stopped(report)
     if why:
-        text = f"{report.name} is not made: {why} Save its settings: it becomes yours."
+        text = (
+            f"Report {report.name} cannot be created: {why} Save its settings to become its owner."
+        )
         raise ActionRefused("no_owner", text)
     owner = acting(report.owner, report.asked_with, clusters=None)
     wanted = period or named_period(report.period, report.time_zone, now)
@@ -158,9 +160,7 @@ def _queue(
     if trigger is not Trigger.SCHEDULE:
         live = ReportRun.objects.filter(person=person, state__in=LIVE).count()
         if live >= MOST_LIVE:
-            text = (
-                f"{live} reports of {person.get_username()} are being made. Wait for one of them."
-            )
+            text = f"{live} reports of {person.get_username()} are being created. Wait until one is ready."
             raise ActionRefused("too_many", text)
     clusters = clusters_of(subjects_of(values["kind"], values["subjects"], person))
     run = ReportRun.objects.create(
@@ -194,7 +194,7 @@ def _held(report_id: int, person: User) -> Report:
     """Return the row of a report that this person may change; raises `ActionRefused`, PermissionDenied."""
     report = Report.objects.select_for_update().filter(pk=report_id).first()
     if report is None or queries.get_report(report_id, person) is None:
-        raise ActionRefused("gone", "This report is not there any more.")
+        raise ActionRefused("gone", "The report was deleted.")
     queries.require_change(report, person)
     return report
 

@@ -78,7 +78,7 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
 
     @extend_schema(request=NewReportSerializer, responses={201: ReportSerializer})
     def create(self, request: Request) -> Response:
-        """Keep a report; it is made with the rights of whoever creates it."""
+        """Create a report definition; its owner, whose permissions it uses, is its creator."""
         asked = NewReportSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         person: Any = request.user
@@ -88,7 +88,7 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
 
     @extend_schema(request=ChangedReportSerializer, responses=ReportSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change a report; without an owner it becomes that of whoever changes it."""
+        """Change a report definition; without an owner, the user becomes its owner."""
         asked = ChangedReportSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
         person: Any = request.user
@@ -161,7 +161,7 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
 
     @extend_schema(request=NewReportRunSerializer, responses={201: ReportRunDetailSerializer})
     def create(self, request: Request) -> Response:
-        """Make a report once, for whoever asks; it is stored, and delivered to no recipient."""
+        """Create a report once, for the user; it is stored, and delivered to no recipient."""
         asked = NewReportRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given, now = dict(asked.validated_data), timezone.now()

@@ -50,7 +50,7 @@ def check_definition(given: Mapping[str, Any], person: Any) -> dict[str, Any]:
     if kind not in KINDS:
         raise InvalidFields({"kind": f"One of {', '.join(KINDS)}."})
     if KINDS[kind].for_admins and not can(person, "administer"):
-        raise InvalidFields({"kind": "A report of the audit trail needs the role admin."})
+        raise InvalidFields({"kind": "A report of the audit log needs the role admin."})
     found: dict[str, Any] = {"kind": kind, "with_before": bool(values["with_before"])}
     for name, check in _CHECKS.items():
         try:
@@ -71,7 +71,7 @@ def check_definition(given: Mapping[str, Any], person: Any) -> dict[str, Any]:
 def _name(given: Any) -> str:
     text = str(given or "").strip()
     if not text or len(text) > LONGEST_NAME or not text.isprintable():
-        raise ValueError(f"A name of 1 to {LONGEST_NAME} printable characters is needed.")
+        raise ValueError(f"Enter a name of 1 to {LONGEST_NAME} printable characters.")
     return text
 
 
@@ -110,7 +110,7 @@ def _keep_days(given: Any) -> int:
 
 def _texts(given: Any) -> Sequence[str]:
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidFields({"subjects": "A list of names is needed."})
+        raise InvalidFields({"subjects": "Enter a list of names."})
     return [str(one) for one in given]
 
 

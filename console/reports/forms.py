@@ -1,4 +1,4 @@
-"""The form of a report, and that of a past period; what is wrong is said by the actions, at the field."""
+"""The form of a report, and that of a past period; errors are at their fields."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from typing import Any
 from django import forms
 
 from console.frame.pages.forms import ActionForm, lines_field
-from console.reports.definition import DEFAULTS, LONGEST_NAME, MOST_KEEP_DAYS
+from console.reports.definition import (
+    DEFAULTS,
+    LONGEST_NAME,
+    MOST_KEEP_DAYS,
+    check_definition,
+)
 from console.reports.delivery.destinations import lines_of, parse_lines
 from console.reports.subjects import NOUNS, list_subjects, name_of
+from jobs.cluster.errors import InvalidFields
 from jobs.reports.kinds.kind import ReportKind, SubjectNoun
 from jobs.reports.periods import LABELS, Period, given_period
 from jobs.reports.rendering.formats import Format, Paper
@@ -22,6 +28,8 @@ _FORMATS = [
     (Format.CSV.value, "CSV, a zip with a file per table"),
     (Format.JSON.value, "JSON"),
 ]
+# A preview is not delivered and kept for a fixed time.
+_NOT_OF_PREVIEWS = ("recipients", "keep_days")
 _ZONE_HELP = "Days, weeks and months begin at midnight of this zone: Europe/Berlin, UTC."
 
 
@@ -55,8 +63,8 @@ class ReportForm(ActionForm):
     )
     recipients = lines_field(
         "Recipients",
-        "One per line: ops@example.org, folder:weekly, https://hooks.example.org/reports. Without any it is "
-        "stored and can be downloaded.",
+        "One per line: ops@example.org, folder:weekly, https://hooks.example.org/reports. Without recipients "
+        "the report is only stored for download.",
     )
     keep_days = forms.IntegerField(label="Keep for (days)", min_value=1, max_value=MOST_KEEP_DAYS)
 
@@ -71,10 +79,22 @@ class ReportForm(ActionForm):
         told = {**DEFAULTS, "name": kind.title, **(initial or {})}
         super().__init__(data, initial={**told, "recipients": lines_of(told["recipients"])})
         self._kind = kind
+        self._person = person
         if kind.subject is SubjectNoun.NONE:
             del self.fields["subjects"]
         else:
             self._offer_subjects(person)
+
+    def clean(self) -> dict[str, Any]:
+        """Add what the action refuses, so that all faults are shown in one round."""
+        values = super().clean() or {}
+        unused = _NOT_OF_PREVIEWS if "preview" in self.data else ()
+        given = {name: value for name, value in self.values.items() if name not in unused}
+        try:
+            check_definition(given, self._person)
+        except InvalidFields as invalid:
+            self.take_errors({k: v for k, v in invalid.errors.items() if k not in self.errors})
+        return values
 
     def _offer_subjects(self, person: Any) -> None:
         field: Any = self.fields["subjects"]
@@ -83,13 +103,13 @@ class ReportForm(ActionForm):
         names = [name_of(row) for row in list_subjects(self._kind.subject, person)]
         field.choices = [(name, name) for name in names]
         field.widget.attrs["size"] = min(max(len(names), 2), 8)
-        field.help_text = f"None chosen: all {word}s that the owner may see at that time."
+        field.help_text = f"None selected: all {word}s that the owner may view at that time."
 
     @property
     def values(self) -> dict[str, Any]:
         """What was given, as the actions take it."""
         given = dict(self.cleaned_data)
-        recipients = parse_lines(given.pop("recipients"))
+        recipients = parse_lines(given.pop("recipients", ""))
         return {**given, "kind": self._kind.kind, "recipients": recipients}
 
 

@@ -28,7 +28,7 @@ LIVE = (RunState.QUEUED, RunState.WAITING, RunState.BUILDING)
 
 
 class Trigger(models.TextChoices):
-    """Why a report was made; a PREVIEW is delivered to nobody."""
+    """Why a report was made; a PREVIEW has no recipients."""
 
     SCHEDULE = "schedule", "Schedule"
     PERSON = "person", "Person"
@@ -96,7 +96,7 @@ class Report(models.Model):
     def visible_to(cls, user: Any) -> Q:
         """Return the condition of the reports that a person without a role everywhere sees: their own.
 
-        A token sees those that were asked with it.
+        A token sees those that it requested.
         """
         token = getattr(user, "acting_token", None)
         own = Q(owner=user.pk)
@@ -104,7 +104,7 @@ class Report(models.Model):
 
 
 class ReportRun(models.Model):
-    """One making of a report, of one period; everything that it needs stands here, also without `report`.
+    """One run of a report, for one period; it is complete without `report`.
 
     `clusters` are those whose data it shows, `cluster_count` how many they were when it was made. `answers`
     are the runs of the analyses that it waits for, by the reader's keys. `files` are what is stored, by

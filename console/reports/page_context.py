@@ -27,7 +27,7 @@ def cell_of(value: Any, type_: ValueType) -> Cell:
 
 def tabs_of(person: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of the lists; `current` is the name of a route."""
-    tabs = [("Reports", "reports:list"), ("Made", "reports:runs")]
+    tabs = [("Reports", "reports:list"), ("Report runs", "reports:runs")]
     if can(person, "administer"):
         tabs.append(("Delivery", "reports:delivery"))
     return [

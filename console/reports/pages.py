@@ -77,7 +77,7 @@ def new_page(request: HttpRequest, report_kind: str) -> HttpResponse:
     if made and isinstance(made[0], ReportRun):
         return redirect("reports:run", made[0].pk)
     if made:
-        messages.success(request, f"{made[0].name} was created. It has no schedule yet.")
+        messages.success(request, f"{made[0].name} was created. It has no schedule.")
         return redirect("reports:detail", made[0].pk)
     return render_page(request, "reports/new.html", {"kind": found, "form": form})
 
@@ -154,7 +154,7 @@ def delete(request: HttpRequest, report_id: int) -> HttpResponse:
     report = _changeable(request, report_id)
     if not attempt(request, lambda: actions.delete_report(report.pk, person)):
         return redirect("reports:settings", report_id)
-    messages.success(request, f"{report.name} was deleted. What was made of it stays.")
+    messages.success(request, f"{report.name} was deleted. Its report runs stay.")
     return redirect("reports:list")
 
 

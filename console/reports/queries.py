@@ -41,7 +41,7 @@ def get_report(report_id: int, person: Any) -> Report | None:
 
 
 def list_runs(person: Any) -> QuerySet[ReportRun]:
-    """Return what was made, as far as a person may see its clusters; of the audit trail, only for admins."""
+    """Return what was made, as far as a person may see its clusters; of the audit log, only for admins."""
     rows = visible(person, ReportRun.objects.select_related("report", "person"))
     return rows if can(person, "administer") else rows.filter(for_admins=False)
 
@@ -98,7 +98,7 @@ def where_run(run_id: UUID | None = None, pk: str = "", **_: Any) -> Collection[
     """Return the clusters of a run, for the guard of pages and routes; none: the right everywhere."""
     run = ReportRun.objects.filter(pk=run_id or pk).first()
     found = list(run.clusters.values_list("pk", flat=True)) if run else []
-    # Of a cluster that was removed, nobody can be given the right any more.
+    # No user can get rights on a cluster that was removed.
     return found if run and len(found) == run.cluster_count else ()
 
 

@@ -37,7 +37,7 @@ class FilesField(serializers.JSONField):
 
 
 class ReportSerializer(serializers.ModelSerializer[Report]):
-    """A report that is wanted; `subjects` are names, none of them: all that the owner may see."""
+    """A report definition; `subjects` are names. Empty: all that the owner may view."""
 
     subjects = serializers.SerializerMethodField()
     formats = serializers.ListField(child=serializers.ChoiceField(choices=_FORMATS), read_only=True)
@@ -136,7 +136,7 @@ class ChangedReportSerializer(BodySerializer):
         child=serializers.CharField(max_length=100),
         required=False,
         max_length=1000,
-        help_text="Names of flows or aliases of clusters, by the kind; none: all that the owner may see.",
+        help_text="Names of flows or aliases of clusters, by the kind. Empty: all that the owner may view.",
     )
     period = serializers.ChoiceField(choices=_PERIODS, required=False)
     time_zone = serializers.CharField(
@@ -181,7 +181,7 @@ class PeriodSerializer(BodySerializer):
 
 
 class NewReportRunSerializer(PeriodSerializer):
-    """A report to be made once, for whoever asks; it is delivered to no recipient."""
+    """A report to be created once, for the user; it is delivered to no recipient."""
 
     kind = serializers.ChoiceField(choices=REPORT_KINDS)
     name = serializers.CharField(max_length=LONGEST_NAME, required=False)

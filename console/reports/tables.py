@@ -51,9 +51,11 @@ REPORTS = Table(
         Column("name", "Name", "name", link=_page),
         Column("kind", "Kind", "kind", format=kind_title),
         Column("period", "Period", "period", format=_period),
-        Column("last_at", "Last made", "last_at", template="reports/cells/last.html"),
+        Column("last_at", "Last run", "last_at", template="reports/cells/last.html"),
         Column("shown_recipients", "Recipients"),
-        Column("owner.username", "Owner", definition="With whose rights it is made."),
+        Column(
+            "owner.username", "Owner", definition="The report uses the permissions of its owner."
+        ),
         Column("time_zone", "Time zone", "time_zone", is_hidden=True),
     ),
     search=("name", "kind"),
@@ -62,7 +64,7 @@ REPORTS = Table(
 )
 RUNS = Table(
     (
-        Column("created_at", "Made", "created_at", template="reports/cells/made.html"),
+        Column("created_at", "Created", "created_at", template="reports/cells/made.html"),
         Column("name", "Report", "name", link=_run_page),
         Column("kind", "Kind", "kind", format=kind_title),
         Column("period_end", "Period", "period_end", template="reports/cells/period.html"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.frame.pages.navigation import Badge, SearchHit
@@ -28,3 +29,8 @@ def badge(user: Any) -> Badge | None:
     """Return how many runs are live; one query."""
     live = visible(user, queries.list_runs().filter(state__in=LIVE_STATES)).count()
     return Badge(f"{live} live", "runs" if live > 1 else "run") if live else None
+
+
+def audited() -> dict[str, tuple[QuerySet[Any], str]]:
+    """Return the rows that audit entries name by their key, with the field of the name."""
+    return {"run": (queries.list_runs(), "title")}

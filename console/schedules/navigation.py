@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.frame.pages.navigation import SearchHit
@@ -21,3 +22,8 @@ def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
         )
         for one in found[:limit]
     ]
+
+
+def audited() -> dict[str, tuple[QuerySet[Any], str]]:
+    """Return the rows that audit entries name by their key, with the field of the name."""
+    return {"schedule": (queries.list_schedules(), "name")}

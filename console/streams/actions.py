@@ -53,6 +53,6 @@ def _refuse_other(row: StreamsApplication, description: DescribedTopology) -> No
 
 
 def _shown(text: str) -> str:
-    """Return a description as the trail has it: its size, the whole would be pages."""
+    """Return a description as the audit log has it: its size, the whole would be pages."""
     lines = len(text.splitlines())
     return f"{lines} lines" if lines else ""

@@ -50,7 +50,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "key_lookup": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
     }
-    # An id may be of several clusters: which one it is stands in the query, and is looked at here.
+    # An id may be of several clusters: the query has the cluster, which is checked here.
     anywhere_actions: ClassVar = (
         "list",
         "retrieve",

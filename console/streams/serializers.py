@@ -288,7 +288,7 @@ class NewDescriptionSerializer(BodySerializer):
 
 
 class KeyLookupQuery(BodySerializer):
-    """A key of a store; it is not kept: the audit trail has a keyed hash of it."""
+    """A key of a store. It is not stored; the audit log has a keyed hash of it."""
 
     store = serializers.CharField(max_length=249)
     key = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=LONGEST_KEY)

@@ -1,4 +1,4 @@
-"""The check on saving a cluster: is it there, which one is it, and what may we do."""
+"""The connection check of a cluster: reachability, cluster id, permitted operations."""
 
 from __future__ import annotations
 
@@ -74,15 +74,17 @@ def _about_brokers(cluster: ClusterDescription) -> list[str]:
     if not without:
         return []
     if len(without) == len(cluster.brokers):
-        return ["No broker has broker.rack set: what the loss of a rack means cannot be told."]
+        return ["No broker has broker.rack set: the effect of a rack failure is unknown."]
     ids = ", ".join(map(str, without))
-    return [f"Brokers without broker.rack: {ids}. The loss of a rack cannot be judged for them."]
+    return [f"Brokers without broker.rack: {ids}. The effect of a rack failure on them is unknown."]
 
 
 def _about_operations(cluster: ClusterDescription) -> list[str]:
     operations = cluster.authorized_operations
     if not operations:
-        return ["The principal has no right on the cluster itself, or the cluster does not tell."]
+        return [
+            "The principal has no permission on the cluster itself, or the cluster does not report any."
+        ]
     return [text for name, text in _NEEDED.items() if name not in operations]
 
 
@@ -93,7 +95,7 @@ _NEEDED = {
     ),
     "CREATE": (
         "The principal may not CREATE on the cluster: a flow into this cluster needs its remote topics "
-        "to be made beforehand, or a CREATE right on them."
+        "to be created beforehand, or CREATE on them."
     ),
 }
 

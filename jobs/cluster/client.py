@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
 
-# So long a question is asked again where the way to the cluster is broken: a broker may be starting.
+# Requests are repeated for this time where the cluster is unreachable: a broker may be starting.
 GRACE_S, PAUSE_S = 1.5, 0.25
 SHARE_TO_COMPARE = 0.25
 WHY_S = 2.0
@@ -133,7 +133,7 @@ class ClusterClient:
     def fault(self) -> ClusterFault | None:
         """Return why the cluster cannot be reached, while a consumer or producer reports errors.
 
-        The client library's own words are no use to a person: the cluster is asked again, for two seconds.
+        The client library's messages are of no use to people: the cluster is queried again, for two seconds.
         """
         if not self._heard_of_trouble:
             return None
@@ -222,9 +222,9 @@ class _Log:
 async def read_bootstrap_ids(
     connection: Connection, *, client_id: str, within_s: float
 ) -> dict[str, str | None]:
-    """Return the cluster id that each bootstrap server tells; None where it did not answer in time.
+    """Return the cluster id of each bootstrap server; None where it did not answer in time.
 
-    Every server is asked with the same security settings. Raises `SecretMissing` and `TlsFailed` when these
+    All requests use the same security settings. Raises `SecretMissing` and `TlsFailed` when these
     are not usable.
     """
     servers = connection.bootstrap_servers.split(",")

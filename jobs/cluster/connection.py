@@ -105,7 +105,7 @@ class Connection:
 
     @property
     def uses_tokens(self) -> bool:
-        """Whether an OAuth 2 server is asked for a token before each login."""
+        """Whether each login requests a token from an OAuth 2 server."""
         return self.sasl_mechanism is SaslMechanism.OAUTHBEARER
 
     def problems(self) -> dict[str, str]:
@@ -132,11 +132,10 @@ class Connection:
         found: dict[str, str] = {}
         if not self.security_protocol.uses_sasl:
             text = f"{self.security_protocol} has no login: choose a SASL protocol, or leave this empty."
-            names = ("sasl_mechanism", "sasl_username", "sasl_password")
-            found |= {name: text for name in names if getattr(self, name)}
+            found |= {name: text for name in _SASL_FIELDS if getattr(self, name)}
         if not self.security_protocol.uses_tls:
             text = f"{self.security_protocol} has no TLS: choose a protocol with SSL, or leave this empty."
-            names = ("ssl_ca", "ssl_certificate", "ssl_key")
+            names = ("ssl_ca", "ssl_certificate", "ssl_key", "ssl_key_password")
             found |= {name: text for name in names if getattr(self, name)}
         return found
 
@@ -218,6 +217,13 @@ _WHERE = {
     "env": "Set the variable for all processes of crosslog, and start them again.",
     "file": "Put the file into the folder of secrets (CROSSLOG_SECRETS_DIR).",
 }
+_SASL_FIELDS = (
+    "sasl_mechanism",
+    "sasl_username",
+    "sasl_password",
+    "sasl_oauthbearer_token_url",
+    "sasl_oauthbearer_scope",
+)
 # Certificates are public.
 _SECRET_FIELDS = frozenset({"sasl_password", "ssl_key", "ssl_key_password"})
 # Settings of Kafka's own clients and of librdkafka, and what is used here in their place.

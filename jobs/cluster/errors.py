@@ -1,4 +1,4 @@
-"""What can go wrong at the door to a cluster, named once so that nobody upstairs reads error numbers."""
+"""Faults of requests to a cluster, named once: other modules read no error numbers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ class TimedOut(ClusterFault):
 
     code = "timed_out"
     remedy = Remedy.RETRY
-    hint = "The cluster may be overloaded or electing leaders: it is asked again on the next round."
+    hint = (
+        "The cluster may be overloaded or electing leaders. The next collection queries it again."
+    )
 
 
 class UnknownTopicOrPartition(ClusterFault):
@@ -184,7 +186,7 @@ class SecretMissing(ClusterFault):
 
     code = "secret_missing"
     remedy = Remedy.OPERATOR
-    hint = "Set the environment variable or put the file where the reference says."
+    hint = "Set the environment variable, or create the file that the reference names."
 
 
 class SecretReplaced(ClusterFault):
@@ -192,11 +194,11 @@ class SecretReplaced(ClusterFault):
 
     code = "secret_replaced"
     remedy = Remedy.RETRY
-    hint = "Consumers and producers are made again with the new one."
+    hint = "Consumers and producers are created again with the new one."
 
 
 class Refused(ClusterFault):
-    """The cluster understood the request and said no."""
+    """The cluster understood the request and refused it."""
 
     code = "refused"
     remedy = Remedy.OPERATOR

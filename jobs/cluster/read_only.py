@@ -15,7 +15,7 @@ class ReadOnly(ClusterFault):
 
     code = "read_only"
     remedy = Remedy.FINAL
-    hint = f"Whoever runs crosslog has set {VARIABLE}; without it, the same request is done."
+    hint = f"crosslog runs with {VARIABLE}; without it, the same request is allowed."
 
 
 def is_read_only() -> bool:

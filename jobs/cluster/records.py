@@ -149,5 +149,5 @@ def is_queue_full(error: KafkaError) -> bool:
 
 
 def is_fatal(error: KafkaError) -> bool:
-    """Return whether the client can never work again and must be made anew."""
+    """Return whether the client can never work again and must be created again."""
     return bool(error.fatal())

@@ -21,7 +21,7 @@ LONGEST = 10_000
 LARGEST = 12_000
 # Of a whole list: five thousand names.
 LARGEST_LIST = 200_000
-# So many steps are asked at once. With this memory RE2 can always go on; see `_Together`.
+# Steps of one automaton. With this memory RE2 never gives up; see `_Together`.
 _TOGETHER = 16_000
 _MEMORY_BYTES = 4 << 20
 _ANYTHING = r"[\x00-\x{10ffff}]*"
@@ -36,7 +36,7 @@ class Expression:
 
 
 class Matcher:
-    """Patterns that are asked together for whole names."""
+    """Patterns that are matched together against whole names."""
 
     def __init__(self, expressions: Iterable[Expression]) -> None:
         self._parts = tuple(_Together(first, texts) for first, texts in _parts(expressions))
@@ -58,7 +58,7 @@ class _Together:
     """Patterns in one automaton of RE2's.
 
     Without memory for its automaton, RE2 says "no match" as it does for a name that does not match. One
-    pattern that matches everything stands behind the others, so the two can be told apart.
+    pattern that matches everything is last, which tells the two cases apart.
     """
 
     def __init__(self, first: int, texts: Sequence[str]) -> None:

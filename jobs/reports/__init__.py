@@ -1,6 +1,6 @@
-"""Reports: what is told of a period, as one document, and the formats in which it is sent.
+"""Reports of a period: the document, and the formats in which it is sent.
 
-Sub-rooms: `kinds` (what each kind of report tells, from recorded data), `rendering` (HTML, PDF, CSV, JSON).
+Sub-rooms: `kinds` (sections of each kind of report, from recorded data), `rendering` (HTML, PDF, CSV, JSON).
 
 In reading order: `values`, `document`, `periods`.
 """

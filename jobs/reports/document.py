@@ -85,7 +85,7 @@ class Table:
     """Rows of values in the order of the columns. `name` is that of its CSV file, once per document.
 
     `hrefs` are the pages of the rows, empty or one per row. `total` is how many rows there are when only the
-    first ones stand here. `empty` is said when there is no row.
+    first ones are here. `empty` is said when there is no row.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing. `alt` tells in a sentence or two what it shows to whoever does not see it."""
+    """A drawing. `alt` describes it in a sentence or two for screen readers."""
 
     name: str
     title: str

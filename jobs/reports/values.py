@@ -76,7 +76,7 @@ def _availability(share: float) -> str:
     if share >= 1:
         return f"100{numbers.NO_BREAK}%"
     digits = _DIGITS if share >= _NINES_FROM else _FEW_DIGITS
-    # A share of many nines is often a float just below the figure that it stands for.
+    # A share of many nines is often a float just below its figure.
     scaled = math.floor(round(share * 100 * 10**digits, 3))
     text = f"{scaled / 10**digits:.{digits}f}"
     whole, _, rest = text.partition(".")

@@ -1,6 +1,6 @@
 """The three questions of KIP-67 (all metadata, for a store, for a key), answered by what runs.
 
-Beside the truth stands what the application's own processes answer, and why where that is another one. The
+The answers of the application's own processes are beside the truth, with the reason of each difference. The
 partition of a key is taken modulo the true number of partitions, and a process without
 `application.server` is named by the address from which it is connected.
 """
@@ -106,7 +106,7 @@ def metadata_for_key(
     """Return where a key of a store is; raises `NoSuchStore`.
 
     `seen` is what its changelog says: where that has the key, the key is, wherever the hash puts it. Windowed
-    and session stores are asked with the inner key: windows lie where their key does.
+    and session stores take the inner key: windows are where their key is.
     """
     found = find_store(application, store)
     if found.is_global:

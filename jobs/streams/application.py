@@ -220,7 +220,7 @@ class Application:
 
     @cached_property
     def placements(self) -> Mapping[TaskId, tuple[Placement, ...]]:
-        """Who has each task; a task that nobody has is there without any."""
+        """Threads of each task; a task without a thread is there, too."""
         found: dict[TaskId, list[Placement]] = {task: [] for task in sorted(self.tasks)}
         for process in self.processes:
             for thread in process.threads:

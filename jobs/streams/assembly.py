@@ -85,7 +85,7 @@ def _of_classic(group: ClassicGroup, observation: Observation) -> Application:
     counts = _counts(observation)
     seen = members_of(group, counts)
     subtopologies = _subtopologies(seen, counts)
-    # A task that nobody has now still exists: partitions of a subtopology are known by its topics.
+    # A task without a thread still exists: partitions of a subtopology are known by its topics.
     tasks = dict(seen.tasks)
     for name, one in subtopologies.items():
         for number in range(one.partitions or 0):

@@ -112,7 +112,7 @@ def resolved(
 ) -> dict[str, bool]:
     """Return which names have an address; those are left out that are not answered in time.
 
-    All are asked at once, of many the first ones; `ask` raises socket.gaierror for a name without an address.
+    All are looked up at once, of many the first ones; `ask` raises socket.gaierror without an address.
     """
     found: dict[str, bool] = {}
     threads = [

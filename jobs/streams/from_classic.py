@@ -169,7 +169,7 @@ def _with_warm_ups(threads: Collection[Thread]) -> list[Thread]:
     """Tell warm-ups from standbys, which the assignment does not.
 
     They exist only while a probing rebalance is planned. How many standbys a task has by configuration is
-    what most stateful tasks have; of those above that, the ones that are furthest behind are warm-ups.
+    what most stateful tasks have; of those above that, the ones with the largest lag are warm-ups.
     """
     holders: dict[TaskId, list[Thread]] = defaultdict(list)
     for one in threads:

@@ -129,7 +129,7 @@ class MetadataState:
 
 @dataclass(frozen=True, slots=True)
 class NotKnowable:
-    """Why nobody outside can say what the processes answer."""
+    """Why the answers of the processes are not known from outside."""
 
     reason: str
 

@@ -28,7 +28,7 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What changes from one moment to the next while nobody rebalances: offsets, sizes, commits."""
+    """What changes between rebalances: offsets, sizes, commits."""
 
     observed_at_ms: int
     topics: Mapping[str, TopicFacts]

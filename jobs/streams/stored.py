@@ -81,7 +81,7 @@ def unpack_application(content: bytes) -> Application:
 
 
 def fingerprint_of(application: Application) -> str:
-    """Return what is the same as long as nobody joins, leaves or is given another task.
+    """Return what is the same while no member joins, leaves or gets another task.
 
     How far copies are does not count: members of streams groups may tell that all the time.
     """

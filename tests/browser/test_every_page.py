@@ -189,7 +189,7 @@ ODD_PAGES = {
     "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
     "streams-compact": Odd("/streams/west/clicks/", "admin", "190-199"),
     "streams-rebalancing": Odd("/streams/west/shop/", "viewer", "shows no tasks"),
-    "streams-never-whole": Odd("/streams/west/new/", "admin", "nothing is known of its tasks"),
+    "streams-never-whole": Odd("/streams/west/new/", "admin", "Its tasks are unknown"),
     "report-viewer": Odd("/reports/1/", "viewer", "Weekly"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
     "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),

@@ -43,7 +43,7 @@ def focused(page: Page) -> str:
     ("words", "label", "address"),
     [
         pytest.param("runs", "Runs", "/runs/", id="page"),
-        pytest.param("audit", "Audit trail", "/audit/", id="page of the menu"),
+        pytest.param("audit", "Audit log", "/audit/", id="page of the menu"),
         pytest.param("west", "west", "/clusters/west/", id="cluster"),
         pytest.param("paym", "payments", "/topics/payments/", id="topic"),
         pytest.param("indexer", "search indexer/eu", "/groups/search", id="group"),

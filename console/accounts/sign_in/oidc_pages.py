@@ -48,7 +48,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 def come_back(request: HttpRequest) -> HttpResponse:
     """Take the provider's answer and sign in; Django gives the session a new key."""
     _only_when_set()
-    # An address that anybody may open leaves nothing in the trail.
+    # An address that anybody may open writes nothing to the audit log.
     if not oidc.has_begun(request):
         return _refused(
             request, oidc.SignInRefused("This sign-in did not begin here, or too long ago.")

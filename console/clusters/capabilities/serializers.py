@@ -41,7 +41,7 @@ class CapabilitiesSerializer(serializers.Serializer[ClusterVersions]):
     )
     versions = serializers.CharField(source="text")
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
-    metadata_version = serializers.CharField(help_text="Finalized; empty where it is not told.")
+    metadata_version = serializers.CharField(help_text="Finalized; empty where it is not reported.")
     has_topic_ids = serializers.BooleanField(allow_null=True)
     brokers = serializers.SerializerMethodField()
     contradictions = serializers.ListField(child=serializers.CharField())

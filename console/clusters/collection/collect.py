@@ -32,7 +32,7 @@ from jobs.logs import own_fault
 
 # The round for offsets: from where to where every partition reaches.
 
-NO_LEADER = "no leader, so nobody can tell its offsets"
+NO_LEADER = "no leader, so its offsets are unknown"
 
 
 def collect_offsets(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
@@ -90,7 +90,7 @@ def _save_record_counts(
 
 
 def _never(where: TopicPartition) -> Partition:
-    raise KeyError(where)  # only stored partitions are asked for
+    raise KeyError(where)  # only stored partitions are queried
 
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ Clock = Callable[[], datetime]
 # Longer than any round can take (the door's questions and the task have time limits), so that a
 # claim is only ever taken over from a worker that died.
 CLAIM = timedelta(seconds=150)
-# A cluster that answers slowly is asked more rarely: it never keeps more than a third of a worker.
+# A slow cluster is queried less often: it never uses more than a third of a worker.
 REST_PER_WORK = 2
 PARTIAL = "partial"
 
@@ -159,7 +159,7 @@ class _Visit:
             self._fail_all(fault, _ms_since(begun))
 
     def _identify(self, connection: Connection, door: ClusterDoor) -> ClusterDescription:
-        """Return who answers; raises when nobody does or when it is not the registered cluster."""
+        """Return the cluster that answers; raises when none does or when it is not the registered one."""
         try:
             described = door.describe_cluster()
         except ClusterFault as fault:

@@ -1,4 +1,4 @@
-"""What a collection round asks of a cluster; a fake of it stands in for Kafka in tests."""
+"""What a collection round asks of a cluster; tests use a fake of it in place of Kafka."""
 
 from __future__ import annotations
 

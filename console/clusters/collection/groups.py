@@ -46,7 +46,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.limits import may_exist, short
 from jobs.replication.flow.lag import LagStatus, group_lag
 
-# Reading a timestamp means fetching a record: the groups that are furthest behind come first.
+# Reading a timestamp means fetching a record: the groups with the largest lag come first.
 TIMESTAMPS_PER_ROUND = 200
 
 OffsetKey = tuple[str, TopicPartition]

@@ -14,7 +14,7 @@ K = TypeVar("K")
 M = TypeVar("M", bound=Model)
 
 BATCH = 500
-# What both databases take as it is, by the kind of the field; a subclass such as an enum is asked about.
+# What both databases take as it is, by the kind of the field; a subclass such as an enum counts.
 _PLAIN: Mapping[str, tuple[type, ...]] = {
     "CharField": (str,),
     "TextField": (str,),

@@ -27,7 +27,7 @@ def watch_stable_offsets(
     seen: Mapping[TopicPartition, dict[str, Any]],
     now: datetime,
 ) -> None:
-    """Add `open_transaction` to the values of a round; leaders are asked about what does not move only."""
+    """Add `open_transaction` to the values of a round; leaders are queried only for what does not move."""
     now_ms = int(now.timestamp() * 1000)
     waiting: dict[TopicPartition, int] = {}
     for where, values in seen.items():

@@ -1,6 +1,6 @@
-"""What Kafka's MirrorClient answers about a cluster: which others arrive here, and where their groups go on.
+"""What Kafka's MirrorClient answers about a cluster: source clusters, and translated offsets of their groups.
 
-Names come from the database; only the offsets of one group are asked of the cluster, within a budget.
+Names come from the database; only the offsets of one group are read from the cluster, within a budget.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class RemoteOffset:
-    """Where a group goes on in a partition of this cluster."""
+    """Translated offset of a group in a partition of this cluster."""
 
     topic: str
     partition: int
@@ -113,7 +113,7 @@ def consumer_offsets(
     source: str,
     read: ReadOffsets = read_from_kafka,
 ) -> list[RemoteOffset]:
-    """Ask the cluster where a group of another cluster goes on here; raises `ActionRefused`."""
+    """Read the translated offsets of a group of a source cluster; raises `ActionRefused`."""
     try:
         found = read(cluster.connection(), policy, group, source)
     except ClusterFault as fault:

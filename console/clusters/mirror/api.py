@@ -47,8 +47,10 @@ class MirrorNamesQuery(MirrorQuery):
 class RemoteOffsetsQuery(MirrorQuery):
     """Likewise, with a group of another cluster."""
 
-    group = serializers.CharField(max_length=255, help_text="A group of the other cluster.")
-    source = serializers.CharField(max_length=100, help_text="The alias of the other cluster.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
+    group = serializers.CharField(
+        max_length=255, help_text="A consumer group of the source cluster."
+    )
+    source = serializers.CharField(max_length=100, help_text="The alias of the source cluster.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
 
 
 class UpstreamSerializer(serializers.Serializer[Any]):
@@ -70,7 +72,7 @@ class MirroredSerializer(serializers.Serializer[Any]):
 
 
 class RemoteOffsetSerializer(serializers.Serializer[Any]):
-    """Where a group goes on in a partition of this cluster, by its last checkpoint."""
+    """Translated offset of a group in a partition of this cluster, by its last checkpoint."""
 
     topic = serializers.CharField()
     partition = serializers.IntegerField()
@@ -103,7 +105,7 @@ class MirrorRoutes:
     @extend_schema(responses={200: RemoteOffsetSerializer(many=True), 409: _NOT_ASKED})
     @action(detail=True, url_path="mirror/consumer-offsets", pagination_class=None)
     def mirror_consumer_offsets(self, request: Request, alias: str) -> Response:
-        """Ask the cluster where a group of another cluster goes on here, by its checkpoints."""
+        """Return the translated offsets of a group of a source cluster, by its checkpoints."""
         group, source = self.asked["group"], self.asked["source"]
         policy = mirror.policy_from(self.asked)
         rows: Any = mirror.consumer_offsets(self._cluster(), policy, group, source)

@@ -35,26 +35,29 @@ class MirrorForm(ActionForm):
         help_text="Between alias and topic. Empty: a dot.",
     )
     source = forms.CharField(
-        label="Source alias", max_length=100, required=False, help_text="The other cluster's alias."
+        label="Source alias",
+        max_length=100,
+        required=False,
+        help_text="Alias of the source cluster.",
     )
     group = forms.CharField(
         max_length=255,
         required=False,
-        help_text="Where does this group go on here? Reads the checkpoints of the cluster now.",
+        help_text="Shows the translated offsets of this group, from the checkpoints topic.",
     )
 
     def clean(self) -> dict[str, Any]:
         """A group is one of a certain cluster."""
         values = super().clean() or {}
         if values.get("group") and not values.get("source"):
-            self.add_error("source", "Of which cluster is the group?")
+            self.add_error("source", "Enter the source cluster of the group.")
         return values
 
 
 @require_safe
 @page("view", queries.where)
 def mirror_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show which clusters arrive here, and where a group of one of them goes on."""
+    """Show the source clusters, and the translated offsets of one of their groups."""
     cluster = find_cluster(alias)
     form = MirrorForm(request.GET)
     asked = form.cleaned_data if form.is_valid() else {}

@@ -31,9 +31,9 @@ _TOLD_BY_PARTITIONS = frozenset(
 )
 _SINCE = {
     ClusterState.UNREACHABLE: "not reachable",
-    ClusterState.ANOTHER_CLUSTER: "another cluster answers",
-    ClusterState.FAILING: "a part of it cannot be read",
-    ClusterState.STALE: "not read",
+    ClusterState.ANOTHER_CLUSTER: "cluster ID mismatch",
+    ClusterState.FAILING: "collected in part",
+    ClusterState.STALE: "not collected",
 }
 _SHOWN = (Severity.CRIT, Severity.RISK, Severity.WARN, Severity.NOTICE)
 
@@ -59,10 +59,10 @@ def _own(cluster: Any, now: datetime) -> Iterator[Trouble]:
         severity = Severity.NOTICE if is_off else status.severity
         what = f"Cluster {cluster.alias}: {_about(cluster, now)}"
         why = "" if is_off else status.reason
-        yield Trouble(severity, spoken(status.state), what, detail, why, status.hint, status.since)
+        yield Trouble(severity, status.word, what, detail, why, status.hint, status.since)
     seen = seen_partitions(cluster)
     if seen.worst and not is_off:
-        what = f"Cluster {cluster.alias}: {_counts(seen)}, read {format_age(seen.at, now)}."
+        what = f"Cluster {cluster.alias}: {_counts(seen)}, collected {format_age(seen.at, now)}."
         severity, word = PARTITION_SEVERITIES[seen.worst], spoken(seen.worst.word)
         dead = status.reason if cluster.dead_count and not status.since else ""
         href = reverse("availability:detail", args=[cluster.alias])
@@ -75,7 +75,7 @@ def _about(cluster: Any, now: datetime) -> str:
     if status.state not in _SINCE or status.since is None:
         return str(status.reason)
     read_at = cluster.seen.succeeded_at if cluster.seen is not None else None
-    age = f"last read {format_age(read_at, now)}" if read_at else "never read"
+    age = f"last collected {format_age(read_at, now)}" if read_at else "never collected"
     return f"{_SINCE[status.state]} since {status.since:%H:%M:%S} UTC, {age}."
 
 

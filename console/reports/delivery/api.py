@@ -29,7 +29,7 @@ class LogEntrySerializer(serializers.Serializer[Any]):
 
 
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
-    """A report on its way to one address; of a webhook's address only the host is told."""
+    """A report on its way to one address; of a webhook's address only the host is shown."""
 
     run = serializers.UUIDField(source="run_id")
     report = serializers.CharField(source="run.name", help_text="The name of the report.")

@@ -91,7 +91,7 @@ class TopicClasses:
 
 
 KIND = "partition-availability"
-# A period that ends so shortly before it is asked about is one up to now.
+# A period that ends less than this before now is one up to now.
 NEAR = timedelta(minutes=2)
 MOST_RUNBOOKS = 5
 # So short a time at the end is that since the last round.

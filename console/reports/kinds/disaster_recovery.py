@@ -148,7 +148,7 @@ def _reasons(findings: Sequence[Any]) -> Iterator[Reason]:
 
 
 def _risks(flow: Any, findings: Sequence[Any], period: Period) -> Iterator[Risk]:
-    """Yield what stood against a failover at the end: findings, and evidence of answers that still hold."""
+    """Yield blocking conditions of a failover at the end: findings, and evidence of valid answers."""
     page = reverse("replication:findings", args=[flow.pk])
     for row in findings:
         if row.closed_at is None or row.closed_at > period.end:

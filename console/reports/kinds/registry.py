@@ -28,9 +28,9 @@ def _nothing(_: Asked) -> Sequence[Question]:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """How a kind is made: `read` what was recorded of a period, `build` what is told of it.
+    """Builder of a kind: `read` the records of a period, `build` the content.
 
-    `questions` are analyses to be answered before `read`: for what the database does not hold any more.
+    `questions` are analyses to be answered before `read`: for what the database no longer has.
     """
 
     read: Callable[[Asked], Any]

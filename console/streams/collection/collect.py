@@ -93,10 +93,10 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 # Longer than the time limit of a task.
 CLAIM = timedelta(seconds=150)
-# A cluster that answers slowly is asked more rarely.
+# A slow cluster is queried less often.
 REST_PER_WORK = 2
 PARTIAL = "partial"
-# With what is asked before, less than the time limit of a task.
+# With the requests before, less than the time limit of a task.
 SAVE_BUDGET_S = 35.0
 _NO_TIME = "No time was left to read what its members wrote: those of smaller ones were read first."
 _NO_ROW = (

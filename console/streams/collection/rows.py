@@ -181,7 +181,7 @@ def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
 def worst_misrouted_share(application: Application) -> float | None:
     """Return the largest share of keys, over all stores, that are routed to the wrong instance.
 
-    None where nobody can say what the application answers.
+    None where the answers of the application are not known.
     """
     state = metadata_state(application)
     if isinstance(state, NotKnowable):

@@ -125,7 +125,7 @@ ACTION = "streams.key_lookup"
 
 @dataclass(frozen=True, slots=True)
 class KeyQuestion:
-    """What is asked; `key` is the text that a person typed."""
+    """A lookup; `key` is the text that a user typed."""
 
     store: str
     key: str
@@ -161,7 +161,7 @@ class LookedUp:
 def look_up(
     row: StreamsApplication, question: KeyQuestion, search: ChangelogDoor = search_cluster
 ) -> LookedUp:
-    """Return where a key is, and write to the trail who asked; the trail holds no key.
+    """Return where a key is, and write the lookup to the audit log, without the key.
 
     Raises `InvalidFields` (`store`, `key`), and `ActionRefused` when the changelog cannot be read.
     """
@@ -187,7 +187,7 @@ def look_up(
 
 
 def digest_of(key: bytes) -> str:
-    """Return what stands for a key in the trail: without the secret nobody can try short keys out."""
+    """Return the keyed hash of a key for the audit log: short keys cannot be guessed without the secret."""
     secret = f"crosslog.streams.lookup:{settings.SECRET_KEY}".encode()
     return hmac.new(secret, key, hashlib.sha256).hexdigest()
 

@@ -65,7 +65,7 @@ class KeyLookupForm(ActionForm):
         widget=forms.TextInput(
             attrs={"autocomplete": "off", "spellcheck": "false", "class": "mono"}
         ),
-        help_text="The audit trail has a keyed hash of it, never the key.",
+        help_text="The audit log has a keyed hash of it, never the key.",
     )
     key_format = forms.ChoiceField(label="Key format", choices=FORMATS, initial="utf-8")
     check_changelog = forms.BooleanField(

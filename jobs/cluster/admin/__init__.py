@@ -1,4 +1,4 @@
-"""What is asked of a cluster and changed there by Kafka's admin requests, one file per family.
+"""Kafka's admin requests, one file per family.
 
 All of them go through `jobs.cluster.protocol`. Functions that take a `ClusterClient` are for callers with
 threads, those that take a `RawCluster` or a connection are coroutines.

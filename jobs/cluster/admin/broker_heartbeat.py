@@ -1,8 +1,8 @@
-"""Heartbeats of a broker, sent for it by somebody else: what keeps a standby broker in the ISR, or fences it.
+"""Heartbeats sent in the place of a broker: they keep a standby broker in the ISR, or fence it.
 
 Source: BrokerHeartbeat (API 63, KIP-631); org.apache.kafka.controller.BrokerHeartbeatManager. Only the active
-controller takes it, on the controllers' listener, from whoever has CLUSTER_ACTION on the cluster. What stands
-here about answers was measured on Kafka 4.3.1.
+controller accepts it, on the controllers' listener, from principals with CLUSTER_ACTION on the cluster.
+Answers were measured on Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class HeartbeatAnswer:
 async def send_heartbeat(controllers: Controllers, heartbeat: Heartbeat) -> HeartbeatAnswer:
     """Send one heartbeat to the active controller, wherever it is by now; raises `ClusterFault`.
 
-    `StaleBrokerEpoch`: read the epoch again. `Denied`: CLUSTER_ACTION is missing. `NotLeading`: nobody
-    leads now. A broker that is dead is believed to be alive as long as this is sent: ask it before
+    `StaleBrokerEpoch`: read the epoch again. `Denied`: CLUSTER_ACTION is missing. `NotLeading`: no
+    controller leads now. Controllers take a dead broker for alive while this is sent: query it before
     (`is_alive`).
     """
     doing = "Fencing" if heartbeat.want_fence else "Sending a heartbeat for"

@@ -59,7 +59,7 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
     """Return the cluster's id, its brokers that are not fenced, and the operations allowed on the cluster.
 
     Asks again while no broker is named, as by a single broker that was frozen for longer than its session.
-    Before Kafka 2.8 no operations are told. Raises `ClusterFault`, `TimedOut` when the budget is over.
+    Brokers before Kafka 2.8 report no operations. Raises `ClusterFault`, `TimedOut` when the budget is over.
     Source: DescribeCluster 0 to 2.
     """
     tries = RetryBudget(cluster.timing, budget_s)

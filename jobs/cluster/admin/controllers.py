@@ -1,7 +1,7 @@
 """The controllers of a cluster, and the one of them that leads, wherever the leadership goes.
 
 Measured on Kafka 4.3.1: after the death of a leader the others name the dead one for two seconds, then
-nobody, then refuse the old epoch and name the new leader; one that was removed names itself for a second.
+none, then refuse the old epoch and name the new leader; one that was removed names itself for a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
 
-# A leader that hangs is replaced within three seconds; whoever follows must not wait much longer for it.
+# A leader that hangs is replaced within three seconds; followers must not wait much longer for it.
 TIMING = Timing(request_timeout_s=3.0, connect_timeout_s=3.0, backoff_longest_s=0.5)
 # A snapshot piece or an answer has a megabyte, or one batch of at most eight.
 _LARGEST_ANSWER_BYTES = 32 << 20
@@ -85,8 +85,8 @@ class Controllers:
     async def ask(self, send: Callable[[BrokerConnection], Awaitable[_Answer]]) -> _Answer:
         """Ask the leader, looking for it among all controllers, each once per epoch.
 
-        Raises `ClusterFault`: retriable while nobody leads; the caller waits before it asks again, or it
-        would spin while a leader names itself. Raises `NotAController` when only brokers are known.
+        Raises `ClusterFault`: retriable while no controller leads; the caller waits before it asks again, or
+        it would spin while a leader names itself. Raises `NotAController` when only brokers are known.
         """
         asked: set[tuple[tuple[str, int], int]] = set()
         faults: list[ClusterFault] = []

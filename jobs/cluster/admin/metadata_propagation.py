@@ -13,10 +13,10 @@ from jobs.cluster.protocol.transport.transport_faults import Server
 
 
 async def topic_everywhere(cluster: RawCluster, topic: str) -> dict[int, TopicMetadata]:
-    """Return a topic as each broker that answers knows it, by the broker's id; fenced ones are asked, too.
+    """Return a topic as each broker that answers knows it, by the broker's id; fenced ones, too.
 
-    A topic that a broker does not know has an `error`. Raises `ClusterFault` when nobody tells which brokers
-    there are.
+    A topic that a broker does not know has an `error`. Raises `ClusterFault` when no broker reports the
+    list of brokers.
     """
     servers = await _servers(cluster)
     answers = await asyncio.gather(*(_topic_at(cluster, one, topic) for one in servers.values()))
@@ -26,7 +26,7 @@ async def topic_everywhere(cluster: RawCluster, topic: str) -> dict[int, TopicMe
 async def is_led_everywhere(cluster: RawCluster, topic: str) -> bool:
     """Say whether every broker that answers knows a topic and a leader of each partition.
 
-    False when nobody answers. Raises `ClusterFault` as `topic_everywhere`.
+    False when no broker answers. Raises `ClusterFault` as `topic_everywhere`.
     """
     found = (await topic_everywhere(cluster, topic)).values()
     return bool(found) and all(

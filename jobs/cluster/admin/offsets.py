@@ -34,11 +34,11 @@ _Listed: TypeAlias = Mapping[TopicPartition, ListedOffset | ClusterFault]
 def read_offset_ranges(
     client: ClusterClient, partitions: Collection[TopicPartition], *, with_timestamps: bool
 ) -> dict[TopicPartition, OffsetRange]:
-    """Return the offsets of every partition asked for, errors included.
+    """Return the offsets of every requested partition, errors included.
 
-    The offsets of a partition are asked for at the same moment but answered one after the other; a
+    The offsets of a partition are requested at the same moment but answered one after the other; a
     log that moves in between is read as `log_start_offset <= end_offset <= high_watermark`.
-    Partitions that are unknown or without a leader are asked for again, for at most a second.
+    Partitions that are unknown or without a leader are requested again, for at most a second.
 
     Raises `ClusterFault` when there is no metadata.
     """

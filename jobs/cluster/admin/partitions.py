@@ -107,6 +107,6 @@ def _partitions(topic: Any) -> list[PartitionReplicas]:
             tuple(one.offline_replicas),
         )
         for one in topic.partitions
-        # A partition without a leader is told with an error, and with all its replicas.
+        # A partition without a leader is reported with an error, and with all its replicas.
         if int(one.error_code) in (0, _LEADER_NOT_AVAILABLE)
     ]

@@ -92,9 +92,9 @@ class QuorumReplica:
 class QuorumDescription:
     """The quorum at one moment.
 
-    `leader_id` is None while nobody leads; everything below `high_watermark` is committed, None: not known
-    yet by a new leader. `observers` replicate the log without a vote: brokers, and controllers that are no
-    voters (any more); they are listed for 300 s after their last fetch. `nodes` is empty before version 2
+    `leader_id` is None while no controller leads; everything below `high_watermark` is committed, None: not
+    known yet by a new leader. `observers` replicate the log without a vote: brokers, and controllers that are
+    no voters (any more); they are listed for 300 s after their last fetch. `nodes` is empty before version 2
     (Kafka 3.9). `described_at_ms` is ms since 1970 on this machine's clock.
     """
 
@@ -125,8 +125,8 @@ async def read_quorum(
 ) -> QuorumDescription:
     """Return the quorum of a cluster, see `describe_quorum`; raises `ClusterFault`.
 
-    While no leader is elected it is asked again, with pauses, until the budget is over. A leader that is not
-    among the bootstrap servers is found by those who may read the metadata log.
+    While no leader is elected it is queried again, with pauses, until the budget is over. A leader that is
+    not among the bootstrap servers is found by those who may read the metadata log.
     """
     tries = RetryBudget(cluster.timing, budget_s)
     while True:
@@ -173,9 +173,9 @@ async def _ask(
 
 
 async def _ask_leader(cluster: RawCluster, now_s: Callable[[], float]) -> QuorumDescription | None:
-    """Return what the leader says that controllers name when their log is asked for; None: nobody does.
+    """Return the quorum from the leader that controllers name in answers about their log; None: none does.
 
-    They do not name it when they are asked for the quorum.
+    In answers about the quorum they do not name it.
     """
     from jobs.cluster.admin.controllers import Controllers
     from jobs.cluster.protocol.data.metadata_log import LogPosition, fetch_log

@@ -119,7 +119,7 @@ class RegistrationLog:
         return used
 
     async def _take(self, snapshot: SnapshotId) -> None:
-        """Read a snapshot piece by piece; what stood here before is forgotten."""
+        """Read a snapshot piece by piece; it replaces what was known."""
         self._start_over()
         position, size, rest = 0, 1, b""
         controllers = self._controllers

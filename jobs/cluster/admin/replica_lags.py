@@ -40,7 +40,7 @@ def read_replica_lags(
     """Return the lags of the replicas of `behind` (by broker); `leaders` lead these partitions.
 
     One request to each broker: to those behind first, then to the leaders, so that a lag is never too small.
-    What nobody answered for is left out. Raises `ClusterFault` when the cluster does not answer at all.
+    What no broker answered for is left out. Raises `ClusterFault` when the cluster does not answer at all.
     """
     client = ClusterClient(connection, timeout_s=3 * ANSWER_S, client_id=CLIENT_ID)
     return client.ask(_DOING, lambda cluster: _read(cluster, behind, leaders))

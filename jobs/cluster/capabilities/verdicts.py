@@ -101,7 +101,7 @@ class ClusterVersions:
 
     @property
     def metadata_version(self) -> str:
-        """The finalized metadata.version with the release that brought it; "" without KRaft, or not told."""
+        """The finalized metadata.version with its release; "" without KRaft, or not reported."""
         return level_text(self._level) if self._level > 0 else ""
 
     @property

@@ -91,7 +91,7 @@ class RawCluster:
 
         What is known is returned while it is younger than `metadata_max_age_s` and not the snapshot
         that the caller has found to be old (`newer_than`): of many tasks that lost their leader at
-        once, one asks. Topics are asked for again with every refresh until `forget`.
+        once, one asks. Topics are requested again with every refresh until `forget`.
         """
         self._topics.update(topics)
         async with self._reading:
@@ -141,7 +141,7 @@ class RawCluster:
         """Ask what any broker can answer and what does no harm twice; raises `ClusterFault`.
 
         One broker after the other gets its share of time (`metadata_timeout_s`), those that failed
-        last are asked last.
+        last come last.
         """
         faults: list[ClusterFault] = []
         for server in self._candidates():
@@ -187,7 +187,9 @@ class RawCluster:
             if brokers:
                 fault.remedy = Remedy.RETRY
                 fault.message += f" Brokers that {what}: {brokers}."
-                fault.hint = "It is asked again until all brokers run the same version of Kafka."
+                fault.hint = (
+                    "The request is repeated until all brokers run the same version of Kafka."
+                )
 
     async def ask_controller(
         self, send: Callable[[BrokerConnection], Awaitable[_Answer]]
@@ -262,7 +264,7 @@ class RawCluster:
 
     def _timed_out(self, server: Server) -> ClusterFault:
         share_s = self.timing.metadata_timeout_s
-        text = f"{server} does not answer: it was asked {share_s:g} s ago."
+        text = f"{server} did not answer within {share_s:g} s."
         return TimedOut(text, cluster=self.alias)
 
 
@@ -283,7 +285,7 @@ def bootstrap_servers(text: str) -> list[Server]:
 
 
 def most_telling(faults: Collection[ClusterFault], alias: str) -> ClusterFault:
-    """Return the fault that a person should see: one that waiting does not mend, else the last.
+    """Return the fault that people should see: one that waiting does not fix, else the last.
 
     It is not final while another broker may answer.
     """

@@ -83,7 +83,7 @@ async def ask_patiently(
 
     Everything retriable is tried again, with back-off, while the budget lasts, so the request must be
     harmless to repeat. A try that has begun is not cut short: a broker that hangs costs up to
-    `request_timeout_s` more. Raises the fault that repeating does not mend, and `GaveUp`.
+    `request_timeout_s` more. Raises the fault that repeating does not fix, and `GaveUp`.
     """
     tries = RetryBudget(cluster.timing, budget_s)
     may_have_arrived = False

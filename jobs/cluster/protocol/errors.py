@@ -1,7 +1,7 @@
 """What can go wrong on crosslog's own connections: Kafka's error numbers, named once.
 
 Faults of the way to a broker (`Unreachable`, `TlsFailed`, `AuthenticationFailed` ...) are those of
-`jobs.cluster.errors`. Here stand the faults that only the copy engine can meet, and the table that
+`jobs.cluster.errors`. Here are the faults that only the copy engine can meet, and the table that
 gives every error number of an answer its name. Source: org.apache.kafka.common.protocol.Errors, 4.3.
 """
 
@@ -34,8 +34,8 @@ class FaultKind(StrEnum):
     """What the caller does next.
 
     RESET_POSITION: the offset is not in the log. TOPIC_CHANGED: compare the topic's id in fresh metadata.
-    BATCH_REFUSED: the same bytes will never be taken. NEW_TRANSACTION: abort, `init_producer_id`, go on
-    from the committed positions. FENCED: stop, somebody else does the work.
+    BATCH_REFUSED: the same bytes will never be taken. NEW_TRANSACTION: abort, `init_producer_id`, resume
+    at the committed positions. FENCED: stop, somebody else does the work.
     """
 
     RETRY = "retry"
@@ -65,12 +65,12 @@ class ConnectionLost(ClusterFault):
 
     code = "connection_lost"
     remedy = Remedy.RETRY
-    hint = "The broker was stopped or restarted, or the network broke: it is connected again."
+    hint = "The broker was stopped or restarted, or the network failed. The connection is opened again."
     may_have_arrived = False
 
 
 class RequestTimedOut(TimedOut):
-    """The broker kept the connection but did not answer in time; it may have done what was asked."""
+    """The broker kept the connection but did not answer in time; it may have carried out the request."""
 
     remedy = Remedy.RETRY
     may_have_arrived = True
@@ -97,13 +97,13 @@ class BrokerNotKnown(ClusterFault):
 
 
 class OutcomeUnknown(ClusterFault):
-    """Nobody answered whether a transaction was committed or aborted; either may be true."""
+    """No broker confirmed whether a transaction was committed or aborted; either may be true."""
 
     code = "outcome_unknown"
     remedy = Remedy.START_OVER
     hint = (
-        "Start the producer again: its first request finishes or aborts what is open, and the committed "
-        "positions then tell what was done."
+        "Start the producer again: its first request commits or aborts the open transaction, and the "
+        "committed positions then show the result."
     )
 
 
@@ -128,7 +128,7 @@ class Unavailable(AnswerFault):
     remedy = Remedy.RETRY
     kind = FaultKind.RETRY
     meaning = "the broker cannot do it right now"
-    hint = "It is asked again; if it lasts, look at the broker's log and at the partition's ISR."
+    hint = "The request is repeated. If it keeps failing, check the broker's log and the partition's ISR."
 
 
 class LeaderMoved(AnswerFault):
@@ -218,13 +218,13 @@ class OutOfSequence(AnswerFault):
 
 
 class TransactionFailed(AnswerFault):
-    """The open transaction cannot go on, or there is none."""
+    """The open transaction cannot continue, or there is none."""
 
     code = "transaction_failed"
     remedy = Remedy.START_OVER
     kind = FaultKind.NEW_TRANSACTION
-    meaning = "the transaction cannot go on"
-    hint = "It is aborted, and copying goes on from the committed positions."
+    meaning = "the transaction cannot continue"
+    hint = "It is aborted, and replication resumes at the committed positions."
 
 
 class ProducerFenced(AnswerFault):
@@ -256,8 +256,8 @@ class NotABroker(AnswerFault, ProtocolMismatch):
 
     code = "not_a_broker"
     remedy = Remedy.FINAL
-    meaning = "this is a listener of a controller and not of a broker"
-    hint = "Give listeners of brokers; on a node that is both, that of the other port."
+    meaning = "this is a controller listener, not a broker listener"
+    hint = "Enter the port of a broker listener. A node with both roles has one port for each."
     field = "bootstrap_servers"
 
 
@@ -331,7 +331,8 @@ def answer_fault(number: int, where: Where, said: str | None = None) -> AnswerFa
     kind = _BY_NUMBER.get(number, _OtherAnswer)
     name, is_retriable = _known(number)
     tail = f": {shortened(said).rstrip('.')}" if said else ""
-    fault = kind(f"{where}: {kind.meaning} ({name}{tail}).", cluster=where.cluster)
+    known = "" if kind is NotABroker else f" ({name}{tail})"
+    fault = kind(f"{where}: {kind.meaning}{known}.", cluster=where.cluster)
     fault.error = name
     if kind is _OtherAnswer and is_retriable:
         fault.remedy, fault.kind = Remedy.RETRY, FaultKind.RETRY

@@ -43,7 +43,7 @@ async def ask_leaders(
 ) -> _Answers[_Value]:
     """Return a value or the last fault for every partition.
 
-    `send` asks one broker for the partitions that it leads. What is retriable is asked again with fresh
+    `send` asks one broker for the partitions that it leads. What is retriable is repeated with fresh
     metadata, with back-off, until the budget is over; partitions that are unknown or without a leader only
     for `unknown_s`. A broker that does not answer within the budget costs its own partitions. Raises
     `ClusterFault` when there is no metadata.

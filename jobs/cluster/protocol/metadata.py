@@ -21,7 +21,7 @@ from jobs.cluster.protocol.transport.primitives import topic_name
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Who leads a partition; `leader` is None while nobody does, `leader_epoch` -1 when not told."""
+    """Leader of a partition; `leader` is None without one, `leader_epoch` -1 when not reported."""
 
     partition: int
     leader: int | None
@@ -57,7 +57,7 @@ class ClusterMetadata:
         return topic.partitions.get(where.partition) if topic else None
 
     def leader(self, where: TopicPartition) -> int | None:
-        """Return the broker that leads a partition, None when nobody is known to."""
+        """Return the broker that leads a partition, None when none is known."""
         found = self.partition(where)
         return found.leader if found else None
 

@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Pieces(Generic[_Item, _Value]):
-    """What is asked: `doing` begins a sentence, `send` asks one broker about at most `at_once` items.
+    """A request in pieces: `doing` begins a sentence, `send` asks one broker about at most `at_once` items.
 
     `send` returns values or faults by item. A change (`is_change`) goes to the controller; both must be
     harmless to repeat.

@@ -1,4 +1,4 @@
-"""The audit trail report: what was recorded of a period, as sections."""
+"""The audit log report: the entries of a period, as sections."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AuditEntryRecorded:
 
 @dataclass(frozen=True, slots=True)
 class AuditTrailRecorded:
-    """What was recorded of a period; `start` None: the trail begins later.
+    """Entries of a period; `start` None: the audit log begins later.
 
     `entries` are the newest of those that `totals` counts, `subjects` those with most attempts of
     `subject_count`.
@@ -78,7 +78,7 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
     gaps: tuple[Gap, ...] = ()
     if recorded.start is None or recorded.start > period.start:
         over = recorded.start or period.end
-        gaps = (Gap(stamp(period.start), stamp(over), "The audit trail begins later."),)
+        gaps = (Gap(stamp(period.start), stamp(over), "The audit log begins later."),)
     start = stamp(max(recorded.start, period.start)) if recorded.start else None
     end = stamp(period.end) if recorded.start else None
 
@@ -87,11 +87,11 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
 
     has_before = before is not None
     sections = (
-        section("audit", "Audit trail", Figures(_figures(recorded, before), has_before)),
+        section("audit", "Audit log", Figures(_figures(recorded, before), has_before)),
         section(
             "people",
-            "By person",
-            _counts("people", "Attempts by person", "Person", recorded.people, before),
+            "By user",
+            _counts("people", "Attempts by user", "User", recorded.people, before),
         ),
         section("subjects", "By subject", _subjects(recorded, before)),
         section("entries", "Entries", _entries(recorded)),
@@ -102,7 +102,7 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
 def _verdict(recorded: AuditTrailRecorded) -> Verdict:
     totals, href = recorded.totals, recorded.href
     if recorded.start is None:
-        return Verdict(Level.NONE, "Unknown", "No audit trail is kept of this period.", href)
+        return Verdict(Level.NONE, "Unknown", "The audit log has no entries of this period.", href)
     told = ", ".join(f"{getattr(totals, one)} {one}" for one in ("done", "refused", "failed"))
     text = f"{counted(totals.total, 'attempt')}: {told}."
     if recorded.sign_ins.failed:
@@ -121,16 +121,19 @@ def _figures(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) ->
 
 
 _FIGURES: Mapping[str, tuple[str, str]] = {
-    "total": ("Attempts", "Entries of the audit trail: what a person or a token did or tried."),
-    "done": ("Done", "Attempts that changed what they were to change."),
-    "refused": ("Refused", "Attempts that a right, a rule or read-only mode did not allow."),
+    "total": ("Attempts", "Entries of the audit log: actions and attempts of users and tokens."),
+    "done": ("Done", "Attempts that succeeded."),
+    "refused": ("Refused", "Attempts that permissions, a rule or read-only mode refused."),
     "failed": (
         "Failed",
-        "Attempts that were allowed and did not succeed, failed sign-ins included.",
+        "Attempts that were permitted and failed, failed sign-ins included.",
     ),
-    "people": ("People", "Accounts with an entry."),
+    "people": ("Users", "Users with an entry."),
     "sign_ins": ("Sign-ins", "Successful sign-ins with a password or OpenID Connect."),
-    "sign_in_failures": ("Failed sign-ins", "Sign-ins with a wrong name, password or identity."),
+    "sign_in_failures": (
+        "Failed sign-ins",
+        "Sign-ins with a wrong user name, password or identity.",
+    ),
 }
 
 
@@ -212,7 +215,7 @@ def _entries(recorded: AuditTrailRecorded) -> Table:
         "Entries",
         (
             Column("at", "Time", _TYPE.MOMENT),
-            Column("person", "Person"),
+            Column("person", "User"),
             Column("token", "Token"),
             Column("action", "Action"),
             Column("subject", "Subject"),

@@ -44,7 +44,7 @@ KINDS: Mapping[str, ReportKind] = {
         ReportKind(
             "disaster-recovery",
             "Disaster recovery readiness",
-            "Whether groups could fail over, what would be lost and reread, rehearsals, open risks.",
+            "Failover readiness of consumer groups, RPO, reprocessed records, rehearsals, open risks.",
             SubjectNoun.FLOW,
         ),
         ReportKind(
@@ -56,7 +56,7 @@ KINDS: Mapping[str, ReportKind] = {
         ReportKind(
             "availability",
             "Availability",
-            "Time leaderless and under min ISR, ISR churn, unclean elections, what one more loss would do.",
+            "Time leaderless and under min ISR, ISR churn, unclean elections, impact of one more loss.",
             SubjectNoun.CLUSTER,
         ),
         ReportKind(
@@ -67,8 +67,8 @@ KINDS: Mapping[str, ReportKind] = {
         ),
         ReportKind(
             "audit-trail",
-            "Audit trail",
-            "What people did in crosslog, by person and by subject.",
+            "Audit log",
+            "Actions in crosslog by user and by subject.",
             SubjectNoun.NONE,
             for_admins=True,
         ),

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
-from jobs.reports.document import Chart, ChartType, Level
+from jobs.reports.document import Chart, ChartType, Level, Series
 from jobs.reports.periods import Period
 from jobs.reports.rendering.printable import FAMILY, printable
 from jobs.reports.values import ValueType, text_of
@@ -48,9 +48,11 @@ _LEVELS = {
     Level.CRITICAL: ("#d23f50", "xxxx"),
     Level.WARNING: ("#b97a0c", "////"),
     Level.OK: ("#2c9462", ""),
-    Level.NONE: ("#8d939a", "...."),
+    Level.NONE: ("#8d939a", "OO"),
 }
 _MOST_NAMES = 40
+# Without data for this share at its begin, the axis begins later than the period.
+_LATE = 0.1
 _MOST_LABEL = 36
 _TICKS = 5
 _STEPS_MS = [
@@ -147,7 +149,8 @@ def _lines(axes: Axes, chart: Chart, period: Period | None) -> None:
         )
         line.set_color(_SERIES[at % len(_SERIES)])
         line.set_linestyle(_DASHES[at % len(_DASHES)])
-    _time_axis(axes, period)
+    first = min((x for one in chart.series for x in _known(one)), default=None)
+    _time_axis(axes, period, first)
     known = [float(v) for one in chart.series for v in one.values if v is not None]
     if chart.value_type is not ValueType.AVAILABILITY and min(known, default=0) >= 0:
         axes.set_ylim(bottom=0, top=None if any(known) else 1)
@@ -192,6 +195,7 @@ def _bars(axes: Axes, chart: Chart, period: Period | None) -> None:
 
 def _lanes(axes: Axes, chart: Chart, period: Period | None) -> None:
     words: dict[tuple[str, Level], None] = {}
+    first = min((x for one in chart.series for x in _known(one)), default=None)
     for lane, one in enumerate(chart.series[:_MOST_NAMES]):
         begins, ends = _moments(one.x), _moments(one.ends)
         levels = one.levels or (Level.NONE,) * len(one.values)
@@ -213,7 +217,7 @@ def _lanes(axes: Axes, chart: Chart, period: Period | None) -> None:
         labels=[short_name(one.label) for one in chart.series[:_MOST_NAMES]],
     )
     axes.set_ylim(min(len(chart.series), _MOST_NAMES) - 0.5, -0.5)
-    _time_axis(axes, period)
+    _time_axis(axes, period, first)
     order = list(_LEVELS)
     kept = sorted(words, key=lambda one: order.index(one[1]))
     handles = [
@@ -232,14 +236,28 @@ _DRAWERS: Mapping[ChartType, Callable[[Axes, Chart, Period | None], None]] = {
 }
 
 
-def _time_axis(axes: Axes, period: Period | None) -> None:
+def _known(one: Series) -> list[str]:
+    """Return the moments at which something is known of a series."""
+    levels = one.levels or (Level.OK,) * len(one.values)
+    told = zip(one.x, one.values, levels, strict=True)
+    return [x for x, value, level in told if value is not None and level is not Level.NONE]
+
+
+def _time_axis(axes: Axes, period: Period | None, first: str | None) -> None:
+    """Let the axis be the period, or its last part when data begins late."""
+    label = "Time (UTC)"
     if period is not None and period.start < period.end:
-        axes.set_xlim(_number(period.start), _number(period.end))
+        start = period.start
+        begin = start if first is None else datetime.fromisoformat(first)
+        if begin - start > _LATE * period.span:
+            start = begin
+            label += f", data since {text_of(first, ValueType.MOMENT)}"
+        axes.set_xlim(_number(start), _number(period.end))
     locator = _dates.AutoDateLocator(tz=UTC, minticks=4, maxticks=8)
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(_dates.ConciseDateFormatter(locator, tz=UTC))
     axes.xaxis.get_offset_text().set_color(_INK)
-    axes.set_xlabel("Time (UTC)", color=_INK, fontsize=7)
+    axes.set_xlabel(label, color=_INK, fontsize=7)
 
 
 def _value_axis(axis: Any, type_: ValueType, most: float) -> None:

@@ -10,6 +10,8 @@ import logging
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from jobs.logs import own_fault
@@ -53,6 +55,10 @@ _MARGIN = 18 * 72 / 25.4
 _SIZES = {Paper.A4: (595.28, 841.89), Paper.LETTER: (612.0, 792.0)}
 # Characters of a line of prose, of a label and of a value.
 _LINE, _LABEL, _VALUE = 60, 36, 14
+_INTRODUCTIONS = frozenset({"section", "text", "verdict", "chart"})
+# About the lines of an item without its rows, and those that need no page of their own.
+_LINES = {"section": 4, "chart": 16, "lines": 60}
+_FEW_LINES = 24
 # Programs that show prints, and Typst (8,000), take no longer addresses.
 _LONGEST_LINK = 2000
 _CUT = "Long texts are cut in this print: …(+N) means N characters. The other formats have them."
@@ -150,6 +156,31 @@ def _chart_file(at: int) -> str:
     return f"chart-{at}.svg"
 
 
+def _runs(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what follows each other on pages of one direction, so that no page is nearly empty.
+
+    Headings, sentences and charts are on the page of the table that they introduce; a few lines between two
+    tables on their side are on theirs.
+    """
+    sides = [bool(one.get("flipped", False)) for one in items]
+    for at in reversed(range(len(items) - 1)):
+        sides[at] |= sides[at + 1] and items[at]["kind"] in _INTRODUCTIONS
+    runs: list[dict[str, Any]] = []
+    for flipped, group in groupby(zip(sides, items, strict=True), key=itemgetter(0)):
+        run = [item for _, item in group]
+        between = runs[1:] and not runs[-1]["flipped"] and flipped
+        if between and sum(map(_lines_of, runs[-1]["items"])) <= _FEW_LINES:
+            runs[-2]["items"] += [*runs.pop()["items"], *run]
+        else:
+            runs.append({"flipped": flipped, "items": run})
+    return runs
+
+
+def _lines_of(item: dict[str, Any]) -> int:
+    """Return about how many lines an item takes."""
+    return _LINES.get(item["kind"], 2) + 2 * len(item.get("rows", ()))
+
+
 class _Data:
     """What the template is given: texts that are ready, and widths."""
 
@@ -169,7 +200,8 @@ class _Data:
             "footer": self._prose(self._footer(), LONGEST_TITLE),
             "facts": [(name, self._prose(text)) for name, text in wording.facts_of(document)],
             "verdicts": [self._verdict(one) for one in document.verdicts],
-            "sections": [self._section(one) for one in document.sections],
+            "sections": len(document.sections),
+            "runs": _runs([item for one in document.sections for item in self._section(one)]),
         }
         return {**told, "notes": [_CUT] if self._is_cut else []}
 
@@ -198,13 +230,16 @@ class _Data:
         by_whom = f" for {document.made_for}" if document.made_for else ""
         return f"Created {made_at}{by_whom} by crosslog {document.crosslog}".rstrip()
 
-    def _section(self, section: Section) -> dict[str, Any]:
-        return {
+    def _section(self, section: Section) -> list[dict[str, Any]]:
+        head = {
+            "kind": "section",
             "title": self._title(section.title, section.name),
             "covered": self._prose(wording.covered_of(section, self._document)),
             "gaps": [self._prose(wording.gap_of(one)) for one in section.gaps],
-            "blocks": [self._block(one) for one in section.blocks],
         }
+        blocks = [self._block(one) for one in section.blocks]
+        # A heading is on the page of its first block.
+        return [{**head, "flipped": bool(blocks) and blocks[0].get("flipped", False)}, *blocks]
 
     def _block(self, block: Block) -> dict[str, Any]:
         match block:

@@ -16,6 +16,8 @@ _SIZES = (8.0, 7.5, 7.0, 6.5, 6.0)
 _SMALL_SIZES = (5.5, 5.0, 4.5, 4.0)
 _MOST_NEEDED, _MOST_WANTED, _MOST_NUMERIC = 14, 60, 30
 _FEWEST = 4
+# Least characters of a text in a narrow table: a date.
+_TIGHT = 10
 # Characters that stay together in a name without separators.
 _CHUNK = 4
 BREAK = "\N{ZERO WIDTH SPACE}"
@@ -44,18 +46,23 @@ def widths_of(
     flipped: float,
 ) -> Widths:
     """Return the widths of a table on a page whose text is `upright` points wide, `flipped` on its side."""
-    needed, wanted = [], []
+    needed, wanted, least_needed = [], [], []
     for at, head in enumerate(heads):
         longest = max((len(row[at]) for row in rows), default=0)
         number = min(longest, _MOST_NUMERIC)
         word = math.ceil(_BOLD * max(map(len, head.split()), default=0))
         least = number if numeric[at] else min(longest, _MOST_NEEDED)
         needed.append(max(_FEWEST, least, min(word, _MOST_NEEDED)))
+        tight = min(least, number if numeric[at] else _TIGHT)
+        least_needed.append(max(_FEWEST, tight, min(word, _MOST_NEEDED)))
         most = number if numeric[at] else min(longest, _MOST_WANTED)
         wanted.append(max(needed[-1], most, min(len(head), 2 * _MOST_NEEDED)))
     for size in _SIZES:
         if _width(needed, size) <= upright:
             return Widths(size, _shared(needed, wanted, size, upright), is_flipped=False)
+    if _width(least_needed, _SIZES[-1]) <= upright:
+        shared = _shared(least_needed, wanted, _SIZES[-1], upright)
+        return Widths(_SIZES[-1], shared, is_flipped=False)
     for size in (*_SIZES, *_SMALL_SIZES):
         if _width(needed, size) <= flipped:
             break

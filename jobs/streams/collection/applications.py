@@ -51,7 +51,7 @@ class FoundApplications:
 async def find_applications(
     cluster: RawCluster, *, known: Collection[str] = (), budget_s: float
 ) -> FoundApplications:
-    """Return the groups that are Streams applications; raises `ClusterFault` when nobody answers.
+    """Return the groups that are Streams applications; raises `ClusterFault` when no broker answers.
 
     While a classic group is not Stable nothing says whose it is: those in `known` were seen before.
     """
@@ -129,7 +129,7 @@ async def observe_all(
 ) -> dict[str, Observation]:
     """Return what the cluster shows of each application that was found (None: of all).
 
-    What could not be asked stands in each observation's `faults`. Raises `ClusterFault` without metadata.
+    Failed requests are in each observation's `faults`. Raises `ClusterFault` without metadata.
     """
     tries = RetryBudget(cluster.timing, budget_s)
     ids = [i for i in found.groups if application_ids is None or i in application_ids]

@@ -195,7 +195,7 @@ class Rebalance:
 
     @property
     def observation(self) -> Observation:
-        """What can be told of the application then, without its topics."""
+        """What is known of the application then, without its topics."""
         return Observation(self.group, self.at_ms or 0, {}, {}, generation=self.generation)
 
 

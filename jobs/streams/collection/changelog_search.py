@@ -18,7 +18,7 @@ MOST_HITS = 100
 
 
 class KeyForm(StrEnum):
-    """What a store writes behind the key that was asked for."""
+    """What a store writes behind the requested key."""
 
     EXACT = "exact"
     WINDOW = "window"

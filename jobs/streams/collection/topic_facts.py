@@ -114,9 +114,9 @@ async def _sizes(
     connection = await cluster.connection_to(broker_id, METADATA)
     logs = await describe_replica_logs(connection, piece)
     missing = next(iter(logs.faults.values()), None) or Refused(
-        f"Broker {broker_id} does not tell the size of all partitions that it leads.",
+        f"Broker {broker_id} does not report the size of all partitions that it leads.",
         cluster=cluster.alias,
-        hint="It may lead them since a moment ago: they are asked for again on the next round.",
+        hint="It may have become their leader a moment ago. The next collection requests them again.",
     )
     return {
         where: logs.replicas[where].size_bytes if where in logs.replicas else missing

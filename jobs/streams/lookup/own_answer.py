@@ -136,12 +136,12 @@ def _elsewhere(candidates: Sequence[Candidate], partitions: Sequence[int]) -> st
     where = f"The changelog has the key in partition {either(partitions, 'and')}"
     if by_topics:
         return (
-            f"{where}, by the size of {names_of(by_topics)}: the application goes by the topic with the most "
+            f"{where}, by the size of {names_of(by_topics)}: the application uses the topic with the most "
             "partitions."
         )
     return (
-        f"{where}: a custom partitioner placed it. The application names that partition only when it is "
-        "asked with the same partitioner."
+        f"{where}: a custom partitioner placed it. The application names that partition only if the "
+        "query uses the same partitioner."
     )
 
 

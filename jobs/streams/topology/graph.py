@@ -82,9 +82,7 @@ def graph_of_application(application: Application) -> TopologyGraph:
     for number, one in application.subtopologies.items():
         stores = tuple(store.name for store in application.stores_of(number))
         key = graph.add(
-            GraphNode(
-                f"subtopology:{number}", f"Sub-topology {number}", "subtopology", None, stores
-            )
+            GraphNode(f"subtopology:{number}", f"Subtopology {number}", "subtopology", None, stores)
         )
         graph.join((graph.topic(topic), key) for topic in one.source_topics)
         graph.join((key, graph.topic(topic)) for topic in one.sink_topics or ())
@@ -111,7 +109,7 @@ def by_subtopologies(graph: TopologyGraph) -> TopologyGraph:
 
 def title_of(subtopology: DescribedSubtopology) -> str:
     """Return the title of a subtopology's group; no two of one description have the same."""
-    title = f"Sub-topology {subtopology.number}"
+    title = f"Subtopology {subtopology.number}"
     title += " (global store)" if subtopology.is_global else ""
     return f"{subtopology.topology}: {title}" if subtopology.topology else title
 
@@ -154,7 +152,7 @@ def outline_of(graph: TopologyGraph) -> list[tuple[str, list[ListedNode]]]:
         successors[edge.start].append(texts[edge.end])
     return [
         (
-            title or "Between sub-topologies",
+            title or "Between subtopologies",
             [ListedNode(texts[node.key], tuple(successors[node.key])) for node in nodes],
         )
         for title, nodes in graph.groups().items()

@@ -155,7 +155,7 @@ class _Reader:
         key = (self._topology, begun.number, begun.is_global)
         if key in self._subtopologies:
             raise DescriptionError(
-                f"Sub-topology {begun.number} is described twice. {_ONE_ONLY}", self._line
+                f"Subtopology {begun.number} is described twice. {_ONE_ONLY}", self._line
             )
         self._subtopologies[key] = self._subtopology = begun
         self._node = None
@@ -267,7 +267,7 @@ def _checked(read: _Subtopology) -> DescribedSubtopology:
     for name, line in (pair for one in read.nodes.values() for pair in one.named.items()):
         if name not in read.nodes:
             raise DescriptionError(
-                f"{_quoted(name)} is no node of sub-topology {read.number}. {_COPY_AGAIN}", line
+                f"{_quoted(name)} is no node of subtopology {read.number}. {_COPY_AGAIN}", line
             )
     nodes = tuple(
         replace(one.node, successors=tuple(one.successors)) for one in read.nodes.values()

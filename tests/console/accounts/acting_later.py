@@ -1,4 +1,4 @@
-"""Everything that acts later: how it is asked for, how it acts, and what its page then says."""
+"""Everything that acts later: how it is requested, how it acts, and what its page then says."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -94,7 +94,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def go_there(client, provider, target="/account/tokens/") -> dict[str, str]:
-    """Begin a sign-in; return what the provider is asked by the browser."""
+    """Begin a sign-in; return the browser's request to the provider."""
     answer = client.get(f"/login/oidc/?next={target}")
     assert answer.status_code == 302, answer
     asked = {k: v[0] for k, v in parse_qs(urlsplit(answer["Location"]).query).items()}

@@ -82,9 +82,9 @@ def demote(ada: User, token: ServiceToken) -> None:
 
 ENDINGS = {
     "a revoked token": (revoke, "The token ci ("),
-    "an expired token": (expire, ", with which this was asked, expired at"),
-    "a disabled account": (disable, "The account ada, which asked for this, is disabled."),
-    "a lost role": (demote, "ada, who asked for this, no longer has the role"),
+    "an expired token": (expire, ", which requested this, expired at"),
+    "a disabled account": (disable, "The account ada, which requested this, is disabled."),
+    "a lost role": (demote, "ada, who requested this, no longer has the role"),
 }
 
 

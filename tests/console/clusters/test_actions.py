@@ -91,7 +91,7 @@ def test_an_unreachable_cluster_is_saved_only_when_that_is_wanted():
         pytest.param({"sasl_password": "hunter2"}, "sasl_password", id="a secret itself"),
         pytest.param({"security_protocol": "SASL_SSL"}, "sasl_username", id="credentials missing"),
         pytest.param({"sasl.jaas.config": "x"}, "sasl.jaas.config", id="free configuration"),
-        pytest.param({"cluster_id": "mine"}, "cluster_id", id="an id that is told"),
+        pytest.param({"cluster_id": "mine"}, "cluster_id", id="a reported id"),
         pytest.param({"sasl_username": "eva"}, "sasl_username", id="a login without SASL"),
         pytest.param({"ssl_ca": "file:ca.pem"}, "ssl_ca", id="a CA without TLS"),
     ],
@@ -122,12 +122,12 @@ def test_no_alias_is_a_word_beside_which_aliases_stand_in_an_address():
 
 def test_an_alias_is_given_once():
     make_cluster("east")
-    with pytest.raises(InvalidFields, match="registered already"):
+    with pytest.raises(InvalidFields, match="A cluster with the alias east is already registered"):
         actions.create_cluster(VALUES, NOW, check=answers)
 
 
 def test_the_alias_stays():
-    with pytest.raises(InvalidFields, match="alias stays"):
+    with pytest.raises(InvalidFields, match="The alias cannot be changed"):
         actions.change_cluster(make_cluster("east"), {"alias": "west"}, NOW, check=answers)
 
 
@@ -241,7 +241,7 @@ def test_a_cluster_that_is_registered_under_another_alias_is_refused_with_its_id
     make_cluster("east", cluster_id="id-1")
     with pytest.raises(ActionRefused) as refusal:
         do()
-    assert refusal.value.message == "This is cluster id-1, which is registered as east already."
+    assert refusal.value.message == "Cluster id-1 is already registered as east."
     assert list(refusal.value.fields) == ["bootstrap_servers"]
     assert Cluster.objects.filter(cluster_id="id-1").count() == 1
 

@@ -10,7 +10,7 @@ from tests.console.clusters.making import make_cluster, make_seen
 from tests.console.making import make_flow
 from tests.console.safety.world import make_person
 
-# Port 1 of this machine: nobody listens there, and everybody knows at once.
+# Port 1 of this machine: connections to it are refused at once.
 NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1"}
 LISTS = ("clusters", "brokers", "topics", "partitions", "groups", "group-offsets")
 
@@ -81,7 +81,7 @@ def test_a_viewer_may_not_make_crosslog_ask_a_cluster(east, viewer, sign_in):
 def test_an_unreachable_cluster_is_refused_at_the_field_and_not_saved(admin, sign_in):
     answer = send(sign_in(admin), "post", "clusters/", NOBODY)
     assert (answer.status_code, answer.json()["code"]) == (409, "unreachable")
-    assert "connection refused" in answer.json()["fields"]["bootstrap_servers"][0]
+    assert "Connection refused: " in answer.json()["fields"]["bootstrap_servers"][0]
     assert not Cluster.objects.exists()
 
 

@@ -9,7 +9,7 @@ from jobs.availability.status.severity import Severity
 from jobs.limits import LEFT_OUT
 from tests.console.clusters.making import NOW, later, make_cluster, make_round, make_seen
 
-NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
+REFUSED = {"alias": "west", "bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
 READS = (
     "",
     "east/",
@@ -64,7 +64,7 @@ def test_only_an_admin_sees_the_settings(east, request, sign_in, role, status, p
 @pytest.mark.parametrize("path", ["east/confirm/", "east/delete/", "new/", "east/settings/"])
 @pytest.mark.parametrize("role", ["viewer", "operator"])
 def test_only_an_admin_changes_the_registry(east, request, sign_in, role, path):
-    answer = sign_in(request.getfixturevalue(role)).post(page(path), NOBODY)
+    answer = sign_in(request.getfixturevalue(role)).post(page(path), REFUSED)
     assert answer.status_code == 403
     assert Cluster.objects.get() == east
 
@@ -86,26 +86,41 @@ def test_what_does_not_exist_is_not_found(east, admin, sign_in, path):
 
 
 def test_an_unreachable_cluster_is_explained_at_its_field(admin, sign_in):
-    answer = sign_in(admin).post(page("new/"), NOBODY)
+    answer = sign_in(admin).post(page("new/"), REFUSED)
     form = answer.context["form"]
-    assert "connection refused" in form.errors["bootstrap_servers"][0]
+    assert "Connection refused: " in form.errors["bootstrap_servers"][0]
     assert not Cluster.objects.exists()
 
 
+def test_a_user_name_without_sasl_is_refused_at_its_field(admin, sign_in):
+    answer = sign_in(admin).post(page("new/"), REFUSED | {"sasl_username": "ann"})
+    assert "PLAINTEXT has no login" in answer.context["form"].errors["sasl_username"][0]
+
+
+def test_fields_name_the_protocols_that_use_them(admin, sign_in):
+    text = sign_in(admin).get(page("new/")).content.decode()
+    assert [text.count(f'data-needs="{one}"') for one in ("sasl", "oauthbearer", "tls")] == [
+        3,
+        2,
+        5,
+    ]
+    assert ("data-by-protocol" in text, "js/protocol_fields.js" in text) == (True, True)
+
+
 def test_an_unreachable_cluster_is_saved_when_the_box_is_ticked(admin, sign_in):
-    body = NOBODY | {"save_unchecked": "on"}
+    body = REFUSED | {"save_unchecked": "on"}
     answer = sign_in(admin).post(page("new/"), body, follow=True)
-    assert "saved although it did not answer" in text_of(answer)
+    assert "was saved without a connection" in text_of(answer)
 
 
 def test_settings_that_do_not_fit_together_are_explained_at_their_fields(admin, sign_in):
-    body = NOBODY | {"security_protocol": "SASL_SSL", "sasl_password": "hunter2"}
+    body = REFUSED | {"security_protocol": "SASL_SSL", "sasl_password": "hunter2"}
     form = sign_in(admin).post(page("new/"), body).context["form"]
     assert {"sasl_mechanism", "sasl_username", "sasl_password"} <= set(form.errors)
 
 
 def test_a_secret_that_was_typed_by_mistake_is_not_stored(admin, sign_in):
-    body = NOBODY | {"sasl_password": "hunter2", "save_unchecked": "on"}
+    body = REFUSED | {"sasl_password": "hunter2", "save_unchecked": "on"}
     sign_in(admin).post(page("new/"), body)
     assert not Cluster.objects.exists()
 
@@ -113,7 +128,7 @@ def test_a_secret_that_was_typed_by_mistake_is_not_stored(admin, sign_in):
 def test_settings_that_fail_the_check_stay_as_they_were(east, admin, sign_in):
     body = {"bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
     answer = sign_in(admin).post(page("east/settings/"), body)
-    assert "connection refused" in answer.context["form"].errors["bootstrap_servers"][0]
+    assert "Connection refused: " in answer.context["form"].errors["bootstrap_servers"][0]
     east.refresh_from_db()
     assert east.bootstrap_servers == "east.example:9092"
 
@@ -121,7 +136,7 @@ def test_settings_that_fail_the_check_stay_as_they_were(east, admin, sign_in):
 def test_another_cluster_behind_the_address_can_be_confirmed(east, admin, sign_in):
     Cluster.objects.update(seen_cluster_id="id-2")
     client = sign_in(admin)
-    assert "Confirm the new cluster id" in text_of(client.get(page("east/settings/")))
+    assert "Confirm new cluster ID" in text_of(client.get(page("east/settings/")))
     client.post(page("east/confirm/"), {"cluster_id": "id-2"})
     assert Cluster.objects.get().cluster_id == "id-2"
 
@@ -140,7 +155,9 @@ def test_a_cluster_is_not_removed_before_its_alias_is_typed(east, admin, sign_in
 def test_a_cluster_is_removed_when_its_alias_is_typed(east, admin, sign_in):
     client = sign_in(admin)
     assert 'name="remove-confirm"' in text_of(client.get(page("east/settings/")))
-    assert "east was removed." in text_of(client.post(page("east/delete/"), REMOVED, follow=True))
+    assert "Cluster east was removed." in text_of(
+        client.post(page("east/delete/"), REMOVED, follow=True)
+    )
     assert not Cluster.objects.exists()
 
 
@@ -169,11 +186,11 @@ def numbers_of(answer) -> str:
 
 def test_a_failing_cluster_says_what_since_when_and_what_to_do(east, viewer, sign_in):
     CollectionRound.objects.update(
-        failing_since=later(30), error="Nobody listens.", hint="Check the port."
+        failing_since=later(30), error="Connection refused.", hint="Check the port."
     )
     text = text_of(sign_in(viewer).get(page("east/")))
     assert "Unreachable" in text
-    assert "Nobody listens." in text
+    assert "Connection refused." in text
     assert "Check the port." in text
     assert 'datetime="2026-11-21T03:12:30.000+00:00"' in text
 
@@ -284,7 +301,7 @@ def test_a_group_of_which_offsets_are_left_out_says_so(east, viewer, sign_in):
     told = f"{LEFT_OUT}70,000 partitions of the group are left out."
     Group.objects.filter(group_id="group-00000").update(error=told)
     text = text_of(sign_in(viewer).get(page("east/groups/group-00000/")))
-    assert "Left out" in text
+    assert "Incomplete" in text
     assert told in text
     assert "Not described" not in text
 

@@ -9,17 +9,17 @@ from console.clusters.status import judge_cluster
 from jobs.availability.status.severity import Severity
 from tests.console.clusters.making import NOW, later
 
-NOBODY = ("unreachable", "Nobody listens on kafka-3.example:9092.")
+REFUSED = ("unreachable", "Connection refused: kafka-3.example:9092.")
 
 
-def rounds(*failing, code=NOBODY[0]):
+def rounds(*failing, code=REFUSED[0]):
     """All rounds, some of which fail for a dead broker."""
     return [
         CollectionRound(
             noun=noun,
             succeeded_at=NOW,
             failing_since=NOW if noun in failing else None,
-            error=NOBODY[1] if noun in failing else "",
+            error=REFUSED[1] if noun in failing else "",
             error_code=code if noun in failing else "",
         )
         for noun in Noun
@@ -61,7 +61,7 @@ def test_another_cluster_is_told_whatever_was_seen_before(code):
 def test_offline_partitions_of_dead_brokers_say_so_and_what_to_do(dead, words):
     found = judge_cluster(Cluster(), rounds("groups"), Severity.OFFLINE, dead, NOW)
     assert words in found.reason
-    assert found.hint.startswith("Start what is down")
+    assert found.hint.startswith("Start the broker")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_cluster_that_no_round_comes_to_is_stale_but_not_better_than_it_was(
 
 def test_a_stale_cluster_says_what_is_old_since_when_and_what_to_do():
     found = judge_cluster(Cluster(), rounds(), Severity.OK, 0, later(639))
-    assert found.reason == "Everything that is shown was read 10\u00a0m\u00a039\u00a0s ago."
+    assert found.reason == "All data last collected 10\u00a0m\u00a039\u00a0s ago."
     assert found.since == NOW
     assert "The worker of the queue collect" in found.hint
 
@@ -91,19 +91,19 @@ def test_a_noun_that_alone_is_late_is_named():
     some = rounds()
     some[-1].succeeded_at = NOW - timedelta(minutes=5)
     found = judge_cluster(Cluster(), some, Severity.OK, 0, NOW)
-    assert found.reason == "The groups that are shown were read 5\u00a0m ago."
+    assert found.reason == "Data of groups last collected 5\u00a0m ago."
 
 
 def test_what_was_seen_says_how_old_it_is_when_rounds_are_late():
     found = judge_cluster(Cluster(), rounds(), Severity.OFFLINE, 0, later(639))
-    assert found.reason.endswith("Everything that is shown was read 10\u00a0m\u00a039\u00a0s ago.")
+    assert found.reason.endswith("All data last collected 10\u00a0m\u00a039\u00a0s ago.")
 
 
 @pytest.mark.parametrize(
     ("after_s", "state"),
     [
         pytest.param(59, "new", id="just registered"),
-        pytest.param(61, "stale", id="registered, and nobody ever asks it"),
+        pytest.param(61, "stale", id="registered, and never collected"),
     ],
 )
 def test_a_cluster_whose_first_round_never_comes_is_stale(after_s, state):
@@ -116,4 +116,4 @@ def test_a_cluster_of_which_only_groups_were_read_is_not_judged():
         row.succeeded_at = row.succeeded_at if row.noun == "groups" else None
     found = judge_cluster(Cluster(created_at=NOW), some, Severity.OK, 0, NOW)
     assert found.state == "new"
-    assert "nothing is judged" in found.reason
+    assert found.reason == "Brokers and partitions have not been collected yet."

@@ -38,7 +38,7 @@ def test_a_report_is_made_read_changed_and_deleted(api):
         ({"subjects": ["nowhere"]}, "subjects"),
         ({"time_zone": "Mars"}, "time_zone"),
         ({"formats": ["docx"]}, "formats"),
-        ({"recipients": [{"channel": "email", "address": "nobody"}]}, "recipients"),
+        ({"recipients": [{"channel": "email", "address": "no-address"}]}, "recipients"),
         ({"keep_days": 0}, "keep_days"),
     ],
     ids=str,

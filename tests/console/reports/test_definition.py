@@ -38,7 +38,7 @@ def test_what_is_left_out_has_its_default(operator):
         pytest.param({"keep_days": 0}, "keep_days", id="kept for no day"),
         pytest.param({"keep_days": 99999}, "keep_days", id="kept for ever"),
         pytest.param(
-            {"recipients": [{"channel": "email", "address": "nobody"}]},
+            {"recipients": [{"channel": "email", "address": "no-address"}]},
             "recipients",
             id="no mailbox",
         ),

@@ -52,11 +52,17 @@ def test_a_preview_is_made_for_the_person_and_kept_as_no_report(sign_in, operato
     assert not Report.objects.exists()
 
 
+def test_all_faults_of_a_form_are_shown_in_one_round(sign_in, operator):
+    wrong = {"name": "", "keep_days": "0", "time_zone": "Mars", "recipients": "no-address"}
+    form = sign_in(operator).post(new(), FORM | wrong).context["form"]
+    assert set(form.errors) == {"name", "keep_days", "time_zone", "recipients"}
+
+
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
         pytest.param({"time_zone": "Mars"}, "No time zone of this name", id="zone"),
-        pytest.param({"recipients": "nobody"}, "nobody", id="recipient"),
+        pytest.param({"recipients": "no-address"}, "no-address", id="recipient"),
         pytest.param({"formats": []}, "This field is required", id="format"),
         pytest.param({"keep_days": "-1"}, "greater than or equal to 1", id="days"),
         pytest.param({"subjects": ["nowhere"]}, "nowhere", id="subject"),
@@ -73,9 +79,9 @@ def test_what_is_wrong_is_said_at_its_field_and_the_rest_is_kept(
 
 
 def test_the_audit_trail_is_offered_to_admins_only(sign_in, operator, admin):
-    assert "Audit trail" not in sign_in(operator).get("/reports/new/").content.decode()
+    assert "Audit log" not in sign_in(operator).get("/reports/new/").content.decode()
     assert sign_in(operator).get(new("audit-trail")).status_code == 404
-    assert "Audit trail" in sign_in(admin).get("/reports/new/").content.decode()
+    assert "Audit log" in sign_in(admin).get("/reports/new/").content.decode()
 
 
 def test_a_report_that_was_made_is_shown_with_its_files_and_sections(sign_in, operator):

@@ -99,7 +99,7 @@ def two_instances(**fields) -> StreamsGroup:
 
 
 def without_endpoint(**fields) -> StreamsGroup:
-    """Keys of partitions 2 and 3 are served by an instance that nobody can name."""
+    """Keys of partitions 2 and 3 are served by an instance that has no name."""
     return group(member(1, (0, 1), (2, 3)), member(2, (2, 3), (0, 1), endpoint=None), **fields)
 
 

@@ -39,7 +39,7 @@ def seen(*observations, others=(), **fields):
 
 
 def run(cluster, answer, now=NOW):
-    """Run a round at a moment, due or not; return what the door was told to be known."""
+    """Run a round at a moment, due or not; return what was passed to the door as known."""
     StreamsRound.objects.update(claimed_until=None)
     asked = []
 

@@ -69,7 +69,7 @@ def test_the_list_is_exported(visitor):
     [
         "A active", "shop-1.example:8080", "10.0.0.2", "totals",
         "orders-3", "It has no application.server", "zone=a", "dc-a", "Restore cost of a crash",
-        "Wrong answers", "Topology", "Sub-topology 0",
+        "Wrong answers", "Topology", "Subtopology 0",
     ],
 )  # fmt: skip
 def test_an_application_shows_what_it_runs(visitor, told):
@@ -92,8 +92,8 @@ def test_what_a_crash_costs_with_standbys_is_told_as_of_the_last_rebalance(sign_
     grown = {f"{SHOP}-totals-changelog": topic(4, 120_000)}
     save_application(row.cluster, row, replace(later, topics=later.topics | grown), timezone.now())
     text = text_of(sign_in(viewer).get(PAGE))
-    assert re.search(r"Not known at most 20 as of the last rebalance, 50 m[\d s]* ago", text)
-    assert re.search(r"As of the last rebalance that was seen, 50 m[\d s]* ago", text)
+    assert re.search(r"Unknown at most 20 as of the last rebalance, 50 m[\d s]* ago", text)
+    assert re.search(r"As of the last observed rebalance, 50 m[\d s]* ago", text)
     restore = sign_in(viewer).get(f"/api/v1/streams/{SHOP}/").json()["restore"][0]
     assert (restore["records"], restore["records_at_rebalance"]) == (None, 20)
 
@@ -109,7 +109,7 @@ def test_many_tasks_are_counts_and_ranges(sign_in, viewer):
 def test_a_group_that_rebalances_shows_the_last_assignment_with_its_age(visitor):
     StreamsApplication.objects.update(state="PreparingRebalance", instances=None)
     text = text_of(visitor.get(PAGE))
-    assert "The group is PreparingRebalance now and shows no tasks." in text
+    assert "The group is PreparingRebalance and shows no tasks." in text
     assert "shop-1.example:8080" in text
 
 
@@ -314,7 +314,7 @@ def test_an_application_that_was_never_seen_whole_has_pages(sign_in, viewer):
     found = group(group_id="new", state="NotReady", subtopologies=None)
     make_streams(make_cluster("east"), found, timezone.now())
     for path in ("/streams/east/new/", "/streams/east/new/key-lookup/"):
-        assert "nothing is known of its tasks" in text_of(sign_in(viewer).get(path))
+        assert "Its tasks are unknown" in text_of(sign_in(viewer).get(path))
     assert sign_in(viewer).get("/api/v1/streams/new/tasks/").json()["results"] == []
 
 
@@ -325,7 +325,7 @@ def test_what_is_left_out_is_said_and_counts_are_at_least(sign_in, viewer):
     text = text_of(client.get("/streams/east/shop/"))
     assert "1,001 members: the first 1,000 are kept." in text
     assert "at least 1,000 threads" in text
-    assert "Not known: tasks are left out." in text
+    assert "Unknown: tasks are left out." in text
     assert "No thread" not in text
     assert "At least" in text_of(client.get("/streams/"))
     assert client.get("/api/v1/streams/shop/").json()["left_out"].startswith("1,001 members")

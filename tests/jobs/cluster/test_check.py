@@ -36,8 +36,8 @@ def test_brokers_without_a_rack_are_named(racks, words):
         pytest.param(
             frozenset({"DESCRIBE"}), ["DESCRIBE_CONFIGS", "CREATE"], id="nothing-but-describe"
         ),
-        pytest.param(frozenset(), ["no right"], id="nothing"),
-        pytest.param(None, ["no right"], id="not-told"),
+        pytest.param(frozenset(), ["no permission"], id="nothing"),
+        pytest.param(None, ["no permission"], id="not-told"),
     ],
 )
 def test_rights_that_are_missing_are_named(operations, words):

@@ -34,7 +34,9 @@ def test_a_refused_batch_is_found_behind_a_callback_that_could_not_run():
     "raised",
     [
         pytest.param(fatal("Local: Out of order sequence"), id="another fatal error"),
-        pytest.param(fatal(TEXT.replace("Invalid timestamp", "Nobody knows")), id="unknown words"),
+        pytest.param(
+            fatal(TEXT.replace("Invalid timestamp", "Unknown to all")), id="unknown words"
+        ),
         pytest.param(SystemError("alone"), id="a crash without a cause"),
         pytest.param(ValueError(TEXT), id="another exception"),
     ],

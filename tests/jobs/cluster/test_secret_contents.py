@@ -1,4 +1,4 @@
-"""What stands behind a reference is anybody's text: it is refused at its field, whatever it is."""
+"""The content of a secret is arbitrary text: it is refused at its field, whatever it is."""
 
 import pytest
 from hypothesis import example, given

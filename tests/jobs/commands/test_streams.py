@@ -81,7 +81,7 @@ def test_the_topology_is_printed_for_graphviz(tmp_path, capsys):
     assert main(["streams", capture(tmp_path), "--dot"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("digraph topology {\n")
-    assert '[label="Sub-topology 0\\ntotals", class="subtopology", shape=component];' in said
+    assert '[label="Subtopology 0\\ntotals", class="subtopology", shape=component];' in said
 
 
 def test_a_description_gives_dot_its_processors(tmp_path, capsys):

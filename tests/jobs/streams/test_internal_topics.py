@@ -99,7 +99,7 @@ def test_internal_topics_leave_out_what_users_named_alike():
             id="compaction waits a little",
         ),
         pytest.param({"cleanup.policy": "delete"}, None, id="delete"),
-        pytest.param({}, None, id="not told"),
+        pytest.param({}, None, id="not reported"),
     ],
 )
 def test_the_kind_of_a_store_follows_from_its_settings(settings, kind):

@@ -23,7 +23,7 @@ SEEN = {
     "streams": observation(streams_group(
         streams_member("a", "p", None, (0,), (1,), replace(streams_member("b", "", None, ()).assignment))
     )),
-    "nobody": observation(streams_group()),
+    "no one": observation(streams_group()),
 }  # fmt: skip
 
 

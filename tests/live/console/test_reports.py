@@ -39,7 +39,7 @@ def test_a_shell_gets_a_report_with_a_token(running: RunningConsole, tmp_path):
     )
     assert (ended.returncode, ended.stdout) == (0, f"{path}\n"), ended.stderr
     text = "".join(page.extract_text() for page in pypdf.PdfReader(path).pages)
-    assert "Audit trail" in text
+    assert "Audit log" in text
     assert "token.create" in text
 
 

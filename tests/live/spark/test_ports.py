@@ -10,5 +10,5 @@ def test_a_stranger_at_the_ports_of_a_run_has_nothing_deserialised_and_the_run_g
         eventually(lambda: running.progress.get("message"), 120)
         assert_closed(running.pids())
         # It is asked again and again; one of the attempts may have run out of time instead.
-        told = "Nobody listens on 127.0.0.1:1"
+        told = "Connection refused: 127.0.0.1:1"
         eventually(lambda: told in (running.progress.get("message") or ""))

@@ -12,9 +12,9 @@ from console.accounts.actions import FIRST_ADMIN, create_first_admin
 
 
 class Command(BaseCommand):
-    """Create an admin with a random password when nobody has an account; the password is printed once."""
+    """Create an admin with a random password while no account exists; the password is printed once."""
 
-    help = "Create an admin with a random password when nobody has an account; prints it once."
+    help = "Create an admin with a random password while no account exists; prints it once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

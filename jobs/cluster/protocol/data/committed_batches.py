@@ -74,7 +74,7 @@ Take = Callable[[TopicPartition, CommittedBatch | None, int], bool]
 
 
 class _Reading:
-    """Where reading a partition stands, and whose transactions are aborted there."""
+    """Read position of a partition, and the producers whose transactions are aborted there."""
 
     def __init__(self, where: TopicPartition, position: int) -> None:
         self.where = where

@@ -69,9 +69,9 @@ class FetchedPartition(NamedTuple):
     """What a broker answered for a partition.
 
     `records` are whole batches and perhaps the beginning of one more, not copied: a view of
-    the answer, which stays in memory as long as one of its views. The first batch may begin below the offset
-    that was asked for. Offsets are None when the broker did not tell. `last_stable_offset` bounds
-    what read_committed returns; `aborted` is told for read_committed only.
+    the answer, which stays in memory as long as one of its views. The first batch may begin below the
+    requested offset. Offsets are None when the broker did not report them. `last_stable_offset` bounds
+    what read_committed returns; `aborted` is there for read_committed only.
     `preferred_read_replica` is the broker to fetch from instead (KIP-392); `records` is empty then.
     """
 
@@ -89,7 +89,7 @@ class FetchedPartition(NamedTuple):
 class FetchAnswer(NamedTuple):
     """The partitions of an answer, in the broker's order; those without news may be absent.
 
-    `throttle_ms` is how long the broker wants to be left alone (KIP-219).
+    `throttle_ms` is how long the broker wants no request (KIP-219).
     """
 
     partitions: dict[TopicPartition, FetchedPartition]
@@ -104,9 +104,9 @@ async def fetch(
     *,
     lane: str = FETCH,
 ) -> FetchAnswer:
-    """Read from one broker; positions of a topic stand together.
+    """Read from one broker; positions of a topic are next to each other.
 
-    A partition's error stands in the answer; raises `ClusterFault` for the whole request. Requests of
+    A partition's error is in the answer; raises `ClusterFault` for the whole request. Requests of
     one `lane` are answered one after the other. With topic ids (Kafka 3.1), a topic that was created
     again is an error, `TopicIdUnknown`.
     """

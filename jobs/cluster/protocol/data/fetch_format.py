@@ -66,7 +66,7 @@ class FetchLimits(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A partition in an answer, as it stands there: -1 for what is not known."""
+    """A partition in an answer, unchanged: -1 for what is not known."""
 
     topic: UUID | str
     partition: int

@@ -2,7 +2,7 @@
 
 Nothing asked here leaves a trace in the cluster: the replica id is that of a consumer, -1; any other would
 appear as an observer of the quorum. Source: KIP-595 (Fetch), KIP-630 (FetchSnapshot), KIP-853 (endpoints);
-what stands here about answers was measured on Kafka 4.3.1.
+answers were measured on Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class NotAController(ClusterFault):
 class NotLeading(LeaderMoved):
     """A controller that does not lead, or knows another epoch than the request.
 
-    `leader_id` is None when it knows no leader; `leader` is where that one listens, None: it was not told.
+    `leader_id` is None when it knows no leader; `leader` is where that one listens, None: not reported.
     """
 
     remedy = Remedy.RETRY
@@ -65,7 +65,7 @@ class NotLeading(LeaderMoved):
 
 
 class SnapshotGone(ClusterFault):
-    """The snapshot is not there (any more), or the controller does not lead: the log is asked again."""
+    """The snapshot is not there (any more), or the controller does not lead: the log is requested again."""
 
     code = "snapshot_gone"
     remedy = Remedy.RETRY
@@ -92,8 +92,8 @@ class LogAnswer:
 
     `records` are whole batches and perhaps a part of one more; the first may begin below the offset. Whatever
     is at `high_watermark` or above is not committed; None: the leader does not know it yet. `snapshot` is
-    told instead of records when the offset is below `log_start_offset`, or is 0 and there is a snapshot.
-    `diverging` is told when the log has another epoch before the offset: it ends there for that epoch.
+    there instead of records when the offset is below `log_start_offset`, or is 0 and there is a snapshot.
+    `diverging` is there when the log has another epoch before the offset: it ends there for that epoch.
     """
 
     leader_id: int | None
@@ -152,7 +152,7 @@ async def fetch_snapshot(
 ) -> SnapshotPiece:
     """Ask the leader for bytes of a snapshot; raises `ClusterFault`.
 
-    Raises `SnapshotGone` for everything that asking for the log again mends: controllers answer it all by -1.
+    Raises `SnapshotGone` for all that a new request for the log fixes: controllers answer it all by -1.
     """
     if connection.versions.best(FETCH_SNAPSHOT.speaks) is None:
         raise _other(connection, "does not know the request FetchSnapshot")

@@ -39,8 +39,8 @@ _Asked = Mapping[TopicPartition, PartitionMetadata]
 class ListedOffset(NamedTuple):
     """An offset of a log.
 
-    `offset` is None when no record is as young as the timestamp that was asked for. `timestamp_ms` is that
-    of the record, None for the ends of the log. `leader_epoch` is that of the offset; None: not told.
+    `offset` is None when no record is as young as the requested timestamp. `timestamp_ms` is that
+    of the record, None for the ends of the log. `leader_epoch` is that of the offset; None: not reported.
     """
 
     offset: int | None

@@ -28,8 +28,8 @@ async def find_open_transactions(
 ) -> Found:
     """Return the oldest open transaction of each partition, None without one, or why that is not known.
 
-    Coordinators are asked after the leaders: a transaction that began before is known to them while it lasts.
-    Where they do not have it, leaders are asked again: it may have ended between the questions. Raises
+    Coordinators are queried after the leaders: they know a transaction that began before while it lasts.
+    Where they do not have it, leaders are queried again: it may have ended in between. Raises
     `ClusterFault` without metadata.
     """
     found: Found = dict(await ask_leaders(cluster, partitions, partial(_oldest, cluster), budget_s))

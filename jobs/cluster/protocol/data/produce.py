@@ -170,7 +170,7 @@ class ProducedPartition(NamedTuple):
 
 
 class ProduceAnswer(NamedTuple):
-    """The partitions of an answer; `throttle_ms` is how long the broker wants to be left alone."""
+    """The partitions of an answer; `throttle_ms` is how long the broker wants no request."""
 
     partitions: dict[TopicPartition, ProducedPartition]
     throttle_ms: int
@@ -187,7 +187,7 @@ async def produce(
 ) -> ProduceAnswer:
     """Write one batch to each partition; partitions that the broker did not answer for are absent.
 
-    `timeout_ms` is how long the broker may wait for its replicas. A partition's error stands in the
+    `timeout_ms` is how long the broker may wait for its replicas. A partition's error is in the
     answer; raises `ClusterFault` for the whole request, of which every batch may have been written
     when the fault says `may_have_arrived`, and `ReadOnly`. Raises ValueError for a batch whose
     transactional bit does not fit: a broker would put it outside of the transaction, and say nothing.

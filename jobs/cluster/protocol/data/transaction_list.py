@@ -61,7 +61,7 @@ class DescribedTransaction(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has decided yet how it ends."""
+        """Whether it is neither committed nor aborted yet."""
         return self.state == "Ongoing"
 
     @property
@@ -71,7 +71,7 @@ class DescribedTransaction(NamedTuple):
 
     @property
     def is_committed(self) -> bool | None:
-        """How it was decided; None: it was not, or nobody knows any more."""
+        """Committed or aborted; None: undecided, or no longer known."""
         return _ENDS.get(self.state)
 
 
@@ -167,7 +167,7 @@ def decode_described(frame: memoryview, at: int) -> tuple[tuple[int, DescribedTr
     _, at = read_tags(frame, at + _INT32.size)  # the header: correlation id and tagged fields
     states, at = read_count(frame, at + _INT32.size)  # after the throttle time
     if states != 1:
-        raise ValueError(f"{states} transactions where one was asked for")
+        raise ValueError(f"{states} transactions where one was requested")
     (error,) = _INT16.unpack_from(frame, at)
     _, at = read_bytes(frame, at + _INT16.size)  # the transactional id
     state, at = read_bytes(frame, at)
@@ -242,7 +242,7 @@ async def _of(cluster: RawCluster, broker_id: int, producer_ids: Sequence[int]) 
 
 
 def _leaders(metadata: ClusterMetadata) -> list[tuple[int, int | None, int]]:
-    """Return who coordinates what; [] when that is not told, or nobody ever used a transaction."""
+    """Return the coordinators; [] when they are not reported, or no transaction was ever used."""
     topic = metadata.topics.get(STATE_TOPIC)
     partitions = topic.partitions.values() if topic else ()
     return sorted((p.partition, p.leader, p.leader_epoch) for p in partitions)

@@ -1,7 +1,7 @@
 """The requests of a transactional producer, for both transaction protocols (KIP-98, KIP-890).
 
 Protocol 1: `init_producer_id`, then per transaction `add_partitions_to_txn`, Produce, `end_txn`;
-sequences go on from one transaction to the next. Protocol 2 (Kafka 4.0): no `add_partitions_to_txn`, and
+sequences continue from one transaction to the next. Protocol 2 (Kafka 4.0): no `add_partitions_to_txn`, and
 `end_txn` returns the identity of the next transaction, in which sequences begin at 0 again.
 """
 
@@ -57,10 +57,10 @@ async def init_producer_id(
 ) -> ProducerIdentity:
     """Return a new identity; sequences begin at 0.
 
-    With a transactional id, whoever had it before is fenced and an open transaction is
+    With a transactional id, the producer that had it before is fenced and an open transaction is
     aborted; without one (None) the identity is for an idempotent producer. With `before`, the identity
-    that the caller had, nobody is fenced: where somebody else has it by now, the caller is told so
-    (`ProducerFenced`, KIP-360), and no transaction may be open. The broker aborts a
+    that the caller had, no producer is fenced: where another one has it by now, the caller gets
+    `ProducerFenced` (KIP-360), and no transaction may be open. The broker aborts a
     transaction that is open for longer than `transaction_timeout_ms`. Raises `ClusterFault`, `ReadOnly`.
     """
     refuse_when_read_only(cluster.alias, "Starting a producer")
@@ -142,7 +142,7 @@ async def end_txn(
     """Commit or abort the open transaction; returns the identity of the next one.
 
     With protocol 2 that is a new one and sequences begin at 0, with protocol 1 it is the same and
-    sequences go on. Raises `OutcomeUnknown` when a try may have been done and nobody said so,
+    sequences continue. Raises `OutcomeUnknown` when a try may have succeeded without an answer,
     `ProducerFenced`, `TransactionFailed` (nothing is open, or it was aborted), other
     `ClusterFault`s, `ReadOnly`.
     """
@@ -168,7 +168,7 @@ async def end_txn(
     except GaveUp as gave_up:
         if not gave_up.may_have_arrived:
             raise gave_up.fault from None
-        message = f"{doing}: nobody answered whether it was done ({gave_up.fault.message})"
+        message = f"{doing}: no broker confirmed the result ({gave_up.fault.message})"
         raise OutcomeUnknown(message, cluster=cluster.alias) from None
 
 

@@ -55,7 +55,7 @@ async def read_offsets(
     """Return the committed offsets of each group, or the last fault; a group without any has none.
 
     Coordinators that move are followed while the budget lasts, and one that hangs costs its own groups
-    only. Raises `ClusterFault` when nobody says who coordinates.
+    only. Raises `ClusterFault` when no broker names the coordinators.
     Source: FindCoordinator 3 and 4 (KIP-699), OffsetFetch 5 to 8 (KIP-709).
     """
     asking: Asking[Offsets] = Asking(_READING, _fetched, GROUPS_PER_REQUEST)

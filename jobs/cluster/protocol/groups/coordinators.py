@@ -29,7 +29,7 @@ _Value_co = TypeVar("_Value_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[_Value_co]):
-    """What coordinators are asked: `doing` begins a sentence, `send` asks one broker for some groups.
+    """A request to coordinators: `doing` begins a sentence, `send` asks one broker for some groups.
 
     At most `at_once` groups go into a request: an answer has to fit into memory.
     """
@@ -47,8 +47,8 @@ async def ask_coordinators(
     """Return a value or the last fault for every group.
 
     Coordinators that move are followed while the budget lasts; one that hangs costs its own groups only,
-    and an answer that cannot be read only the group that makes it so. Raises `ClusterFault` when nobody says
-    who coordinates.
+    and an answer that cannot be read only the group that makes it so. Raises `ClusterFault` when no broker
+    names the coordinators.
     Source: FindCoordinator 3 and 4 (KIP-699).
     """
     tries = RetryBudget(cluster.timing, budget_s)

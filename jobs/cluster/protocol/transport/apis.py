@@ -2,8 +2,8 @@
 
 A request has one shape here, that of a version which has all fields; kio's writer of the version that
 broker and crosslog have in common takes from it what that version knows. A field that an older
-version does not know must therefore be one that may be left out. What a broker offers of them is asked for by
-ApiVersions (`BrokerVersions`).
+version does not know must therefore be one that may be left out. ApiVersions (`BrokerVersions`) returns
+which of them a broker offers.
 """
 
 from __future__ import annotations

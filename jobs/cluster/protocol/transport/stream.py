@@ -45,7 +45,7 @@ class Stream:
         self._loop = asyncio.get_running_loop()
         self._unsent: deque[Chunk] = deque()
         self._waits_to_write = False
-        # TLS may want to receive before it can go on sending, and the other way round.
+        # TLS may have to receive before it can continue to send, and the other way round.
         self._sends_after_read = False
         self._reads_after_send = False
         self._is_closed = False
@@ -142,7 +142,7 @@ class Stream:
         return count < len(space)
 
     def _read_again(self) -> None:
-        """Go on reading after others had their turn; a plain socket says by itself that it has more."""
+        """Continue to read after others had their turn; a plain socket says by itself that it has more."""
 
 
 class TlsStream(Stream):
@@ -226,7 +226,7 @@ async def wrap(plain: socket.socket, context: ssl.SSLContext, host: str) -> ssl.
 
 
 def _shakes_hands(tls: ssl.SSLSocket) -> bool:
-    """Go on with the handshake; returns whether it is done. Its few bytes always fit to be sent."""
+    """Continue the handshake; returns whether it is done. Its few bytes always fit to be sent."""
     try:
         tls.do_handshake()
     except (ssl.SSLWantReadError, ssl.SSLWantWriteError):

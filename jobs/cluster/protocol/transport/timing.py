@@ -37,7 +37,7 @@ class Timing:
     backoff_longest_s: float = 2.0
     ends_at_s: float = math.inf
     clock: Callable[[], float] = time.monotonic
-    # Jitter keeps clients apart; nobody's secret depends on it.
+    # Jitter keeps clients apart; no secret depends on it.
     chance: Callable[[], float] = random.random
 
 

@@ -56,10 +56,10 @@ def connect_fault(error: OSError, server: Server, cluster: str) -> ClusterFault:
         return tls_fault(error, server, cluster)
     advertised = "" if server.broker_id is None else _ADVERTISED
     if isinstance(error, socket.gaierror):
-        message = f"The host name of {server} is not known.{advertised}"
+        message = f"Host name not found: {server}.{advertised}"
         return NameNotResolved(message, cluster=cluster)
     if isinstance(error, ConnectionRefusedError):
-        message = f"Nobody listens on {server} (connection refused).{advertised}"
+        message = f"Connection refused: {server}.{advertised}"
         return Unreachable(message, cluster=cluster)
     if isinstance(error, ConnectionResetError):
         return closed_in_handshake(server, cluster)

@@ -15,7 +15,7 @@ from jobs.reports.periods import Period
 class Outage:
     """Partitions that lost their leader, or fell under min ISR, at one moment and until one moment.
 
-    `end` None: it went on when it was read. `ms` is its watched time in the period.
+    `end` None: it was ongoing when it was read. `ms` is its watched time in the period.
     """
 
     start: datetime

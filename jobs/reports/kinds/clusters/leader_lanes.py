@@ -1,4 +1,4 @@
-"""Who led the quorum when, and for how long nobody did, from elections."""
+"""Leaders of the quorum over time, and the time without one, from elections."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ from jobs.reports.document import (
     Text,
     Verdict,
 )
+from jobs.reports.kinds.clusters.config_changes import config_table
 from jobs.reports.kinds.clusters.leader_lanes import leader_chart, time_without_controller
-from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded, SettingChange
+from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 
@@ -102,7 +103,7 @@ def _sections(
         "configs",
         f"Configs and features of {alias}",
         _config_counts(cluster),
-        _settings(cluster),
+        config_table(cluster),
         _features(cluster),
     )
 
@@ -329,40 +330,6 @@ def _config_counts(cluster: ClusterQuorum) -> Table:
         tuple((kind, name or None, count) for kind, name, count in shown),
         tuple(cluster.settings_href for _ in shown),
         len(rows) if len(rows) > len(shown) else None,
-        "No config changed.",
-    )
-
-
-_SETTING = (
-    Column("at", "Time", _TYPE.MOMENT),
-    Column("type", "Resource type"),
-    Column("resource", "Resource"),
-    Column("name", "Config"),
-    Column("before", "State before"),
-    Column("after", "State after", definition="Values of secrets are not recorded."),
-)
-
-
-def _setting_row(one: SettingChange) -> tuple[object, ...]:
-    return (
-        stamp(one.at),
-        one.resource_type,
-        one.resource or None,
-        one.name,
-        one.before,
-        one.after,
-    )
-
-
-def _settings(cluster: ClusterQuorum) -> Table:
-    rows, total = cluster.configs, cluster.config_count
-    return Table(
-        f"configs-{cluster.alias}",
-        "Config changes",
-        _SETTING,
-        tuple(_setting_row(one) for one in rows),
-        tuple(one.href for one in rows),
-        total if total > len(rows) else None,
         "No config changed.",
     )
 

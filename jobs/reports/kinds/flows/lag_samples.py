@@ -54,7 +54,7 @@ class LagSummary:
 
     `replicated` is the volume in records: the rate of each sample until the next one. `gaps` are the parts
     of the period without samples, sorted. `hours` is 0, or how many hours count with their worst samples;
-    then a gap inside an hour is not told, and volume is the mean rate of each hour. `partial` is in how many
+    then gaps inside an hour are unknown, and volume is the mean rate of each hour. `partial` is in how many
     samples or hours some partitions had no lag: lag is at least what is shown.
     """
 

@@ -65,7 +65,7 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What stood against a failover: from `start` to `end`, None where it is open."""
+    """A blocking condition of a failover: from `start` to `end`, None where it is open."""
 
     start: datetime
     end: datetime | None

@@ -60,7 +60,7 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """Something that stood against a failover when the period ended, open since `since`."""
+    """A blocking condition of a failover at the end of the period, open since `since`."""
 
     flow: str
     level: Level

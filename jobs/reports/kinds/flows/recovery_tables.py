@@ -143,7 +143,7 @@ def _exercise(one: Exercise) -> tuple[Any, ...]:
 
 
 def risks(recorded: DisasterRecoveryRecorded) -> Section:
-    """Return what stood against a failover at the end of the period, the worst first."""
+    """Return the blocking conditions of a failover at the end of the period, worst first."""
     rows = sorted(
         recorded.risks,
         key=lambda one: (-RANKS[one.level], one.flow, one.since, one.subject, one.sentence),

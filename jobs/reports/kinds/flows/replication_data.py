@@ -87,7 +87,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """Something that a person did to a flow, from the audit trail."""
+    """An action of a user on a flow, from the audit log."""
 
     at: datetime
     flow: str
@@ -214,7 +214,7 @@ def pauses(recorded: ReplicationRecorded) -> list[Pause]:
 
 
 def what_was_done(one: Steering) -> str:
-    """Return an entry of the audit trail about a flow in words."""
+    """Return an entry of the audit log about a flow in words."""
     was = {str(name) for name in one.before.get("paused") or ()}
     names = {str(name) for name in one.after.get("paused") or ()}
     parts = []

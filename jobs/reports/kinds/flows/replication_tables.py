@@ -214,7 +214,7 @@ def steering_table(recorded: ReplicationRecorded) -> Table:
         Column("flow", "Flow"),
         Column("person", "Person"),
         Column("what", "Change"),
-        Column("action", "Action", ValueType.TEXT, "As the audit trail has it."),
+        Column("action", "Action", ValueType.TEXT, "As in the audit log."),
     ]
     rows = [
         (stamp(one.at), one.flow, one.person or "crosslog", what_was_done(one), one.action)

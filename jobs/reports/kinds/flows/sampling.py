@@ -53,7 +53,7 @@ def rank_of(count: int, percent: int) -> int:
 def holes(covers: Iterable[Interval], whole: Interval, most: timedelta = GAP) -> list[Interval]:
     """Return the parts of an interval that are longer than `most` and that no sample covers.
 
-    `covers` are what each sample stands for, in the order of their starts.
+    `covers` are the intervals of the samples, in the order of their starts.
     """
     found = []
     until = whole.start

@@ -1,4 +1,4 @@
-"""Sign-in against a provider, or whoever stands in between, that wants in or wants to do harm."""
+"""Sign-in against a hostile provider, or an attacker in between, that wants in or wants to do harm."""
 
 import base64
 import hashlib
@@ -219,11 +219,11 @@ DOCUMENTS = {
     "bytes": raw(b"\xff\xfe\x00"),
     "huge number": raw(b'{"keys": ' + b"9" * 100_000 + b"}"),
     "NaN": raw(b'{"keys": NaN, "id_token": NaN, "issuer": NaN}'),
-    "keys odd": raw({"keys": [1, None, "x", [], {}]}),
+    "keys strange": raw({"keys": [1, None, "x", [], {}]}),
     "keys an object": raw({"keys": {"a": 1}}),
     "keys null": raw({"keys": None}),
-    "key of an odd type": raw({"keys": [{"kty": ["RSA"], "kid": "one"}]}),
-    "key with odd parts": raw({"keys": [{"kty": "RSA", "kid": "one", "n": 7, "e": []}]}),
+    "key of a strange type": raw({"keys": [{"kty": ["RSA"], "kid": "one"}]}),
+    "key with strange parts": raw({"keys": [{"kty": "RSA", "kid": "one", "n": 7, "e": []}]}),
     "key tiny": raw({"keys": [{"kty": "RSA", "kid": "one", "n": "AQ", "e": "AQ"}]}),
     "a secret for a key": raw({"keys": [{"kty": "oct", "kid": "one", "k": "AAAA"}]}),
     "redirect inside": redirect("/jwks"),

@@ -75,7 +75,7 @@ def test_a_name_that_does_not_exist_is_answered_the_same(client, vera):
         .content.decode()
         .split("notice-bar error")[1]
         .split("</div>")[0]
-        for name in ("vera", "nobody")
+        for name in ("vera", "unknown")
     ]
     assert said[0] == said[1]
     assert list(AuditEntry.objects.order_by("pk").values_list("subject", flat=True)) == [

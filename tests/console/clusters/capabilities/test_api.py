@@ -101,7 +101,7 @@ def test_nothing_is_known_before_the_first_answer(admin_client):
     assert found["brokers"] == []
     assert (found["read_at"], found["mode"]) == (None, "not known")
     assert {one["verdict"] for one in found["capabilities"]} == {"not_known"}
-    assert "Not known yet" in admin_client.get("/clusters/east/").content.decode()
+    assert "Not collected yet" in admin_client.get("/clusters/east/").content.decode()
 
 
 def test_the_page_shows_what_lacks_and_the_other_way(admin_client):

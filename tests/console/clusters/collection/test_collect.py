@@ -76,7 +76,7 @@ def test_a_cluster_that_is_switched_off_is_not_asked(cluster, kafka):
 
 
 def test_an_unreachable_cluster_fails_every_noun_after_one_question(cluster, kafka):
-    kafka.faults["describe_cluster"] = Unreachable("nobody listens", cluster="east")
+    kafka.faults["describe_cluster"] = Unreachable("connection refused", cluster="east")
     rounds = run_rounds(cluster, kafka)
     assert {row.error_code for row in rounds.values()} == {"unreachable"}
     assert kafka.asked == ["describe_cluster"]
@@ -84,7 +84,7 @@ def test_an_unreachable_cluster_fails_every_noun_after_one_question(cluster, kaf
 
 def test_old_rows_stay_while_a_cluster_is_unreachable_and_say_since_when(cluster, kafka):
     run_rounds(cluster, kafka)
-    kafka.faults["describe_cluster"] = Unreachable("nobody listens", cluster="east")
+    kafka.faults["describe_cluster"] = Unreachable("connection refused", cluster="east")
     run_rounds(cluster, kafka, later(10))
     rounds = run_rounds(cluster, kafka, later(20))
     assert Topic.objects.count() == 1
@@ -92,7 +92,7 @@ def test_old_rows_stay_while_a_cluster_is_unreachable_and_say_since_when(cluster
 
 
 def test_a_success_ends_the_failure(cluster, kafka):
-    kafka.faults["describe_cluster"] = Unreachable("nobody listens", cluster="east")
+    kafka.faults["describe_cluster"] = Unreachable("connection refused", cluster="east")
     run_rounds(cluster, kafka)
     kafka.faults.clear()
     row = run_rounds(cluster, kafka, later(10))["brokers"]

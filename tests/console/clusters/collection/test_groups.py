@@ -89,7 +89,7 @@ def test_lag_in_time_is_to_the_newest_record_after_the_commit_and_not_of_an_olde
 @pytest.mark.parametrize(
     "newest",
     [
-        pytest.param(None, id="not told"),
+        pytest.param(None, id="not reported"),
         pytest.param(40_000, id="older than the record that waits"),
     ],
 )

@@ -120,8 +120,8 @@ def test_without_the_right_min_isr_is_judged_all_the_same(asked):
     [
         ("/availability/east/", "Yes, replicas not known"),
         ("/availability/east/partitions/?severity=unknown", "Not known"),
-        ("/clusters/east/partitions/?state=unknown", "Not known"),
-        ("/clusters/east/topics/?state=unknown", "Not known"),
+        ("/clusters/east/partitions/?state=unknown", "Unknown"),
+        ("/clusters/east/topics/?state=unknown", "Unknown"),
     ],
 )
 def test_pages_say_what_is_not_known(asked, viewer, sign_in, address, words):

@@ -109,7 +109,7 @@ def test_the_page_of_a_share_group_has_its_start_offset_and_says_that_it_is_not_
     run_rounds(cluster, kafka)
     page = admin_client.get(f"/clusters/{cluster.alias}/groups/g-share/").content.decode()
     assert "Start offset" in page
-    assert "failover does not move it" in page
+    assert "neither failover nor MirrorMaker 2" in page
 
 
 def test_rest_lists_groups_by_type(cluster, kafka, admin_client):

@@ -18,7 +18,7 @@ from tests.console.making import NOW, count_queries, make_cluster, make_flow, ma
 from tests.console.streams.making import make_streams, two_instances
 
 pytestmark = pytest.mark.django_db
-INCIDENT = "Cluster east: 2 partitions offline, 89 at min ISR, read 23 s ago."
+INCIDENT = "Cluster east: 2 partitions offline, 89 at min ISR, collected 23 s ago."
 
 
 def plain(text: str) -> str:
@@ -92,7 +92,8 @@ def test_a_cluster_that_does_not_answer_says_since_when_and_how_old_the_rest_is(
     (found,) = troubles_of([cluster.pk], NOW)
     since = f"{ago(60):%H:%M:%S} UTC"
     assert (
-        plain(found.what) == f"Cluster east: not reachable since {since}, last read 1 m 10 s ago."
+        plain(found.what)
+        == f"Cluster east: not reachable since {since}, last collected 1 m 10 s ago."
     )
     assert (found.why, found.href) == ("No broker answered.", "/clusters/east/")
 
@@ -101,14 +102,14 @@ def test_a_cluster_that_no_round_comes_to_is_told_with_the_age():
     cluster = make_cluster("east")
     make_rounds(cluster, ago(43))
     assert told(cluster) == [
-        f"Cluster east: not read since {ago(43):%H:%M:%S} UTC, last read 43 s ago."
+        f"Cluster east: not collected since {ago(43):%H:%M:%S} UTC, last collected 43 s ago."
     ]
 
 
 def test_a_cluster_whose_collection_is_off_says_that_nothing_new_comes():
     cluster = make_cluster("east", is_enabled=False)
     make_whole(cluster, NOW, offline=2, worst=4)
-    assert told(cluster) == ["Cluster east: Collection is switched off for this cluster."]
+    assert told(cluster) == ["Cluster east: Collection is disabled for this cluster."]
 
 
 def test_a_serious_finding_about_the_quorum_is_told():
@@ -178,7 +179,7 @@ def test_every_page_of_something_on_the_cluster_tells_it(sign_in, viewer, path):
     Group.objects.create(cluster=cluster, group_id="billing", changed_at=now)
     make_streams(cluster, two_instances(), now)
     text = sign_in(viewer).get(path.format(flow=flow.pk)).content.decode()
-    assert re.search(r"2 partitions offline, 89 at min ISR, read \d+ s ago", plain(text))
+    assert re.search(r"2 partitions offline, 89 at min ISR, collected \d+ s ago", plain(text))
     assert 'href="/availability/east/"' in text
 
 

@@ -1,4 +1,4 @@
-"""Analyses that reports wait for: when they are asked, and what becomes of their answers."""
+"""Analyses that reports wait for: when they are requested, and what becomes of their answers."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Moves of replicas, elections, settings and replicas' logs: what is asked, and what the answers mean."""
+"""Moves of replicas, elections, settings and replicas' logs: the requests, and what the answers mean."""
 
 import pytest
 from kio.schema.alter_partition_reassignments.v1 import response as altered
@@ -62,7 +62,7 @@ ORDERS = Resource(ResourceType.TOPIC, "orders")
 
 
 async def asking(ask, answers, offered=ACTING):
-    """Return what `ask(cluster)` returns, and the broker that was asked."""
+    """Return what `ask(cluster)` returns, and the broker that was queried."""
     async with brokers() as (one,), cluster_of(one) as cluster:
         one.offered = dict(offered)
         one.answers.update(answers)

@@ -64,7 +64,7 @@ async def test_brokers_and_what_the_principal_may_are_told():
 
 @pytest.mark.parametrize(
     ("bits", "operations"),
-    [pytest.param(0, frozenset(), id="none"), pytest.param(-(1 << 31), None, id="not told")],
+    [pytest.param(0, frozenset(), id="none"), pytest.param(-(1 << 31), None, id="not reported")],
 )
 async def test_no_operations_are_not_those_that_were_not_told(bits, operations):
     async with describing() as broker:

@@ -21,7 +21,7 @@ async def read(door):
 
 
 def leads(one, epoch):
-    """Let a controller serve whoever knows its epoch, and tell it to everybody else."""
+    """Let a controller serve all that know its epoch, and tell it to everybody else."""
 
     def answer(asked):
         known = asked.message.topics[0].partitions[0].current_leader_epoch

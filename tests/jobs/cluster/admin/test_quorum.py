@@ -1,4 +1,4 @@
-"""The quorum is described whoever is asked, and whatever is missing is told by name."""
+"""Every node describes the quorum, and what is missing is named."""
 
 import base64
 import uuid

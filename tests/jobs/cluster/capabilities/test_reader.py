@@ -1,4 +1,4 @@
-"""What is asked of the brokers of a cluster, and what is made of answers that do not come."""
+"""Requests to the brokers of a cluster, and what is made of answers that do not come."""
 
 import asyncio
 from uuid import UUID

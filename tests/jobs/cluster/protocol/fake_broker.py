@@ -126,11 +126,11 @@ class FakeBroker:
         return Options("east", "crosslog-test", **({"timing": PATIENT} | settings))
 
     def of(self, key: int) -> list[Any]:
-        """Return the messages of one kind that were asked."""
+        """Return the requests of one kind."""
         return [asked.message for asked in self.asked if asked.key == key]
 
     def versions_of(self, key: int) -> list[int]:
-        """Return the versions in which one kind was asked."""
+        """Return the versions of the requests of one kind."""
         return [asked.version for asked in self.asked if asked.key == key]
 
     def versions(self) -> api_versions.ApiVersionsResponse:
@@ -215,7 +215,7 @@ class FakeBroker:
 
 
 def _names(topics: Any) -> list[str] | None:
-    """Return the names that were asked for, None for all."""
+    """Return the requested names, None for all."""
     return None if topics is None else [one.name for one in topics]
 
 

@@ -11,6 +11,7 @@ from jobs.cluster.protocol.errors import (
     CoordinatorMoved,
     FaultKind,
     LeaderMoved,
+    NotABroker,
     OffsetOutOfRange,
     OutOfSequence,
     ProducerFenced,
@@ -53,7 +54,7 @@ WHERE = Where("east", 3, "Fetching", TopicPartition("orders", 7), 42)
         pytest.param(35, FaultKind.FAILED, False, id="a version that was offered"),
         pytest.param(13, FaultKind.RETRY, True, id="the network"),
         pytest.param(70, FaultKind.RETRY, True, id="retriable without a name of its own"),
-        pytest.param(999, FaultKind.FAILED, False, id="a number that nobody knows"),
+        pytest.param(999, FaultKind.FAILED, False, id="an unknown number"),
     ],
 )
 def test_an_error_number_says_what_to_do_next(number, kind, is_retriable):
@@ -102,7 +103,8 @@ def test_the_brokers_own_words_are_told():
 def test_every_error_of_kafka_is_named_and_has_a_hint(error):
     fault = answer_fault(error.value, WHERE)
     assert isinstance(fault, AnswerFault)
-    assert error.name.upper() in fault.message
+    assert fault.error == error.name.upper()
+    assert (fault.error in fault.message) is not isinstance(fault, NotABroker)
     assert fault.hint
 
 
@@ -115,7 +117,7 @@ def test_faults_without_a_kind_are_tried_again_or_final():
 @pytest.mark.parametrize("number", [114, 115])
 def test_the_listener_of_a_controller_is_told_at_the_bootstrap_servers(number):
     fault = answer_fault(number, WHERE)
-    assert "a listener of a controller and not of a broker" in str(fault)
+    assert "this is a controller listener, not a broker listener." in str(fault)
     assert fault.field == "bootstrap_servers"
 
 

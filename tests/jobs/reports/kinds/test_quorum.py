@@ -51,7 +51,7 @@ def full():
         gaps=(Gap(stamp(at(60)), stamp(at(90)), "Records of the metadata log are missing."),),
         voters_before="1, 2, 3", voters_after="1, 2",
         voter_changes=(VoterChange(at(30), "removed 3", "1, 2", False, "/v/"),),
-        elections=(election(1000, 2, 2900, is_silence=True), replace(election(90_000, 1), anomalies=("odd",))),
+        elections=(election(1000, 2, 2900, is_silence=True), replace(election(90_000, 1), anomalies=("Epoch jump",))),
         brokers=(BrokerFenced(3, 2, 1, 60_000, "/b/"),),
         broker_events=(BrokerEvent(at(5), 3, "Fenced", "Broker fenced", "/r/"),),
         configs=(SettingChange(at(9), "TOPIC", ODD, "retention.ms", "1", None, "/r/"),),
@@ -69,6 +69,32 @@ def full():
 def test_the_whole_document_is_the_same_as_ever():
     before = QuorumRecorded(WEEK.before(), (replace(full(), elections=()),))
     check_golden("quorum", told(full(), before=before), WEEK.before())
+
+
+def config_rows(*changes):
+    content = told(cluster(configs=changes, config_counts=(("TOPIC", "orders", len(changes)),)))
+    return next(
+        t for s in content.sections for t in s.blocks if getattr(t, "title", "") == "Config changes"
+    )
+
+
+def test_the_configs_that_a_topic_was_created_with_are_one_row():
+    found = config_rows(
+        SettingChange(at(1), "TOPIC", "orders", "retention.ms", None, "604800000", "/r/1/"),
+        SettingChange(at(1), "TOPIC", "orders", "cleanup.policy", None, "compact", "/r/2/"),
+        SettingChange(at(2), "TOPIC", "orders", "segment.bytes", "1048576", "1073741824", "/r/3/"),
+    )
+    assert [row[3:] for row in found.rows] == [
+        ("2 configs set", None, "retention.ms=604800000 (7\u00a0d), cleanup.policy=compact"),
+        ("segment.bytes", "1048576 (1\u00a0MiB)", "1073741824 (1\u00a0GiB)"),
+    ]
+    assert (found.hrefs, found.total) == (("/r/1/", "/r/3/"), None)
+
+
+@pytest.mark.parametrize("value", ["-1", "9223372036854775807", "10", "compact"])
+def test_a_value_of_a_config_without_a_readable_unit_stays(value):
+    found = config_rows(SettingChange(at(1), "TOPIC", "orders", "retention.ms", "1", value))
+    assert found.rows[0][-1] == value
 
 
 PAUSE = Silence(at(200), at(203))

@@ -1,10 +1,12 @@
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
+from matplotlib import dates
 
 from jobs.reports.document import ChartType, Series
-from jobs.reports.rendering.charts import png_of, short_name, svg_of
-from jobs.reports.values import ValueType
+from jobs.reports.rendering.charts import _figure, png_of, short_name, svg_of
+from jobs.reports.values import ValueType, text_of
 from tests.jobs.reports.rendering.sample import (
     BARS,
     HOSTILE,
@@ -62,3 +64,20 @@ def test_a_long_name_keeps_its_begin_and_its_end():
 
 def test_marks_that_turn_text_are_shown():
     assert short_name("a\N{RIGHT-TO-LEFT MARK}b") == "a\\u200fb"
+
+
+def test_the_axis_begins_with_the_data_when_that_begins_late():
+    late = Series("lag", days(7), (None, None, None, None, None, 1, 2))
+    axes = drawn(chart(ChartType.LINES, late), PERIOD)
+    assert axes.get_xlim()[0] == dates.date2num(datetime.fromisoformat(days(7)[5]))
+    assert axes.get_xlabel() == f"Time (UTC), data since {text_of(days(7)[5], ValueType.MOMENT)}"
+
+
+def test_the_axis_is_the_period_when_data_covers_it():
+    axes = drawn(chart(ChartType.LINES, Series("lag", days(2), (1, 2))), PERIOD)
+    assert axes.get_xlim()[0] == dates.date2num(PERIOD.start)
+    assert axes.get_xlabel() == "Time (UTC)"
+
+
+def drawn(one, period):
+    return _figure(one, period).axes[0]

@@ -10,6 +10,7 @@ UPRIGHT, FLIPPED = 490, 740
     [
         pytest.param(3, 8.0, False, id="few columns"),
         pytest.param(8, 6.0, False, id="more: smaller letters"),
+        pytest.param(10, 6.0, False, id="narrow columns before a page on its side"),
         pytest.param(12, 6.0, True, id="many: on its side"),
         pytest.param(60, 4.0, True, id="too many: as small as it gets"),
     ],

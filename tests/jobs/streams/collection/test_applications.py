@@ -43,7 +43,7 @@ from tests.jobs.cluster.protocol.groups.coordinating import coordinators
 
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS = 32, 35
 NOW_MS = 1_795_246_261_086
-# What the fake brokers answer for the three moments that are asked for: offset and timestamp.
+# What the fake brokers answer for the three requested moments: offset and timestamp.
 MOMENTS = {-2: (3, -1), -1: (10, -1), -3: (9, 1234)}
 FACTS = TopicFacts(
     2, {0: 3, 1: 3}, {0: 10, 1: 10}, {0: 1234, 1: 1234}, {0: 50, 1: 50}, {"cleanup.policy": "compact"}
@@ -60,7 +60,7 @@ def classic(group_id, *, state="Empty", protocol="", members=()) -> ClassicGroup
         pytest.param("classic", "Stable", True, id="with members"),
         pytest.param("", "Stable", True, id="before Kafka 3.8"),
         pytest.param("classic", "PreparingRebalance", True, id="rebalancing"),
-        pytest.param("classic", "", True, id="state not told"),
+        pytest.param("classic", "", True, id="state not reported"),
         pytest.param("classic", "Empty", False, id="empty"),
         pytest.param("consumer", "Stable", False, id="the newer protocol of consumers"),
         pytest.param("share", "Stable", False, id="share"),

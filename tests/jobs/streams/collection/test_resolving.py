@@ -1,4 +1,4 @@
-"""Names are asked for at once, and only for a time."""
+"""Names are looked up at once, and only for a time."""
 
 import socket
 import threading

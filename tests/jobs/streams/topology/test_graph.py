@@ -44,8 +44,8 @@ def test_topics_lead_to_sources_sinks_to_topics_and_processors_to_their_stores()
 def test_nodes_and_stores_are_in_their_subtopology_and_topics_in_none():
     nodes = graph_of_description(read_description(ORDERS)).nodes
     groups = {node.label: node.subtopology for node in nodes if node.kind in {"store", "sink"}}
-    assert groups["customers"] == groups["KSTREAM-SINK-0000000013"] == "Sub-topology 1"
-    assert groups["regions"] == "Sub-topology 2 (global store)"
+    assert groups["customers"] == groups["KSTREAM-SINK-0000000013"] == "Subtopology 1"
+    assert groups["regions"] == "Subtopology 2 (global store)"
     assert {node.subtopology for node in nodes if node.kind == "topic"} == {None}
 
 
@@ -85,9 +85,9 @@ def test_without_a_description_subtopologies_are_nodes_between_topics():
         )
     )
     assert named(graph) == {
-        ("topic orders", "subtopology Sub-topology 0"),
-        ("subtopology Sub-topology 0", "topic app-x-repartition"),
-        ("topic app-x-repartition", "subtopology Sub-topology 1"),
+        ("topic orders", "subtopology Subtopology 0"),
+        ("subtopology Subtopology 0", "topic app-x-repartition"),
+        ("topic app-x-repartition", "subtopology Subtopology 1"),
     }
 
 
@@ -99,23 +99,23 @@ def test_an_edge_is_there_once():
 def test_a_description_is_drawn_by_subtopologies_too():
     graph = by_subtopologies(graph_of_description(read_description(ORDERS)))
     assert named(graph) == {
-        ("topic orders", "subtopology Sub-topology 0"),
-        ("subtopology Sub-topology 0", "topic by-customer-repartition"),
-        ("topic by-customer-repartition", "subtopology Sub-topology 1"),
-        ("topic customers", "subtopology Sub-topology 1"),
-        ("subtopology Sub-topology 1", "topic orders-enriched"),
-        ("topic regions", "subtopology Sub-topology 2 (global store)"),
+        ("topic orders", "subtopology Subtopology 0"),
+        ("subtopology Subtopology 0", "topic by-customer-repartition"),
+        ("topic by-customer-repartition", "subtopology Subtopology 1"),
+        ("topic customers", "subtopology Subtopology 1"),
+        ("subtopology Subtopology 1", "topic orders-enriched"),
+        ("topic regions", "subtopology Subtopology 2 (global store)"),
     }
     notes = {node.label: node.notes for node in graph.nodes if node.kind == "subtopology"}
-    assert notes["Sub-topology 1"] == ("customers", "totals-by-customer")
+    assert notes["Subtopology 1"] == ("customers", "totals-by-customer")
 
 
 def test_dot_has_subtopologies_as_clusters_and_kinds_as_shapes_and_classes():
     dot = dot_of(graph_of_description(read_description(ORDERS)))
     assert re.findall(r"subgraph \w+ \{\s+label=(.*);", dot) == [
-        '"Sub-topology 0"',
-        '"Sub-topology 1"',
-        '"Sub-topology 2 (global store)"',
+        '"Subtopology 0"',
+        '"Subtopology 1"',
+        '"Subtopology 2 (global store)"',
     ]
     assert '[label="orders", class="topic", style=rounded];' in dot
     assert '[label="totals-by-customer", class="store", shape=cylinder];' in dot
@@ -160,10 +160,10 @@ def test_many_notes_are_counted():
 def test_the_list_has_subtopologies_their_nodes_and_what_each_leads_to():
     listed = dict(outline_of(graph_of_description(read_description(ORDERS))))
     assert list(listed) == [
-        "Between sub-topologies",
-        "Sub-topology 0",
-        "Sub-topology 1",
-        "Sub-topology 2 (global store)",
+        "Between subtopologies",
+        "Subtopology 0",
+        "Subtopology 1",
+        "Subtopology 2 (global store)",
     ]
     found = {one.text: one.successors for nodes in listed.values() for one in nodes}
     assert found["by-customer-repartition (topic, repartition topic)"] == (

@@ -1,4 +1,4 @@
-"""The metadata log is asked of one controller: what it holds, and why it does not tell."""
+"""The metadata log is read from one controller: what it holds, and why it does not tell."""
 
 import pytest
 
@@ -30,7 +30,7 @@ AT = LogPosition(7, 3)
 
 
 async def asked(given, position=AT, epoch=4, *, offered=(4, 18), cluster_id=None):
-    """Ask a controller that answers what is given; returns its answer and what it was asked."""
+    """Ask a controller that answers what is given; returns its answer and its requests."""
     async with controllers() as (one,):
         one.offered[FETCH] = offered
         one.answers[FETCH] = given

@@ -1,4 +1,4 @@
-"""Questions to the leaders of partitions: each is asked once, and followed when it moves."""
+"""Questions to the leaders of partitions: each is queried once, and followed when it moves."""
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -22,7 +22,7 @@ FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
 def offsets(error=ErrorCode.none, **fields):
-    """Answer every partition that is asked for."""
+    """Answer every requested partition."""
 
     def answer(asked):
         return listed.ListOffsetsResponse(

@@ -20,7 +20,9 @@ OWN = {"producer_id": 5, "producer_epoch": 0, "sequence": 0}
         pytest.param({"records": 0, "last_offset_delta": -1}, "0 records", id="no record"),
         pytest.param({"producer_id": 5}, "sequence -1", id="an id without a sequence"),
         pytest.param({"sequence": 0}, "sequence 0", id="a sequence without an id"),
-        pytest.param({"attributes": TRANSACTIONAL}, "transactional", id="nobody's transaction"),
+        pytest.param(
+            {"attributes": TRANSACTIONAL}, "transactional", id="transaction of no producer"
+        ),
     ],
 )
 def test_a_batch_that_would_do_harm_is_refused(changes, says):

@@ -1,4 +1,4 @@
-"""Every transactional id of a flow is found, also while coordinators move; what is open is told."""
+"""Every transactional id of a flow is found, also while coordinators move; what is open is reported."""
 
 import struct
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ async def test_a_coordinator_that_moves_while_it_is_asked_for_is_asked_for_again
         coordinated_by(one, two, leader=1)
 
         def moves_away(_):
-            # The id moves from the second broker, which is asked later, to the first.
+            # The id moves from the second broker, which is queried later, to the first.
             coordinated_by(one, two, leader=1, epoch=1)
             one.answers[fake_broker.LIST_TRANSACTIONS] = listed("flow-1")
             return listed()

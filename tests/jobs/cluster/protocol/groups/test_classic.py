@@ -21,13 +21,13 @@ from tests.jobs.cluster.protocol.groups.captures import capture, scenarios
 from tests.jobs.cluster.protocol.groups.coordinating import coordinators
 
 DESCRIBE_GROUPS = 15
-# A frame with the number of a question that nobody asked.
+# A frame with the number of no request.
 NONSENSE = struct.pack(">ii", 4, 99)
 MEMBER = ClassicMember("m-1", None, "c", "/127.0.0.1", b"wants", b"given")
 
 
 def described(error=ErrorCode.none, state="Stable", protocol="range", message=None):
-    """Answer for all groups that are asked for."""
+    """Answer for all requested groups."""
 
     def answer(asked):
         member = describes.DescribedGroupMember(

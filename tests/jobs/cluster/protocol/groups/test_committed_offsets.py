@@ -25,7 +25,7 @@ GROUPS = [f"group-{number}" for number in range(4)]
 
 
 def offsets(committed=7, error=ErrorCode.none, of_partition=ErrorCode.none, text=""):
-    """Answer for all groups that are asked for: an offset of one partition each."""
+    """Answer for all requested groups: an offset of one partition each."""
 
     def answer(asked):
         partition = fetches.OffsetFetchResponsePartitions(
