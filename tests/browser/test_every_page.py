@@ -117,7 +117,7 @@ PLACES = {
 }
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
-    "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape",
+    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "metrics:scrape",
     "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget", "quorum:read",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",

@@ -1,15 +1,37 @@
-"""What the forms of all rooms share: actions say what is wrong, and values that are lines of text."""
+"""Shared by all forms: errors of actions at their fields, the focus after a refusal, fields of lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.forms.renderers import DjangoTemplates
 from django.http import HttpRequest
 
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
+
+
+def first_wrong(form: forms.BaseForm) -> str:
+    """Return the name of the first field that was refused; empty without one."""
+    shown = (name for name, field in form.fields.items() if not field.widget.is_hidden)
+    return next((name for name in shown if form.is_bound and name in form.errors), "")
+
+
+class FocusedField(forms.BoundField):
+    """A field that has the focus when it is the first wrong one of its form."""
+
+    def build_widget_attrs(self, attrs: Any, widget: Any = None) -> dict[str, Any]:
+        built: dict[str, Any] = super().build_widget_attrs(attrs, widget)
+        return {**built, "autofocus": True} if self.name == first_wrong(self.form) else built
+
+
+class FormRenderer(DjangoTemplates):
+    """Renderer of all forms; named in the settings."""
+
+    bound_field_class = FocusedField
 
 
 class RemovalForm(forms.Form):

@@ -49,8 +49,8 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "accounts:oidc-back": {"GET": OPEN},
     "api-schema": {"GET": OPEN},
     "metrics:scrape": {"GET": SEE_ANY},
-    "frame:jumps": {"GET": SEE_ANY},
-    "frame:rail": {"GET": MINE},
+    "frame:search": {"GET": SEE_ANY},
+    "frame:sidebar": {"GET": MINE},
     "overview:overview": {"GET": SEE_ANY},
     # accounts
     "accounts:password": {"GET": MINE, "POST": MINE},
