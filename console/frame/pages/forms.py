@@ -57,17 +57,25 @@ class RemovalForm(forms.Form):
 
 
 class ActionForm(forms.Form):
-    """A form whose values an action checks: its sentences are put to the fields."""
+    """A form whose values an action checks; the errors are put to the fields."""
 
     def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
-        """Put the sentences of `InvalidFields` to their fields; `general` is told when there are none."""
+        """Put the errors of `InvalidFields` to their fields; `general` to the form when there are none."""
         for name, text in errors.items():
             self.add_error(name if name in self.fields else None, text)
         if general and not errors:
             self.add_error(None, general)
 
+    def complete(self, check: Callable[[], object]) -> None:
+        """Add what a check refuses to fields that are not refused yet: all faults come in one round."""
+        try:
+            check()
+        except InvalidFields as invalid:
+            known = self.fields.keys() - self.errors.keys()
+            self.take_errors({k: v for k, v in invalid.errors.items() if k in known})
+
     def attempt(self, do: Callable[[], object]) -> bool:
-        """Do something and say whether it was done; why it was not is put to the fields or to the form."""
+        """Do something and return whether it was done; a refusal is put to the fields or to the form."""
         try:
             do()
         except InvalidFields as invalid:
@@ -80,7 +88,7 @@ class ActionForm(forms.Form):
 
 
 def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
-    """Do something and say whether it was done; why it was not is a message of the next page."""
+    """Do something and return whether it was done; a refusal is a message of the next page."""
     try:
         do()
     except ActionRefused as refusal:
@@ -95,7 +103,7 @@ def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
 def lines_field(
     label: str, help_text: str, *, initial: str = "", rows: int = 3, missing: str = ""
 ) -> forms.CharField:
-    """Return a field for one value per line, see `split_lines`; `missing` is said where one is needed."""
+    """Return a field for one value per line, see `split_lines`; `missing`: the error without a value."""
     return forms.CharField(
         label=label,
         help_text=help_text,
