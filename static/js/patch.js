@@ -1,10 +1,10 @@
 // htmx swap style "patch": changes only what differs, so that focus, scroll, selection and open menus stay.
 (() => {
   "use strict";
-  // What the reader or a script has set is not taken back by an answer of the server.
+  // Set by the reader or a script; an answer of the server does not reset it.
   const KEPT = { DETAILS: ["open"], DIALOG: ["open"] };
 
-  // A field that is being filled in, or stands in a form that is, keeps what the reader chose.
+  // A field in a form that is being filled in keeps its value.
   function isInUse(field) {
     if (!field.matches("input:not([type=hidden]), select, textarea")) return false;
     const form = field.closest("form");

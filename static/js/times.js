@@ -1,4 +1,4 @@
-// Times: "12 s ago" goes on counting between two answers, and moments are written in UTC or local time.
+// Times: "12 s ago" counts on between two answers, and moments are written in UTC or local time.
 (() => {
   "use strict";
   const NB = "\u00a0";

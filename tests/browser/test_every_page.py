@@ -24,7 +24,7 @@ PLACEMENT = "placement"
 SCHEDULE = "schedule"
 REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
-# How each page is reached, by the name of its route. FLOW stands for the number of the flow.
+# How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
     "clusters:list": [],
@@ -222,7 +222,7 @@ def reader(one_page):
     one_page.page.context.clear_cookies()
     one_page.complaints.clear()
     yield one_page
-    # A page that goes on asking when its session is gone would lead the next test to the sign-in.
+    # A page that polls after its session is gone would lead the next test to the sign-in.
     one_page.page.goto("about:blank")
     assert one_page.complaints == []
 

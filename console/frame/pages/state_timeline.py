@@ -62,10 +62,10 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class StateInterval:
-    """A state from `start` to `end` (None: it goes on), `href` leads to what is behind it.
+    """A state from `start` to `end` (None: ongoing); `href` links to its cause.
 
-    `is_unknown`: nobody knows what was then; it is drawn hatched. `is_thin`: it is true besides what lies
-    below it in the same lane.
+    `is_unknown`: no data; it is drawn hatched. `is_thin`: it is true besides what lies below it in the same
+    lane.
     """
 
     word: str
@@ -187,7 +187,7 @@ class StateTimeline:
 def draw_timeline(
     lanes: Sequence[TimelineRow], time_range: TimeRange, now: datetime, events: Sequence[Event] = ()
 ) -> StateTimeline:
-    """Return the picture of these lanes; what goes on reaches to `now`, never into the future."""
+    """Return the picture of these lanes; an ongoing state ends at `now`."""
     return StateTimeline(
         rows=[
             DrawnRow(

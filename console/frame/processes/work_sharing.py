@@ -1,7 +1,7 @@
-"""Turns: a task in a queue names nobody; when it is carried out it takes whoever has waited longest.
+"""Fair scheduling: a queued task carries no id; the worker takes the row that is longest overdue.
 
-A queue that is behind drops what waited in it for too long. While each task named its cluster, in the order
-of the aliases, that was always the same end of the list: under overload the last cluster was never asked.
+A queue that is behind drops tasks that are too old. With ids in the tasks, in the order of the aliases, an
+overload would always drop the same clusters at the end of the list.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from django.db.models import F, QuerySet
 
 from console.frame.processes import liveness
 
-# So many workers may take turns at the same thing at once; each goes on as long as somebody is due.
+# Most workers on the same kind of work at once; each continues while rows are due.
 TICKETS = 8
-# How long a worker goes on before it lets the next kind of work have a turn: one period of the clock.
+# Time budget of a worker before the next kind of work: one period of the clock.
 SHARE_S = 5.0
-# What waited longer in the queue is dropped: newer tickets stand behind it, and any of them does.
+# Older tasks in the queue are dropped: newer ones follow, and any of them will do.
 EXPIRES_S = 30.0
 
 
@@ -35,7 +35,7 @@ def longest_waiting(due: QuerySet[Any], since: str) -> list[int]:
 
 
 def enqueue_tickets(ticket: Ticket, due: Sized) -> None:
-    """Send one ticket for everybody who is due, but not more than workers could use."""
+    """Send one ticket for each row that is due, but not more than workers could use."""
     for _ in range(min(len(due), TICKETS)):
         ticket.apply_async(expires=EXPIRES_S)
 
@@ -45,7 +45,7 @@ def work_through_due(
     take: Callable[[int], bool],
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Take whoever is due, longest waiting first, until nobody is or the share is used up; return how many.
+    """Take due rows, longest overdue first, until none is due or the time budget is used; return how many.
 
     `due` lists them in that order, `take` returns False when another worker has this one already.
     """

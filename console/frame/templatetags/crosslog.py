@@ -96,7 +96,7 @@ def is_late(freshness: Freshness) -> bool:
 
 @register.filter
 def ago(at: datetime | None) -> SafeString | str:
-    """`{{ seen_at|ago }}`: "12 s ago", the exact time as a tooltip; goes on counting in the browser."""
+    """`{{ seen_at|ago }}`: "12 s ago", the exact time as a tooltip; the browser keeps counting."""
     if at is None:
         return numbers.DASH
     text = numbers.format_age(at, timezone.now())
