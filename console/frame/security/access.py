@@ -192,7 +192,8 @@ def may_open(user: Any, view: Callable[..., Any], clusters: Collection[int] | No
 
     It costs no query beyond the grants of the person.
     """
-    action, where = getattr(view, "guard", ("own", None))
+    guard: tuple[Action, Where | None] = getattr(view, "guard", ("own", None))
+    action, where = guard
     if where is None:
         return can(user, action)
     if where is anywhere or clusters is None:
