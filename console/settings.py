@@ -70,8 +70,8 @@ ANALYSES_PER_PERSON = env_int("ANALYSES_PER_PERSON", 20, least=1)
 FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
 # The Ed25519 key (PEM) that signs reports; without it one is made in the home.
 REPORT_KEY = env_str("REPORT_KEY", "")
-# How old the counts in the rail may be: every open page asks for them.
-RAIL_FRESH_S = 4
+# Age up to which the counts of the sidebar are cached: every open page polls them.
+SIDEBAR_FRESH_S = 4
 # jobs.cluster.read_only reads the same variable: every process of crosslog refuses to write.
 CROSSLOG_READ_ONLY = env_bool("CROSSLOG_READ_ONLY", default=False)
 
@@ -121,6 +121,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "console.urls"
+FORM_RENDERER = "console.frame.pages.forms.FormRenderer"
 WSGI_APPLICATION = "console.wsgi.application"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "console.frame.pages.error_pages.HiddenAddresses"
 CSRF_FAILURE_VIEW = "console.frame.pages.error_pages.csrf_failure"

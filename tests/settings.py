@@ -20,6 +20,6 @@ STORAGES = {
 # Tests ask more often than people; those of the limits set their own.
 API_READS_PER_MIN = API_WRITES_PER_MIN = 0
 # What a test wrote is in the rail at once.
-RAIL_FRESH_S = 0
+SIDEBAR_FRESH_S = 0
 # Nothing listens here: a test that needs a broker starts one and says so.
 REDIS_URL = "redis://127.0.0.1:1/0"

@@ -1,8 +1,9 @@
-"""What the palette, the rail and the pages of other rooms say of availability."""
+"""Search hits, badge and troubles of the availability of clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,32 +11,59 @@ from django.db.models import Case, OuterRef, Subquery, When
 from django.db.models.functions import Least
 from django.urls import reverse
 
+from console.availability.page_context import availability_tabs
 from console.availability.status import queries
 from console.availability.status.broker_models import Source
-from console.availability.status.models import AvailabilityRound, Rollup
+from console.availability.status.models import AvailabilityRound, PartitionStatus, Rollup
+from console.clusters.models import Cluster, Topic
 from console.clusters.trouble.stuck import Trouble
-from console.frame.pages.navigation import Badge, SearchHit, count_badge
+from console.frame.pages.navigation import Badge, count_badge
+from console.frame.pages.search import SearchHit, pages_of
 from console.frame.pages.states import Severity
-from console.frame.security.access import can_anywhere, visible
+from console.frame.security.access import visible
 from console.quorum import queries as quorum
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.availability.status.tally import ScopeKind
 from jobs.numbers import format_span_s
 
 _MOST_BROKERS = 5
+# Pages that a tab leads to.
+_BELOW_TABS = (
+    ("matrix", "Single-failure matrix"),
+    ("controller-sites", "Controller sites"),
+    ("new-placement", "New placement rule"),
+    ("new-promotion-policy", "New promotion policy"),
+    ("record-drill", "Record drill"),
+)
+_PARTITION = re.compile(r"(.+)-(\d{1,9})")
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
-    """Return the availability of clusters whose alias contains the words."""
-    if not can_anywhere(user, "view"):
-        return []
-    rows = queries.list_clusters().order_by("alias")
-    for word in words.split():
-        rows = rows.filter(alias__icontains=word)
-    return [
-        SearchHit("availability", row.alias, reverse("availability:detail", args=[row.alias]))
-        for row in visible(user, rows)[:limit]
-    ]
+def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
+    """Yield pages of the availability of clusters, and partitions such as orders-2; two queries."""
+    for cluster in visible(user, Cluster.objects.only("alias").order_by("alias")):
+        alias, clusters = cluster.alias, [cluster.pk]
+        below = [
+            {"label": label, "href": reverse(f"availability:{name}", args=[alias])}
+            for name, label in _BELOW_TABS
+        ]
+        tabs = [*availability_tabs(cluster, ""), *below]
+        yield from pages_of(words, "availability", alias, tabs, clusters)
+        path = reverse("availability:what-if", args=[alias])
+        yield SearchHit(
+            "action", f"Simulate failure of {alias}", path, "", "what-if simulation", clusters
+        )
+    named = [found.groups() for word in words if (found := _PARTITION.fullmatch(word))]
+    if named:
+        name, number = named[0]
+        topics = Topic.objects.filter(name__iexact=name)
+        rows = PartitionStatus.objects.select_related("cluster").filter(
+            cluster__in=topics.values("cluster"), topic__in=topics.values("name"), partition=number
+        )
+        for one in visible(user, rows)[:limit]:
+            place = (one.cluster.alias, one.topic, one.partition)
+            path = reverse("availability:partition", args=place)
+            label = f"{one.topic}-{one.partition}"
+            yield SearchHit("partition", label, path, one.cluster.alias, clusters=[one.cluster_id])
 
 
 def badge(user: Any) -> Badge | None:

@@ -13,36 +13,38 @@ from console.frame.pages.states import Severity
 from jobs.availability.status.severity import OF_BROKERS, Counted
 from jobs.numbers import format_count, format_least, format_span_ms, not_known
 
+CLUSTER_TABS = (
+    ("detail", "Overview"),
+    ("brokers", "Brokers"),
+    ("topics", "Topics"),
+    ("partitions", "Partitions"),
+    ("groups", "Groups"),
+    ("mirror", "Mirrored topics"),
+    ("settings", "Settings"),
+)
+
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of a cluster of `list_clusters`."""
     # A partition without a leader mostly lacks replicas too.
     unhealthy = max(cluster.under_replicated_count or 0, cluster.offline_count or 0)
-    tabs: list[tuple[str, str, dict[str, Any]]] = [
-        ("detail", "Overview", {}),
-        (
-            "brokers",
-            "Brokers",
-            {"count": cluster.dead_count or _brokers(cluster), "is_bad": bool(cluster.dead_count)},
-        ),
-        ("topics", "Topics", {"count": cluster.topic_count}),
-        (
-            "partitions",
-            "Partitions",
-            {"count": unhealthy or cluster.partition_count, "is_bad": bool(unhealthy)},
-        ),
-        ("groups", "Groups", {"count": cluster.group_count}),
-        ("mirror", "Mirrored topics", {}),
-        ("settings", "Settings", {}),
-    ]
+    more: dict[str, dict[str, Any]] = {
+        "brokers": {
+            "count": cluster.dead_count or _brokers(cluster),
+            "is_bad": bool(cluster.dead_count),
+        },
+        "topics": {"count": cluster.topic_count},
+        "partitions": {"count": unhealthy or cluster.partition_count, "is_bad": bool(unhealthy)},
+        "groups": {"count": cluster.group_count},
+    }
     return [
         {
             "label": label,
             "href": reverse(f"clusters:{name}", args=[cluster.alias]),
             "is_current": name == current,
-            **more,
+            **more.get(name, {}),
         }
-        for name, label, more in tabs
+        for name, label in CLUSTER_TABS
     ]
 
 

@@ -35,7 +35,7 @@ from console.clusters.models import (
 from console.clusters.status import ClusterStatus, freshness_of_row, judge_cluster
 from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
-from console.frame.security.access import clusters_of, visible
+from console.frame.security.access import clusters_of
 from jobs.availability.status.severity import Counted
 from jobs.cluster.admin.groups import CONSUMERS
 
@@ -169,24 +169,6 @@ def list_group_offsets(group: Group | None = None) -> QuerySet[GroupOffset]:
     """Return where groups stand per partition, of one group when it is named."""
     offsets = GroupOffset.objects.select_related("group", "group__cluster")
     return offsets if group is None else offsets.filter(group=group)
-
-
-def find_by_words(
-    user: Any, words: str, limit: int
-) -> tuple[list[Cluster], list[Topic], list[Group]]:
-    """Return clusters, topics and groups that a person sees and whose names contain every word."""
-    return (
-        list(_with_words(user, Cluster.objects.order_by("alias"), "alias", words)[:limit]),
-        list(_with_words(user, list_topics().order_by("name"), "name", words)[:limit]),
-        list(_with_words(user, list_groups().order_by("group_id"), "group_id", words)[:limit]),
-    )
-
-
-def _with_words(user: Any, rows: QuerySet[Any], field: str, words: str) -> QuerySet[Any]:
-    found = Q()
-    for word in words.split():
-        found &= Q(**{f"{field}__icontains": word})
-    return visible(user, rows.filter(found))
 
 
 def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""What an action says when it refuses: shown on the page where it was asked for and by the API."""
+"""Refusals of actions: shown on the page of the action, and by the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one room tells others that it does not know: signals, sent after what they tell is stored."""
+"""Signals between rooms, sent after the change is stored."""
 
 from __future__ import annotations
 

@@ -9,6 +9,6 @@ from console.frame.pages import navigation as pages
 app_name = "frame"
 
 urlpatterns = [
-    path("jumps/", pages.jumps, name="jumps"),
-    path("rail/", pages.rail, name="rail"),
+    path("search/", pages.search, name="search"),
+    path("sidebar/", pages.sidebar, name="sidebar"),
 ]

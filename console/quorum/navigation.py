@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
 
 from console.clusters.trouble.stuck import Trouble
-from console.frame.pages.navigation import Badge, SearchHit, count_badge
+from console.frame.pages.navigation import Badge, count_badge
+from console.frame.pages.search import SearchHit, pages_of
 from console.frame.pages.states import Severity
-from console.frame.security.access import can_anywhere, visible
+from console.frame.security.access import visible
 from console.quorum import queries
+from console.quorum.facts import quorum_tabs
+from console.quorum.models import MetadataLog
 from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
 
@@ -21,15 +24,15 @@ _SERIOUS = (Severity.CRIT, Severity.RISK)
 _PERMANENT = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
-    """Return quorums whose name contains the words."""
-    if not can_anywhere(user, "view"):
-        return []
-    logs = visible(user, queries.list_logs().order_by("name"))
-    return [
-        SearchHit("quorum", log.label, reverse("quorum:detail", args=[log.name]))
-        for log in queries.find_logs(logs, words, limit)
-    ]
+def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
+    """Yield pages of quorums and of imported logs; one query."""
+    yield SearchHit(
+        "quorum", "Import metadata log", reverse("quorum:import"), also="upload archive"
+    )
+    for log in visible(user, MetadataLog.objects.select_related("cluster").order_by("name")):
+        clusters = [log.cluster_id] if log.cluster_id else []
+        kind = "imported log" if log.is_imported else "quorum"
+        yield from pages_of(words, kind, log.label, quorum_tabs(log, ""), clusters)
 
 
 def badge(user: Any) -> Badge | None:

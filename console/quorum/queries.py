@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -178,13 +178,6 @@ def told_gaps(log: MetadataLog) -> list[tuple[datetime, datetime, str]]:
 def unknown_times(log: MetadataLog) -> list[tuple[datetime, datetime]]:
     """Return the times between which records are missing."""
     return [(start, end) for start, end, _ in unsure_times(log)]
-
-
-def find_logs(user_rows: QuerySet[MetadataLog], words: str, limit: int) -> Iterable[MetadataLog]:
-    """Return logs whose name contains every word."""
-    for word in words.split():
-        user_rows = user_rows.filter(Q(name__icontains=word) | Q(title__icontains=word))
-    return user_rows[:limit]
 
 
 def log_of(cluster: Cluster) -> MetadataLog | None:

@@ -1,28 +1,30 @@
-"""Search hits and sidebar badge of runs."""
+"""Search hits and badge of runs and analyses."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from console.frame.pages.navigation import Badge, SearchHit
-from console.frame.security.access import can_anywhere, visible
+from console.frame.pages.navigation import Badge
+from console.frame.pages.search import SearchHit, find_rows
+from console.frame.security.access import visible
 from console.runs import queries
 from console.runs.models import LIVE_STATES
+from jobs.spark.analyses.kinds import ANALYSES
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
-    """Return live runs whose title contains the words."""
-    if not can_anywhere(user, "view"):
-        return []
-    live = queries.list_runs().filter(title__icontains=words, state__in=LIVE_STATES)
-    runs = visible(user, live)
-    return [
-        SearchHit("run", run.title, reverse("runs:detail", args=[run.pk]), run.state.lower())
-        for run in runs[:limit]
-    ]
+def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
+    """Yield the kinds of analyses, and live runs; one query."""
+    for kind in ANALYSES.values():
+        path = reverse("runs:new-analysis", args=[kind.kind])
+        yield SearchHit("analysis", kind.title, path, also=kind.kind)
+    live = queries.list_runs().filter(state__in=LIVE_STATES)
+    for run in find_rows(user, live, words, "run", "title", "state")[:limit]:
+        path = reverse("runs:detail", args=[run.pk])
+        yield SearchHit("run", run.title, path, run.state.lower())
 
 
 def badge(user: Any) -> Badge | None:

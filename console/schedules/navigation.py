@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from console.frame.pages.navigation import SearchHit
-from console.frame.security.access import visible
+from console.frame.pages.search import SearchHit, find_rows
 from console.schedules import queries
 from console.schedules.starters import label_of
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
-    """Return schedules whose name contains the words."""
-    found = visible(user, queries.list_schedules().filter(name__icontains=words))
-    return [
-        SearchHit(
-            "schedule", one.name, reverse("schedules:detail", args=[one.pk]), label_of(one.kind)
-        )
-        for one in found[:limit]
-    ]
+def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
+    """Yield schedules; one query."""
+    for one in find_rows(user, queries.list_schedules(), words, "schedule", "name", "kind")[:limit]:
+        path = reverse("schedules:detail", args=[one.pk])
+        yield SearchHit("schedule", one.name, path, label_of(one.kind), one.kind)
 
 
 def audited() -> dict[str, tuple[QuerySet[Any], str]]:

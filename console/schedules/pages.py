@@ -252,6 +252,12 @@ class ScheduleForm(ActionForm):
         help_text="Off: the schedule starts no jobs.",
     )
 
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        cron, zone = given.get("cron", ""), given.get("time_zone", "UTC")
+        self.complete(lambda: queries.peek_times(cron, zone, timezone.now()))
+        return self.cleaned_data
+
 
 class ChangeScheduleForm(ScheduleForm):
     """The same of a schedule that is there."""

@@ -1,28 +1,27 @@
-"""What the palette finds of Kafka Streams applications."""
+"""Search hits of Kafka Streams applications."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from console.frame.pages.addresses import address_of
-from console.frame.pages.navigation import SearchHit
-from console.frame.security.access import can_anywhere, visible
+from console.frame.pages.search import SearchHit, find_rows, pages_of
 from console.streams import queries
+from console.streams.page_context import application_tabs
+
+_KIND = "streams application"
+_PAGES = f"{_KIND} overview key-lookup key lookup topology description"
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
-    """Return applications whose id contains every word."""
-    if not can_anywhere(user, "view"):
-        return []
-    rows = visible(user, queries.list_applications())
-    for word in words.split():
-        rows = rows.filter(application_id__icontains=word)
-    return [
-        SearchHit(
-            "application",
-            one.application_id,
-            address_of("streams:detail", one.cluster.alias, one.application_id),
-            one.cluster.alias,
-        )
-        for one in rows[:limit]
-    ]
+def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
+    """Yield pages of applications; one query."""
+    rows = queries.list_applications()
+    for one in find_rows(user, rows, words, _PAGES, "application_id", "cluster__alias")[:limit]:
+        alias = one.cluster.alias
+        description = address_of("streams:description", alias, one.application_id)
+        below = {"label": "Topology description", "href": description}
+        tabs = [*application_tabs(alias, one.application_id), below]
+        for hit in pages_of(words, _KIND, one.application_id, tabs, [one.cluster_id]):
+            yield hit if hit.detail else replace(hit, detail=alias)

@@ -35,15 +35,20 @@ def around_application(row: StreamsApplication, picture: Picture, current: str) 
         "is_past": picture.taken_at is not None and row.state != shown,
         "shown_state": shown,
         "troubles": troubles_of([row.cluster_id], timezone.now()),
-        "tabs": [
-            {
-                "label": label,
-                "href": address_of(f"streams:{name}", *args),
-                "is_current": name == current,
-            }
-            for name, label in _TABS
-        ],
+        "tabs": application_tabs(*args, current),
     }
+
+
+def application_tabs(alias: str, application_id: str, current: str = "") -> list[dict[str, Any]]:
+    """Return the tabs of an application."""
+    return [
+        {
+            "label": label,
+            "href": address_of(f"streams:{name}", alias, application_id),
+            "is_current": name == current,
+        }
+        for name, label in _TABS
+    ]
 
 
 STATE = "State of the consumer group. Gone: the cluster does not list the group any more."

@@ -1,4 +1,4 @@
-// Keys for the whole page. Inside a field or a dialog they belong to the field.
+// Keyboard shortcuts of the page; not inside a field or a dialog.
 (() => {
   "use strict";
 
@@ -21,7 +21,24 @@
     field?.select();
   }
 
+  const JUMP_MS = 1500;
+  let jump = 0;
+
+  function endJump() {
+    const was = jump;
+    clearTimeout(jump);
+    jump = 0;
+    return was;
+  }
+
+  // After g the key of a section of the sidebar opens it.
+  function openSection(key) {
+    const links = [...document.querySelectorAll("#rail-places [data-key]")];
+    links.find((link) => link.dataset.key === key)?.click();
+  }
+
   const KEYS = {
+    g: () => { jump = setTimeout(endJump, JUMP_MS); },
     "/": focusFilter,
     j: () => moveRow(1),
     k: () => moveRow(-1),
@@ -41,8 +58,10 @@
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { openPalette(event); return; }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && event.target.matches("form[data-filter] input")) event.target.blur();
-    const action = KEYS[event.key];
-    if (!action || isTyping(event.target)) return;
+    const isJump = endJump();
+    if (isTyping(event.target)) return;
+    const action = isJump ? () => openSection(event.key) : KEYS[event.key];
+    if (!action) return;
     event.preventDefault();
     action();
   });

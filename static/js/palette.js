@@ -1,25 +1,48 @@
-// Jump to anything: pages at once from the rail, clusters, topics, groups and flows from the server.
+// Palette: search over all pages by the server; recent pages and sections before anything is typed.
 (() => {
   "use strict";
   const TYPING_MS = 120;
-  let timer = 0;
-  let asked = 0;
+  const MOST_RECENT = 8;
+  const RECENT = "recent-pages";
 
   const palette = document.getElementById("palette");
   if (!palette) return;
   const field = document.getElementById("palette-words");
   const list = document.getElementById("palette-list");
+  let timer = 0;
+  let turn = 0;
+  let shownFor = null;
 
-  const pages = () => [...document.querySelectorAll(".rail > nav a, .tabs a, .rail__foot a, .tools a.btn")].map((link) => ({
-    kind: link.closest(".tabs, .tools") ? "on this page" : "page",
+  // Of one person: another one at this browser starts with none.
+  function recent() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(RECENT));
+      return kept?.user === palette.dataset.user ? kept.pages : [];
+    } catch {
+      return [];
+    }
+  }
+
+  function remember() {
+    if (document.querySelector(".error-page")) return;
+    const label = document.title.replace(/ · crosslog$/, "");
+    const here = { kind: "recent", label, path: location.pathname, detail: "" };
+    const pages = [here, ...recent().filter((each) => each.path !== here.path)].slice(0, MOST_RECENT);
+    try {
+      localStorage.setItem(RECENT, JSON.stringify({ user: palette.dataset.user, pages }));
+    } catch { /* Without storage there are no recent pages. */ }
+  }
+
+  const sections = () => [...document.querySelectorAll("#rail-places a")].map((link) => ({
+    kind: "page",
     label: link.firstChild.textContent.trim(),
     path: link.getAttribute("href"),
     detail: "",
   }));
 
-  function fits(place, words) {
-    const text = `${place.label} ${place.detail} ${place.kind}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+  function atFirst() {
+    const pages = recent().filter((each) => each.path !== location.pathname);
+    return [...pages, ...sections().filter((each) => !pages.some((page) => page.path === each.path))];
   }
 
   function piece(className, text) {
@@ -29,12 +52,12 @@
     return span;
   }
 
-  function item(place, index) {
+  function item(hit, index) {
     const entry = document.createElement("li");
     entry.id = `palette-${index}`;
     entry.role = "option";
-    entry.dataset.path = place.path;
-    entry.append(piece("palette__kind", place.kind), piece("palette__label", place.label), piece("palette__detail", place.detail));
+    entry.dataset.path = hit.path;
+    entry.append(piece("palette__kind", hit.kind), piece("palette__label", hit.label), piece("palette__detail", hit.detail));
     return entry;
   }
 
@@ -47,27 +70,36 @@
   const entries = () => [...list.querySelectorAll("li")];
   const chosen = () => entries().findIndex((entry) => entry.getAttribute("aria-selected") === "true");
 
-  function show(places, index = 0) {
-    list.replaceChildren(...places.map(item));
-    if (!places.length) list.append(piece("palette__kind", "Nothing fits."));
-    choose(entries()[index]);
+  function show(text, hits, otherwise = "No results") {
+    shownFor = text;
+    list.replaceChildren(...hits.map(item));
+    if (!hits.length) list.append(piece("palette__kind", otherwise));
+    choose(entries()[0]);
   }
 
   async function search() {
-    const text = field.value.trim().toLowerCase();
-    const near = pages().filter((place) => fits(place, text.split(/\s+/)));
-    show(near);
-    if (!text) return;
-    const turn = ++asked;
-    const answer = await fetch(`${field.dataset.src}${field.dataset.src.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
-    if (turn !== asked || !answer.ok) return;
-    const { jumps } = await answer.json();
-    // Somebody may have gone down the list meanwhile: what was there stays where it was.
-    show([...near, ...jumps], Math.max(0, chosen()));
+    clearTimeout(timer);
+    const text = field.value.trim();
+    const mine = ++turn;
+    if (!text) { show(text, atFirst()); return; }
+    const address = new URL(field.dataset.src, location.href);
+    address.searchParams.set("q", text);
+    address.searchParams.set("at", location.pathname);
+    const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
+    const hits = answer?.ok && !answer.redirected ? (await answer.json()).hits : null;
+    if (mine !== turn) return;
+    show(text, hits ?? [], hits ? "No results" : "The server did not answer.");
   }
 
-  function go(entry) {
-    if (entry?.dataset.path) location.assign(entry.dataset.path);
+  function open(path) {
+    if (!path?.startsWith("#")) { if (path) location.assign(path); return; }
+    palette.close();
+    // After this click: a click elsewhere closes an open menu.
+    setTimeout(() => {
+      const menu = document.querySelector(path);
+      menu.open = true;
+      menu.querySelector("button").focus();
+    });
   }
 
   function move(step) {
@@ -79,16 +111,22 @@
     clearTimeout(timer);
     timer = setTimeout(search, TYPING_MS);
   });
-  field.addEventListener("keydown", (event) => {
+  field.addEventListener("keydown", async (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) { event.preventDefault(); move(step); }
-    if (event.key === "Enter") { event.preventDefault(); go(entries()[chosen()]); }
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    // The list may still be that of fewer letters.
+    if (shownFor !== field.value.trim()) await search();
+    open(entries()[chosen()]?.dataset.path);
   });
-  list.addEventListener("click", (event) => go(event.target.closest("li")));
+  list.addEventListener("click", (event) => open(event.target.closest("li")?.dataset.path));
   new MutationObserver(() => {
     if (!palette.open) return;
     field.value = "";
     search();
     field.focus();
   }).observe(palette, { attributes: true, attributeFilter: ["open"] });
+  document.getElementById("sign-out")?.addEventListener("submit", () => localStorage.removeItem(RECENT));
+  remember();
 })();

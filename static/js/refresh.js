@@ -8,7 +8,7 @@
   const TIMEOUT_MS = 15000;
 
   const wholePage = "[data-refresh]";
-  // The rail follows the page; it neither makes a page live nor says whether the server answers.
+  // The sidebar is refreshed with the page; it neither makes a page live nor shows whether the server answers.
   const besides = () => [...document.querySelectorAll("[data-refresh-beside]")];
   let usedAt = Date.now();
   let askedAt = Date.now();

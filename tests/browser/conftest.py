@@ -30,7 +30,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 
-# A busy machine takes several times as long as a calm one, and nobody waits longer than needed.
+# A busy machine takes several times as long as an idle one; a test waits no longer than needed.
 expect.set_options(timeout=10_000 * PATIENCE)
 
 
@@ -94,7 +94,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
-    """Rows and a server for all tests of a file: what a test writes is taken back, and it changes no row.
+    """Rows and a server for all tests of a file: what a test writes is rolled back.
 
     Its tests are marked with `django_db`, without a transaction of their own.
     """

@@ -10,7 +10,7 @@ from django.core.signals import request_finished, request_started
 class OpenRequests:
     """Counts the requests that began since it was made and did not end yet; to be left as a context.
 
-    Tests without a browser leave answers unclosed, so whoever counts from the beginning never ends.
+    Tests without a browser leave answers unclosed, so a count from the beginning never ends.
     """
 
     # A request that a closed page sent at last may only just be taken from its connection.

@@ -24,7 +24,7 @@ PLACEMENT = "placement"
 SCHEDULE = "schedule"
 REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
-# How each page is reached, by the name of its route. FLOW stands for the number of the flow.
+# How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
     "clusters:list": [],
@@ -120,7 +120,7 @@ PLACES = {
 }
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
-    "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape", "help:file",
+    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "metrics:scrape", "help:file",
     "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget", "quorum:read",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",
@@ -225,7 +225,7 @@ def reader(one_page):
     one_page.page.context.clear_cookies()
     one_page.complaints.clear()
     yield one_page
-    # A page that goes on asking when its session is gone would lead the next test to the sign-in.
+    # A page that polls after its session is gone would lead the next test to the sign-in.
     one_page.page.goto("about:blank")
     assert one_page.complaints == []
 

@@ -1,4 +1,4 @@
-"""What is open when something happens: the rail, headings, buttons and tabs follow."""
+"""What is open when something happens: the sidebar, headings, buttons and tabs follow."""
 
 import pytest
 from django.urls import reverse
@@ -30,7 +30,7 @@ def visit(watched, flow):
     return visit
 
 
-def test_the_rail_follows_what_happens(visit, flow):
+def test_the_sidebar_follows_what_happens(visit, flow):
     page = visit("clusters:list")
     badge = page.locator("#rail-places a", has_text="Replication").locator(".rail__badge")
     expect(badge).to_have_text("2 need attention")

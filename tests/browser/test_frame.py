@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.urls("tests.gallery.urls"),
 ]
-# Longer than the fast interval of refresh.js: the live part was asked for at least once.
+# Longer than the fast interval of refresh.js: the live part was requested at least once.
 REFRESHED_MS = 4000 * PATIENCE
 ARTIFACTS = Path(os.environ.get("CROSSLOG_ARTIFACTS", "artifacts"))
 

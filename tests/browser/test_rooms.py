@@ -10,7 +10,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.browser.world import RUN
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -37,49 +37,6 @@ def query(page: Page) -> dict[str, list[str]]:
 
 def focused(page: Page) -> str:
     return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
-
-
-@pytest.mark.parametrize(
-    ("words", "label", "address"),
-    [
-        pytest.param("runs", "Runs", "/runs/", id="page"),
-        pytest.param("audit", "Audit log", "/audit/", id="page of the menu"),
-        pytest.param("west", "west", "/clusters/west/", id="cluster"),
-        pytest.param("paym", "payments", "/topics/payments/", id="topic"),
-        pytest.param("indexer", "search indexer/eu", "/groups/search", id="group"),
-        pytest.param("quiet", "quiet flow", "/replication/", id="flow"),
-    ],
-)
-def test_palette_goes_to_every_kind_of_place(visit, words, label, address):
-    page = visit("overview:overview")
-    page.keyboard.press("Control+k")
-    page.keyboard.type(words)
-    entry = page.locator("#palette li", has_text=label).first
-    expect(entry).to_be_visible()
-    while entry.get_attribute("aria-selected") != "true":
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**{address}**")
-
-
-def test_what_is_chosen_in_the_palette_stays_when_the_servers_places_come(visit):
-    page = visit("overview:overview")
-    held = []
-
-    def hold(route):
-        held.append(route)
-
-    page.route("**/jumps/?*", hold)
-    page.keyboard.press("Control+k")
-    page.keyboard.type("o")
-    eventually(lambda: page.wait_for_timeout(20) or held)
-    page.keyboard.press("ArrowDown")
-    chosen, entries = page.locator("#palette [aria-selected=true]"), page.locator("#palette li")
-    before, there = chosen.inner_text(), entries.count()
-    held[0].continue_()
-    expect(entries.nth(there)).to_be_attached()
-    assert chosen.inner_text() == before
-    assert entries.nth(1).inner_text() == before
 
 
 def test_rows_are_walked_and_opened_with_keys(visit):
@@ -112,7 +69,7 @@ def test_help_lists_the_keys_and_closes_with_escape(visit):
     expect(page.locator("#shortcuts")).to_be_hidden()
 
 
-def test_the_first_tab_leads_past_the_rail(visit):
+def test_the_first_tab_leads_past_the_sidebar(visit):
     page = visit("clusters:list")
     page.keyboard.press("Tab")
     assert focused(page) == "Skip to the content"

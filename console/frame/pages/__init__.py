@@ -1,5 +1,5 @@
 """What all pages share.
 
-In reading order: `render`, `navigation`, `timerange`, `freshness`,
+In reading order: `render`, `search`, `navigation`, `timerange`, `freshness`,
 `states`, `state_timeline`, `forms`, `uploads`, `addresses`, `error_pages`.
 """

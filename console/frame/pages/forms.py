@@ -1,15 +1,37 @@
-"""What the forms of all rooms share: actions say what is wrong, and values that are lines of text."""
+"""Shared by all forms: errors of actions at their fields, the focus after a refusal, fields of lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.forms.renderers import DjangoTemplates
 from django.http import HttpRequest
 
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
+
+
+def first_wrong(form: forms.BaseForm) -> str:
+    """Return the name of the first field that was refused; empty without one."""
+    shown = (name for name, field in form.fields.items() if not field.widget.is_hidden)
+    return next((name for name in shown if form.is_bound and name in form.errors), "")
+
+
+class FocusedField(forms.BoundField):
+    """A field that has the focus when it is the first wrong one of its form."""
+
+    def build_widget_attrs(self, attrs: Any, widget: Any = None) -> dict[str, Any]:
+        built: dict[str, Any] = super().build_widget_attrs(attrs, widget)
+        return {**built, "autofocus": True} if self.name == first_wrong(self.form) else built
+
+
+class FormRenderer(DjangoTemplates):
+    """Renderer of all forms; named in the settings."""
+
+    bound_field_class = FocusedField
 
 
 class RemovalForm(forms.Form):
@@ -35,17 +57,25 @@ class RemovalForm(forms.Form):
 
 
 class ActionForm(forms.Form):
-    """A form whose values an action checks: its sentences are put to the fields."""
+    """A form whose values an action checks; the errors are put to the fields."""
 
     def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
-        """Put the sentences of `InvalidFields` to their fields; `general` is told when there are none."""
+        """Put the errors of `InvalidFields` to their fields; `general` to the form when there are none."""
         for name, text in errors.items():
             self.add_error(name if name in self.fields else None, text)
         if general and not errors:
             self.add_error(None, general)
 
+    def complete(self, check: Callable[[], object]) -> None:
+        """Add what a check refuses to fields that are not refused yet: all faults come in one round."""
+        try:
+            check()
+        except InvalidFields as invalid:
+            known = self.fields.keys() - self.errors.keys()
+            self.take_errors({k: v for k, v in invalid.errors.items() if k in known})
+
     def attempt(self, do: Callable[[], object]) -> bool:
-        """Do something and say whether it was done; why it was not is put to the fields or to the form."""
+        """Do something and return whether it was done; a refusal is put to the fields or to the form."""
         try:
             do()
         except InvalidFields as invalid:
@@ -58,7 +88,7 @@ class ActionForm(forms.Form):
 
 
 def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
-    """Do something and say whether it was done; why it was not is a message of the next page."""
+    """Do something and return whether it was done; a refusal is a message of the next page."""
     try:
         do()
     except ActionRefused as refusal:
@@ -73,7 +103,7 @@ def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
 def lines_field(
     label: str, help_text: str, *, initial: str = "", rows: int = 3, missing: str = ""
 ) -> forms.CharField:
-    """Return a field for one value per line, see `split_lines`; `missing` is said where one is needed."""
+    """Return a field for one value per line, see `split_lines`; `missing`: the error without a value."""
     return forms.CharField(
         label=label,
         help_text=help_text,

@@ -1,12 +1,14 @@
-"""The rail: which rooms there are, what is wrong in each, where the reader is, and what can be jumped to."""
+"""Sidebar: its sections, their badges, the current one, and the search over all pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 from django.apps import apps
 from django.conf import settings
@@ -16,8 +18,9 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 from django.views.decorators.http import require_safe
 
+from console.frame.pages.search import SearchHit, rank, words_of
 from console.frame.pages.timerange import in_range
-from console.frame.security.access import anywhere, page
+from console.frame.security.access import anywhere, may_open, page
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +45,22 @@ def count_badge(wrong: int, total: int, noun: str) -> Badge | None:
 
 
 def badge_of(user: Any, room: str) -> Badge | None:
-    """Return the badge of a room for this person; a few seconds old at most.
+    """Return the badge of a section for this person; a few seconds old at most.
 
-    A room answers in `console.<room>.navigation.badge(user)`, in a constant number of queries.
+    It comes from `console.<room>.navigation.badge(user)`, in a constant number of queries.
     """
-    ask = _asked(room)
-    if ask is None or not getattr(user, "is_authenticated", False):
+    count = _badge_source(room)
+    if count is None or not getattr(user, "is_authenticated", False):
         return None
-    key = f"rail:{room}:{user.pk}"
+    key = f"sidebar:{room}:{user.pk}"
     known: tuple[Badge | None] | None = cache.get(key)
     if known is None:
-        known = (ask(user),)
-        cache.set(key, known, settings.RAIL_FRESH_S)
+        known = (count(user),)
+        cache.set(key, known, settings.SIDEBAR_FRESH_S)
     return known[0]
 
 
-def _asked(room: str) -> Callable[[Any], Badge | None] | None:
+def _badge_source(room: str) -> Callable[[Any], Badge | None] | None:
     name = f"console.{room}.navigation"
     if not room or find_spec(f"console.{room}") is None or find_spec(name) is None:
         return None
@@ -66,82 +69,118 @@ def _asked(room: str) -> Callable[[Any], Badge | None] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the sidebar: `key` opens it after g, `room` gives its badge, `below` is its parent."""
+
+    label: str
+    path: str
+    key: str
+    room: str = ""
+    below: str = ""
+
+
+# In the order of the sidebar; the shortcuts of the keyboard help are made from it.
+SECTIONS = (
+    Section("Overview", "/", "o"),
+    Section("Clusters", "/clusters/", "c", "clusters"),
+    Section("Replication", "/replication/", "r", "replication"),
+    Section("Quorum", "/quorum/", "q", "quorum"),
+    Section("Availability", "/availability/", "a", "availability"),
+    Section("Streams", "/streams/", "s"),
+    Section("Analyses", "/runs/new/", "n"),
+    Section("Runs", "/runs/", "u", "runs", below="Analyses"),
+    Section("Reports", "/reports/", "e"),
+    Section("Schedules", "/schedules/", "d"),
+)
+# Pages of crosslog itself; those without a route yet are left out.
+_OWN_PAGES = (
+    SearchHit("setting", "Theme and time zone", "#preferences", also="dark light auto utc local"),
+    SearchHit("help", "Help", "/help/", also="documentation docs"),
+    SearchHit("help", "API", "/api/v1/docs/", also="rest openapi"),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class NavItem:
-    """A room in the rail, or a cluster in the switcher; `badge` is what is wrong or what is there."""
+    """A section of the sidebar, or a cluster in the switcher."""
 
     label: str
     path: str
     is_current: bool = False
     badge: Badge | None = None
+    key: str = ""
+    is_below: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """Something to jump to: `kind` is "cluster", "topic", "group", "flow" or "page"."""
-
-    kind: str
-    label: str
-    path: str
-    detail: str = ""
-
-
-# Rooms in the order of the rail. One that has no page yet is left out.
-ROOMS = (
-    ("Overview", "/"),
-    ("Clusters", "/clusters/"),
-    ("Replication", "/replication/"),
-    ("Quorum", "/quorum/"),
-    ("Availability", "/availability/"),
-    ("Streams", "/streams/"),
-    ("Tracing", "/tracing/"),
-    ("Checks", "/checks/"),
-    ("Reports", "/reports/"),
-    ("Runs", "/runs/"),
-    ("Schedules", "/schedules/"),
-)
+def list_sections(user: Any) -> list[Section]:
+    """Return the sections that this person may open."""
+    return [one for one in SECTIONS if _opens(user, SearchHit("page", one.label, one.path))]
 
 
 def list_places(user: Any, current: str) -> list[NavItem]:
-    """Return the rooms that have a page, the one with the address `current` marked."""
+    """Return the sidebar; the section that the address `current` is in is marked."""
+    sections = list_sections(user)
+    inside = [one.path for one in sections if _is_inside(current, one.path)]
+    here = max(inside, key=len, default="")
+    labels = {one.label for one in sections}
     return [
-        NavItem(label, path, _is_inside(current, path), badge_of(user, path.strip("/")))
-        for label, path in ROOMS
-        if _has_page(path)
+        NavItem(
+            one.label,
+            one.path,
+            one.path == here,
+            badge_of(user, one.room),
+            one.key,
+            one.below in labels,
+        )
+        for one in sections
     ]
 
 
-def find_jumps(request: HttpRequest, words: str, limit: int = 8) -> list[SearchHit]:
-    """Ask every room for what fits the words.
+def find_hits(user: Any, text: str, at: str = "", limit: int = 20) -> list[SearchHit]:
+    """Return the best pages that fit the words and that the person may open.
 
-    A room answers in `console.<room>.navigation.find_jumps(user, words, limit)`.
+    A room yields its hits in `console.<room>.navigation.find_hits(user, words, limit)`, in a constant
+    number of queries.
     """
-    return [
-        jump
-        for room in rooms_with("navigation")
-        for jump in room.find_jumps(request.user, words, limit)
-    ]
+    words = words_of(text)
+    if not words:
+        return []
+    hits = [SearchHit("page", one.label, one.path) for one in SECTIONS]
+    hits += _OWN_PAGES
+    for room in rooms_with("navigation"):
+        hits += room.find_hits(user, words, limit)
+    return list(islice((one for one in rank(hits, words, at) if _opens(user, one)), limit))
+
+
+def _opens(user: Any, hit: SearchHit) -> bool:
+    """Return whether the page of a hit is there and open to a person."""
+    if hit.path.startswith("#"):
+        return True
+    try:
+        view = resolve(unquote(hit.path.partition("?")[0])).func
+    except Resolver404:
+        return False
+    return may_open(user, view, hit.clusters)
 
 
 def list_switches(request: HttpRequest) -> list[NavItem]:
     """Return the clusters to switch between.
 
-    A room answers in `console.<room>.navigation.list_switches(user)` with its clusters' pages.
+    They come from `console.<room>.navigation.list_switches(user)`, with the pages of the clusters.
     """
     rooms = [room for room in rooms_with("navigation") if hasattr(room, "list_switches")]
     return same_tab_of(
-        [jump for room in rooms for jump in room.list_switches(request.user)], request.path
+        [hit for room in rooms for hit in room.list_switches(request.user)], request.path
     )
 
 
 def same_tab_of(clusters: list[SearchHit], path: str) -> list[NavItem]:
-    """Return for each cluster the address that shows of it what `path` shows of its own."""
-    inside = next((jump.path for jump in clusters if path.startswith(jump.path)), None)
+    """Return for each cluster the address of the tab that `path` shows of its own cluster."""
+    inside = next((hit.path for hit in clusters if path.startswith(hit.path)), None)
     tab = path.removeprefix(inside).split("/")[0] if inside else ""
     return [
-        NavItem(
-            jump.label, f"{jump.path}{tab}/" if tab else jump.path, is_current=jump.path == inside
-        )
-        for jump in clusters
+        NavItem(hit.label, f"{hit.path}{tab}/" if tab else hit.path, is_current=hit.path == inside)
+        for hit in clusters
     ]
 
 
@@ -153,14 +192,6 @@ def rooms_with(module: str) -> Iterator[Any]:
             yield import_module(name)
 
 
-def _has_page(path: str) -> bool:
-    try:
-        resolve(path)
-    except Resolver404:
-        return False
-    return True
-
-
 def _is_inside(current: str, path: str) -> bool:
     return current == path if path == "/" else current.startswith(path)
 
@@ -170,18 +201,26 @@ LONGEST_WORDS = 200
 
 @require_safe
 @page("view", anywhere)
-def jumps(request: HttpRequest) -> JsonResponse:
-    """Answer the palette: places that fit the words."""
-    words = request.GET.get("q", "").strip()[:LONGEST_WORDS]
-    found = find_jumps(request, words) if words else []
-    return JsonResponse(
-        {"jumps": [{**asdict(jump), "path": in_range(request, jump.path)} for jump in found]}
+def search(request: HttpRequest) -> JsonResponse:
+    """Answer the palette."""
+    hits = find_hits(
+        request.user, request.GET.get("q", "")[:LONGEST_WORDS], request.GET.get("at", "")
     )
+    shown = [
+        {
+            "kind": one.kind,
+            "label": one.label,
+            "path": in_range(request, one.path),
+            "detail": one.detail,
+        }
+        for one in hits
+    ]
+    return JsonResponse({"hits": shown})
 
 
 @require_safe
 @page("own")
-def rail(request: HttpRequest) -> HttpResponse:
-    """Answer the rooms with their counts, for the page at the address `at`."""
+def sidebar(request: HttpRequest) -> HttpResponse:
+    """Answer the sections with their counts, for the page at the address `at`."""
     places = list_places(request.user, request.GET.get("at", ""))
     return render(request, "frame/_places.html", {"places": places})

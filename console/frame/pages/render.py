@@ -1,4 +1,4 @@
-"""What every template knows, and how a page is answered: whole, or only what changes when htmx asks."""
+"""Context of every template; a page is rendered whole, or for htmx only its live parts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.utils.encoding import iri_to_uri
 
 from console.frame.help.chapters import help_address
 from console.frame.pages.addresses import own_path
-from console.frame.pages.navigation import list_places, list_switches
+from console.frame.pages.navigation import list_places, list_sections, list_switches
 from console.frame.security.access import can, can_here
 from console.frame.security.read_only import is_read_only
 from jobs.version import VERSION
 
 
 def is_partial(request: HttpRequest) -> bool:
-    """Say whether htmx asks for a part of the page."""
+    """Say whether htmx requests a part of the page."""
     return request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
 
 
@@ -50,19 +50,20 @@ CLOCKS = ("utc", "local")
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's part of the context; queries only where the template asks for the rail."""
+    """Return the frame's part of the context; queries only where the template has the sidebar."""
     user = getattr(request, "user", None)
     return {
-        # Asked only by pages that have the rail.
+        # Evaluated only by pages that have the sidebar.
         "own_address": partial(_own_address, request),
         "places": partial(list_places, user, request.path),
+        "sections": partial(list_sections, user),
         "switches": partial(list_switches, request),
         "help_address": partial(help_address, request.path),
         "theme": _chosen(request, "theme", THEMES),
         "clock": _chosen(request, "clock", CLOCKS),
         "version": VERSION,
         "now": timezone.now(),
-        # On what the page is about; `is_admin` is everywhere. Without a page around, nobody asks.
+        # About the subject of the page; `is_admin` is everywhere.
         "can_operate": partial(can_here, request, "operate"),
         "can_administer": partial(can_here, request, "administer"),
         "is_admin": can(user, "administer"),

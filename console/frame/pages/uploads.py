@@ -14,7 +14,7 @@ from django.core.files.uploadhandler import (
 from django.http import HttpRequest
 
 LARGEST_UPLOAD_BYTES = 5 * 1024 * 1024
-# What stands around a file in a form: other fields, boundaries.
+# Allowance for the other fields and the boundaries of a form.
 _AROUND_BYTES = 512 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Commands that run until they are told to end."""
+"""Commands that run until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stop_at_signals(stop: threading.Event) -> None:
 
 
 class UntilStopped(BaseCommand):
-    """A command that goes on until SIGTERM or Ctrl-C, and then ends in order."""
+    """A command that runs until SIGTERM or Ctrl-C, and then ends in order."""
 
     requires_system_checks = ()  # `migrate` and `make check` run them
     # Its name among the programs of `manage.py up`; it signs with every turn of its loop.

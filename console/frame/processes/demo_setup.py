@@ -23,7 +23,7 @@ REPORT = "Disaster recovery of the last 24 hours"
 REPORT_CRON = "0 7 * * *"
 # Below the demo's REPORT_FOLDER.
 REPORT_RECIPIENT = {"channel": "folder", "address": "disaster-recovery"}
-# What a question is about, by the type of an argument that it needs; and what some are asked beside that.
+# Subject of an analysis by the type of its argument, and further arguments of some kinds.
 ABOUT = {"log": "east", "flow": FLOW, "cluster": "east"}
 ALSO: Mapping[str, Mapping[str, object]] = {
     "translate": {"flow": FLOW, "group": "shipping"},

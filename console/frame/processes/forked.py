@@ -23,7 +23,7 @@ from django.db import connections
 from jobs.spark.processes import end_with_parent_thread
 
 _PR_SET_NAME = 15
-# Of /proc/PID/stat, counted after the command's closing bracket: where the command line stands in memory.
+# Of /proc/PID/stat, counted after the command's closing bracket: the memory address of the command line.
 _ARG_START, _ARG_END = 45, 46
 _POLL_S = 0.02
 _BROKE = 1

@@ -24,7 +24,7 @@ def freeze_gc() -> None:
 
 
 def share_memory() -> None:
-    """Leave the pages of what is loaded as they are, so that forked processes go on sharing them."""
+    """Keep the memory pages of loaded code unchanged, so that forked processes share them."""
     freeze_gc()
     with suppress(OSError, AttributeError):  # another C library
         # Else each thread of a program may have 64 MB of its own, which are hardly ever given back.

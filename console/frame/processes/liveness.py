@@ -1,7 +1,7 @@
-"""When each program of `manage.py up` last got something done, and which one was restarted for it.
+"""Liveness of the programs of `manage.py up`, and their restarts after a stall.
 
-A program's sign is the time of a file in the home, on the machine's monotonic clock: nobody sets that clock,
-and it stands while the machine is suspended. The supervisor makes the file; else nothing is signed.
+A program's sign is the time of a file in the home, on the machine's monotonic clock: that clock is never set,
+and pauses while the machine is suspended. The supervisor creates the file; without it nothing is signed.
 """
 
 from __future__ import annotations

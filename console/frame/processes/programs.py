@@ -22,7 +22,7 @@ from console.frame.processes import gc_freeze, liveness
 from console.frame.processes.commands import UntilStopped, stop_at_signals
 from console.frame.processes.supervisor import Part, Program, always
 
-# Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
+# Web and beat first, so that no work is added. Then the workers, which finish their current tasks.
 STOP_ORDER = (("services", "web"), ("collect", "flows", "spark", "promoter"))
 BEAT = "beat"
 # What a program would load when it is needed first; in the parent it is loaded once for all.

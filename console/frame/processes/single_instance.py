@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from console.frame.processes.supervisor import StartFailed
 
-# Any number that nobody else uses for an advisory lock of PostgreSQL: "crosslog" in ASCII.
+# Any number that no other program uses for an advisory lock of PostgreSQL: "crosslog" in ASCII.
 _KEY = int.from_bytes(b"crosslog", "big")
 _OTHER_DATABASE = "End that one first, or set DATABASE_URL to another database."
 

@@ -1,6 +1,6 @@
 """A supervisor for the processes of crosslog on one machine.
 
-It starts programs, starts again what dies, and ends them in the order it is told. No program outlives
+It starts programs, restarts those that die, and ends them in a given order. No program outlives
 it: the kernel ends each of them when the supervisor's process is gone, even after a kill -9. Our own Python
 programs are forked (`forked`), the others are started by their command.
 """
@@ -108,7 +108,7 @@ class _Child:
     due_at: float | None = None
     # By the name of the part.
     silence: dict[str, InactiveTime] = field(default_factory=dict)
-    # When it is killed, if it was told to end because it got nothing done.
+    # When it is killed, if it got SIGTERM for a stall.
     kill_at: float | None = None
 
 

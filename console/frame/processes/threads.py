@@ -53,7 +53,7 @@ class ThreadDependencies:
 
 @dataclass(slots=True, eq=False)
 class _Kept(Generic[_Wanted]):
-    """What one thread is for, how it is told to end, and when it ended."""
+    """A thread: its purpose, its stop event, and when it ended."""
 
     name: str
     wanted: _Wanted
@@ -70,7 +70,7 @@ class SupervisedThreads(Generic[_Wanted]):
     """A thread for everything that is wanted, begun again when it broke or is wanted differently.
 
     `find` returns what is wanted by its key; equal things are followed in the same way. `go` works on one of
-    them until it is told to stop; what it raises is logged, and it begins again after a rest.
+    them until its event is set; what it raises is logged, and it is restarted after a pause.
     """
 
     def __init__(
@@ -87,14 +87,16 @@ class SupervisedThreads(Generic[_Wanted]):
         self._kept: dict[int, _Kept[_Wanted]] = {}
 
     def run(self, stop: threading.Event) -> None:
-        """Look for what is new, changed and gone until told to stop; a database that is away ends nothing."""
+        """Follow changes of what is wanted until `stop` is set, also while the database is unreachable."""
         while not stop.is_set():
             try:
                 self._ways.renew()
                 self.look()
             except (DatabaseError, InterfaceError) as error:
                 logger.warning(
-                    "%s: the database is away, what runs goes on: %s", self._label, error
+                    "%s: the database is unreachable, running threads continue: %s",
+                    self._label,
+                    error,
                 )
             liveness.sign()
             stop.wait(LOOK_S)

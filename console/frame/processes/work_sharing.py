@@ -35,7 +35,7 @@ def longest_waiting(due: QuerySet[Any], since: str) -> list[int]:
 
 
 def enqueue_tickets(ticket: Ticket, due: Sized) -> None:
-    """Send one ticket for everybody who is due, but not more than workers could use."""
+    """Send one ticket for each row that is due, but not more than workers could use."""
     for _ in range(min(len(due), TICKETS)):
         ticket.apply_async(expires=EXPIRES_S)
 

@@ -73,7 +73,7 @@ def add_etag(request: Request, response: HttpResponseBase) -> None:
         return
     if not isinstance(response, Response):
         return
-    # Another person, another token, another answer: nobody between may keep it.
+    # The answer depends on the person and the token: no shared cache may keep it.
     patch_cache_control(response, private=True, no_cache=True)
     patch_vary_headers(response, ["Authorization", "Cookie"])
     response.add_post_render_callback(lambda rendered: _tagged(request, rendered))

@@ -1,4 +1,4 @@
-"""The shapes that every room's API shares."""
+"""Serializers shared by the APIs of all rooms."""
 
 from __future__ import annotations
 

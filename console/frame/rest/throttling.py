@@ -22,7 +22,7 @@ from rest_framework.throttling import BaseThrottle
 
 
 def caller_of(request: Request) -> str:
-    """Return `token:7` for a service token, `user:12` for a person, `address:...` for nobody."""
+    """Return `token:7` for a service token, `user:12` for a person, else `address:...`."""
     token: Any = request.auth
     if getattr(token, "pk", None) is not None:
         return f"token:{token.pk}"
@@ -37,7 +37,7 @@ def caller_of(request: Request) -> str:
 _SLOT = struct.Struct("<16sdd")
 _SLOTS = 1 << 14
 _BYTES = _SLOTS * _SLOT.size
-# A caller stands in one of so many slots; the one that rested longest makes room.
+# Slots that a caller may use; the least recently used one is replaced.
 _NEAR = 16
 
 
@@ -98,7 +98,7 @@ class Buckets:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _mapped(self) -> mmap.mmap:
-        """Return the memory; a forked process opens the file anew, for a lock of its own."""
+        """Return the memory; a forked process opens the file again, for its own lock."""
         if self._memory is None or self._process != os.getpid():
             self._process = os.getpid()
             self._descriptor = _open(self._file) if self._file is not None else None

@@ -15,7 +15,7 @@ from console.frame.rest import idempotency
 from console.frame.rest.etag import add_etag, check_if_match
 from console.frame.rest.parameters import PageParameters, Parameters, read_parameters
 
-# How a key that is a UUID stands in an address.
+# A UUID as the key in an address.
 UUID_PATTERN = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _M_co = TypeVar("_M_co", bound=Model, covariant=True)
 

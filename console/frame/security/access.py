@@ -1,4 +1,4 @@
-"""Who may do what: the only place that decides it, for pages, tables, exports and API alike.
+"""Authorization: decided only here, for pages, tables, exports and the API.
 
 A person has a role everywhere (`none` for those who see only what is granted) and may have a higher
 one on single clusters. A service token can only narrow what its owner may do.
@@ -39,8 +39,8 @@ _NOT_WITH_TOKEN = "A token cannot do this: a person has to sign in."  # noqa: S1
 
 
 def anywhere(**_: Any) -> Collection[int]:
-    """Mark a page that is open to whoever has the right on any cluster: it scopes its own rows."""
-    raise AssertionError("asked for the right on any cluster, not for clusters")
+    """Mark a page that needs the right on some cluster: it scopes its own rows."""
+    raise AssertionError("`anywhere` was called: it has no clusters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class Rights:
 def rights_of(user: Any) -> Rights:
     """Return what a person may do, within the token that acts for them and the rights of a past request.
 
-    The grants are `user.grants` (role by cluster), the token is `user.acting_token`, the rights with
-    which something was asked are `user.asked_rights` (`console.accounts.asked_rights`).
+    The grants are `user.grants` (role by cluster), the token is `user.acting_token`, the rights of
+    the original request are `user.asked_rights` (`console.accounts.asked_rights`).
     """
     if not getattr(user, "is_authenticated", False) or not user.is_active:
         return Rights()
@@ -181,9 +181,24 @@ def page(action: Action, where: Where | None = None) -> Callable[[Page], Page]:
                 request.access_place = partial(where, **kwargs)  # type: ignore[attr-defined]  # for `can_here`
             return view(request, *args, **kwargs)
 
+        guarded.guard = (action, where)  # type: ignore[attr-defined]  # for `may_open`
         return guarded
 
     return guard
+
+
+def may_open(user: Any, view: Callable[..., Any], clusters: Collection[int] | None) -> bool:
+    """Say whether a person may open a page about these clusters; None: its rows were scoped already.
+
+    It costs no query beyond the grants of the person.
+    """
+    guard: tuple[Action, Where | None] = getattr(view, "guard", ("own", None))
+    action, where = guard
+    if where is None:
+        return can(user, action)
+    if where is anywhere or clusters is None:
+        return can_anywhere(user, action)
+    return can(user, action, *clusters)
 
 
 def can_here(request: HttpRequest, action: Action) -> bool:

@@ -51,7 +51,7 @@ def check_secret_key(**_: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_debug(**_: Any) -> list[CheckMessage]:
-    """DEBUG shows settings and code to whoever provokes an error."""
+    """DEBUG shows settings and code to any client that provokes an error."""
     if not settings.DEBUG:
         return []
     public = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
@@ -129,7 +129,7 @@ def check_tls(**_: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_redis(**_: Any) -> list[CheckMessage]:
-    """Whoever reaches a Redis without a password can have our workers do any of their tasks."""
+    """Any client that reaches a Redis without a password can run every task of the workers."""
     # Celery takes several, separated by semicolons. A client's certificate does what a password does.
     found = [urlsplit(url) for url in str(settings.REDIS_URL).split(";")]
     hosts = [

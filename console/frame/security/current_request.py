@@ -30,15 +30,15 @@ def current_username() -> str:
 
 
 def request_id_of(request: HttpRequest | None) -> str:
-    """Return the request's own name, which stands in its answer and in the audit trail."""
+    """Return the id of a request: X-Request-ID of its answer, and in the audit trail."""
     return str(getattr(request, "request_id", ""))
 
 
 def address_of(request: HttpRequest | None) -> str:
     """Return the address that the request came from, as the outermost trusted proxy saw it.
 
-    Each of TRUSTED_PROXIES proxies adds one entry at the end of X-Forwarded-For; what stands before
-    those was written by the client and is not believed.
+    Each of TRUSTED_PROXIES proxies adds one entry at the end of X-Forwarded-For; entries
+    before those were written by the client and are ignored.
     """
     if request is None:
         return ""

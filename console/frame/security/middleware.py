@@ -41,16 +41,16 @@ class SecurityHeaders:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
-        # Whoever comes after at this browser, or at a proxy, finds nothing of what a person saw.
+        # The next person at this browser, and a proxy, must find no page of the last one.
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 
 class PageMethods:
-    """Let every page answer HEAD as GET, and an action that is asked with GET lead to the page above it.
+    """Let every page answer HEAD as GET, and redirect a GET of an action to the page above it.
 
-    A refused confirmation is shown at the address of its action; a reload of it, a bookmark or the way
-    back from the sign-in asks there with GET. The API keeps its 405.
+    A refused confirmation is shown at the address of its action; a reload of it, a bookmark or the return
+    from the sign-in sends GET there. The API keeps its 405.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

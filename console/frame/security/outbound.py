@@ -169,7 +169,7 @@ class Outbound:
         host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
         connection = _Pinned(host, port, address, self.timeout_s)
         connection.tls = self.tls if parts.scheme == "https" else None
-        # A time for each read would let somebody who sends a byte now and then go on for ever.
+        # A timeout for each read would never end a server that sends single bytes.
         watch = threading.Timer(self.timeout_s, connection.end)
         watch.daemon = True
         watch.start()

@@ -7,8 +7,8 @@ from django.conf import settings
 from console.frame.errors import ActionRefused
 
 SENTENCE = (
-    "crosslog is read-only at the moment: nothing is changed, here or on a cluster. "
-    "Whoever runs it has set CROSSLOG_READ_ONLY."
+    "crosslog is read-only: it changes nothing, neither its own data nor a cluster. "
+    "CROSSLOG_READ_ONLY is set; unset it to allow changes."
 )
 
 

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from console.frame.pages import states, timerange
 from console.frame.pages.addresses import address_of
+from console.frame.pages.forms import first_wrong
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.navigation import NavItem
 from console.frame.security.access import can as may
@@ -23,6 +24,7 @@ from jobs import numbers
 from jobs.numbers import format_count
 
 register = template.Library()
+register.filter(first_wrong)
 
 
 @register.filter

@@ -310,8 +310,8 @@ class FlowForm(PolicyFieldsForm):
             values[name] = split_lines(str(values.get(name, "")))
         values.pop("start", None)
         values.pop("confirm", None)
-        if not values["copied_by"]:
-            del values["copied_by"]
+        if not values.get("copied_by"):
+            values.pop("copied_by", None)
         return take_templates(values)
 
 

@@ -121,7 +121,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
     """Create a flow."""
     aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
     form = NewFlowForm(aliases, request.POST or None)
-    flow = _try_create(request, form) if request.method == "POST" and form.is_valid() else None
+    flow = _try_create(request, form) if request.method == "POST" else None
     if flow is not None:
         messages.success(request, f"Flow {flow.name} was created.")
         return redirect("replication:detail", flow.pk)
@@ -154,7 +154,7 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Change a flow's settings."""
     flow = find_flow(flow_id)
     form = SettingsForm(flow, request.POST or None)
-    if request.method == "POST" and form.is_valid() and _try_change(flow, form):
+    if request.method == "POST" and _try_change(request, flow, form):
         messages.success(request, f"Saved. {_effect(flow)}".strip())
         return redirect("replication:detail", flow.pk)
     context = {
@@ -233,6 +233,9 @@ def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
 
 def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:
     user = person_of(request)
+    if not form.is_valid():
+        form.complete(lambda: actions.check_settings(form.values(), user))
+        return None
     try:
         return actions.create_flow(
             form.values(), user, timezone.now(), start=form.is_started, confirm=form.confirmed
@@ -251,7 +254,12 @@ def _effect(flow: ReplicationFlow) -> str:
     return "The running flow applies the new settings within seconds, without a restart."
 
 
-def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
+def _try_change(request: HttpRequest, flow: ReplicationFlow, form: SettingsForm) -> bool:
+    if not form.is_valid():
+        sides = {"source": flow.source.alias, "target": flow.target.alias}
+        values = {**form.values(), **sides}
+        form.complete(lambda: actions.check_settings(values, request.user, flow.pk))
+        return False
     try:
         actions.change_flow(flow, form.values(), confirm=form.confirmed)
     except InvalidFields as invalid:

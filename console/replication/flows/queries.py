@@ -101,14 +101,6 @@ def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[Replica
     return flows
 
 
-def find_flows(user: Any, words: str, limit: int) -> list[ReplicationFlow]:
-    """Return flows that a person sees and whose name or clusters contain every word."""
-    flows = ReplicationFlow.objects.select_related("source", "target")
-    for word in words.split():
-        flows = flows.filter(name__icontains=word)
-    return list(visible(user, flows)[:limit])
-
-
 def list_topics(flow: ReplicationFlow | None = None) -> QuerySet[FlowTopic]:
     """Return the topics of a flow, of all flows when none is named."""
     return FlowTopic.objects.all() if flow is None else FlowTopic.objects.filter(flow=flow)

@@ -212,8 +212,8 @@ WITHOUT_ROUTE = {
     "schedules:preview": "a schedule itself says its next times",
     "reports:kinds": "kinds are words of the schema",
     "reports:chart": "a drawing; the document has its numbers",
-    "frame:jumps": "finds pages, not things",
-    "frame:rail": "counts what the lists of the API say",
+    "frame:search": "finds pages, not things",
+    "frame:sidebar": "counts what the lists of the API say",
 }
 SHOWN = [
     ("overview:overview", "/"),

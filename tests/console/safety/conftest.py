@@ -12,7 +12,7 @@ from tests.console.safety.world import World, make_world
 def rail(settings):
     """The numbers in the rail, once per person and test: a third of each page, and a test asks hundreds."""
     cache.clear()
-    settings.RAIL_FRESH_S = 600
+    settings.SIDEBAR_FRESH_S = 600
 
 
 @pytest.fixture(scope="module")

@@ -54,8 +54,8 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "help:chapter": {"GET": MINE},
     "help:file": {"GET": MINE},
     "metrics:scrape": {"GET": SEE_ANY},
-    "frame:jumps": {"GET": SEE_ANY},
-    "frame:rail": {"GET": MINE},
+    "frame:search": {"GET": SEE_ANY},
+    "frame:sidebar": {"GET": MINE},
     "overview:overview": {"GET": SEE_ANY},
     # accounts
     "accounts:password": {"GET": MINE, "POST": MINE},

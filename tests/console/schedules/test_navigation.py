@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 
 def test_the_palette_finds_a_schedule_by_its_name(viewer, operator):
     schedule = make_schedule(operator)
-    (hit,) = navigation.find_jumps(viewer, "ada", 8)
+    (hit,) = list(navigation.find_hits(viewer, ["ada"], 8))
     assert hit.path == f"/schedules/{schedule.pk}/"
     viewer.role = "none"
-    assert navigation.find_jumps(viewer, "ada", 8) == []
+    assert list(navigation.find_hits(viewer, ["ada"], 8)) == []

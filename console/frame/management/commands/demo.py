@@ -177,7 +177,7 @@ class Command(BaseCommand):
         self.say(f"  login     {USERNAME}")
         self.say(f"  password  {password}")
         self.say("")
-        self.say("Ctrl-C ends everything; the next demo goes on with the same data")
+        self.say("Ctrl-C ends everything; the next demo resumes with the same data")
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self.began

@@ -37,19 +37,19 @@ def test_what_is_wrong_counts_before_how_many_there_are(wrong, total, badge):
     assert count_badge(wrong, total, "cluster") == badge
 
 
-def test_a_cluster_that_is_away_is_counted_in_the_rail(viewer):
+def test_a_cluster_that_is_away_is_counted_in_the_sidebar(viewer):
     away("east")
     make_cluster("west", created_at=timezone.now())
     assert badge_of(viewer, "clusters") == Badge("1", "needs attention", is_bad=True)
 
 
-def test_a_flow_that_fails_is_counted_in_the_rail(viewer):
+def test_a_flow_that_fails_is_counted_in_the_sidebar(viewer):
     make_flow("good")
     make_flow("bad", is_wanted=True, failures=2, failing_since=NOW)
     assert badge_of(viewer, "replication") == Badge("1", "needs attention", is_bad=True)
 
 
-def test_live_runs_are_counted_in_the_rail(viewer):
+def test_live_runs_are_counted_in_the_sidebar(viewer):
     make_run(make_flow())
     assert badge_of(viewer, "runs") == Badge("1 live", "run")
 
@@ -59,20 +59,20 @@ def test_a_person_without_any_cluster_sees_no_counts():
     assert badge_of(make_user("none"), "clusters") is None
 
 
-def test_a_room_without_counts_has_no_badge(viewer):
+def test_a_section_without_counts_has_no_badge(viewer):
     assert badge_of(viewer, "overview") is None
     assert badge_of(viewer, "quorum") is None
 
 
-def test_counts_are_asked_for_once_in_a_few_seconds(viewer, settings, django_assert_num_queries):
-    settings.RAIL_FRESH_S = 60
+def test_counts_are_queried_once_in_a_few_seconds(viewer, settings, django_assert_num_queries):
+    settings.SIDEBAR_FRESH_S = 60
     badge_of(viewer, "clusters")
     with django_assert_num_queries(0):
         badge_of(viewer, "clusters")
 
 
-def test_the_rail_costs_the_same_whatever_there_is(sign_in, viewer):
-    client, path = sign_in(viewer), reverse("frame:rail") + "?at=/runs/"
+def test_the_sidebar_costs_the_same_whatever_there_is(sign_in, viewer):
+    client, path = sign_in(viewer), reverse("frame:sidebar") + "?at=/runs/"
     make_flow("first")
     few = count_queries(client, path)
     for number in range(5):
@@ -81,8 +81,8 @@ def test_the_rail_costs_the_same_whatever_there_is(sign_in, viewer):
     assert count_queries(client, path) == few
 
 
-def test_the_rail_says_what_its_numbers_mean_and_where_the_reader_is(sign_in, viewer):
+def test_the_sidebar_says_what_its_numbers_mean_and_where_the_reader_is(sign_in, viewer):
     away("east")
-    text = sign_in(viewer).get(reverse("frame:rail"), {"at": "/clusters/"}).content.decode()
+    text = sign_in(viewer).get(reverse("frame:sidebar"), {"at": "/clusters/"}).content.decode()
     assert '<span class="visually-hidden"> needs attention</span>' in text
     assert text.count("aria-current") == 1

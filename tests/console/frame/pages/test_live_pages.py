@@ -19,5 +19,5 @@ def test_the_live_part_of_a_page_is_there_whatever_the_page_shows(name):
     before, found, _ = text.partition('<div id="live"')
     begun, ended = (len(re.findall(rf"{{% {word}\b", before)) for word in ("if", "endif"))
     assert found, "the live part has another name"
-    assert begun == ended, "the live part stands in a condition"
+    assert begun == ended, "the live part is inside a condition"
     assert text.count("data-refresh=") == 1

@@ -41,12 +41,12 @@ def render(lanes) -> str:
     [
         pytest.param(45, 15, "25.000%", "50.000%", id="inside"),
         pytest.param(90, 30, "0.000%", "50.000%", id="began before"),
-        pytest.param(30, None, "50.000%", "50.000%", id="goes on"),
+        pytest.param(30, None, "50.000%", "50.000%", id="ongoing"),
         pytest.param(30, 29.99, "50.000%", "0.350%", id="a moment is still seen"),
         pytest.param(0.01, None, "99.650%", "0.350%", id="a moment ago stays in the picture"),
     ],
 )
-def test_a_bar_stands_where_its_time_does(start, end, left, width):
+def test_a_bar_is_placed_by_its_time(start, end, left, width):
     bar = draw(segment(start, end)).rows[0].bars[0]
     assert (bar.left, bar.width) == (left, width)
 

@@ -39,7 +39,7 @@ def listened(*looks):
             [(7.0, 1.0), (7.0, 86_400.0)], False, id="the machine was suspended for a day"
         ),
         pytest.param([(7.0, 1.0)] + [(7.0, 30.0)] * 50, False, id="the supervisor hardly runs"),
-        pytest.param([(7.0, 1.0)] + [(7.0, 0.0)] * 500, False, id="nobody feeds it"),
+        pytest.param([(7.0, 1.0)] + [(7.0, 0.0)] * 500, False, id="it gets no work"),
         pytest.param([(0.0, 1.0)] * 299, False, id="it still starts"),
         pytest.param([(0.0, 1.0)] * 300, True, id="it never came up"),
         pytest.param([(0.0, 1.0)] * 299 + [(7.0, 1.0)], False, id="it came up late"),

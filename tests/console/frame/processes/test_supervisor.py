@@ -157,12 +157,12 @@ def test_the_wait_grows_with_every_restart_of_a_program_that_gets_nothing_done(l
 @pytest.mark.parametrize(
     "reason",
     [
-        pytest.param({"fed_by": "beat"}, id="nobody hands it work"),
+        pytest.param({"fed_by": "beat"}, id="it gets no work"),
         pytest.param({"parts": (Part("collect", lambda: False),)}, id="what it needs is away"),
         pytest.param({"quiet_s": None}, id="it has nothing to say"),
     ],
 )
-def test_a_program_without_work_is_left_alone(listening, said, tmp_path, reason):
+def test_a_program_without_work_is_not_restarted(listening, said, tmp_path, reason):
     limits = {"quiet_s": 0.05, "start_within_s": 0.05} | reason
     listening.start(Program("collect", python(SLEEP), **limits))
     listening.start(Program("other", python(SLEEP), quiet_s=0.3, start_within_s=0.3))

@@ -18,7 +18,7 @@ from tests.support import Clock
 
 
 class Work:
-    """What is wanted, and what was begun for it: it runs at once, and then goes on or has ended."""
+    """Wanted work and the threads started for it: each runs at once, then continues or has ended."""
 
     def __init__(self):
         self.clock = Clock()

@@ -1,4 +1,4 @@
-"""Turns: whoever has waited longest is served next, also when there is more work than workers."""
+"""Fair scheduling: the longest overdue row is next, also when there is more work than workers."""
 
 from console.frame.processes.work_sharing import SHARE_S, TICKETS, enqueue_tickets, work_through_due
 

@@ -24,7 +24,7 @@ def make_user(role: str, **fields):
         pytest.param(make_user("viewer", is_superuser=True), ACTIONS, id="superuser"),
         pytest.param(make_user("admin", is_active=False), (), id="switched off"),
         pytest.param(make_user("emperor"), (), id="unknown role"),
-        pytest.param(None, (), id="nobody"),
+        pytest.param(None, (), id="anonymous"),
     ],
 )
 def test_what_a_person_may_do(user, allowed):
