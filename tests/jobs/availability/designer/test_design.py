@@ -122,9 +122,9 @@ def test_every_number_has_its_reason(sites, wishes, expected, least):
 
 
 @pytest.mark.parametrize(("sites", "wishes", "expected", "least"), DESIGNS)
-def test_what_is_wished_survives_by_the_simulation(sites, wishes, expected, least):
+def test_what_is_required_survives_by_the_simulation(sites, wishes, expected, least):
     made = designed(*sites, **wishes)
-    wished = [one for one in made.survives if one.is_wished]
+    wished = [one for one in made.survives if one.is_required]
     assert all(one.is_writable for one in wished)
     if made.requirements.rpo is LossAllowed.ZERO:
         assert not any(one.data_at_risk for one in made.survives)
@@ -162,7 +162,7 @@ def test_brokers_that_promote_by_themselves_have_no_measured_time():
 def test_the_site_with_the_majority_is_told_honestly():
     made = designed(WEST, EAST, observers=ITSELF, majority_site="west")
     west = made.survives[0]
-    assert (west.is_wished, west.is_writable, west.has_quorum) == (False, False, False)
+    assert (west.is_required, west.is_writable, west.has_quorum) == (False, False, False)
     assert not west.data_at_risk
     assert "not survived without a person" in " ".join(made.warnings)
 
@@ -366,7 +366,7 @@ def test_the_sizing_rule_says_what_the_simulation_says(sync, observers, least, s
     split = Split(sync, observers, least)
     assume(sum(sync) >= least)
     told = survivals(cluster_of(split, wish), wish)
-    is_fulfilled = all(one.is_writable for one in told if one.is_wished) and not any(
+    is_fulfilled = all(one.is_writable for one in told if one.is_required) and not any(
         one.data_at_risk for one in told if one.loss.startswith("site")
     )
     assert is_fulfilled is not any(faults(split, wish))
@@ -395,4 +395,4 @@ def test_every_wish_is_fulfilled_or_refused_with_a_reason(sites, rpo, after, sup
             design(wish)
         assert refused.value.problems
     else:
-        assert all(one.is_writable for one in made.survives if one.is_wished)
+        assert all(one.is_writable for one in made.survives if one.is_required)
