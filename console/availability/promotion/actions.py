@@ -30,7 +30,7 @@ from console.clusters.models import Broker, Cluster
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
-_TYPE_PATTERN = "Automatic mode changes the cluster without confirmation. Type the topic or pattern to enable it: {}"
+_TYPE_PATTERN = "Automatic mode changes the cluster without confirmation. To enable it, type {}"
 
 
 @promotion_change("promotion.policy_create")

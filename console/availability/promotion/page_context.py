@@ -37,7 +37,7 @@ STATE_SEVERITY = {
 MOST_FINDINGS = 50
 WANTED = "Advice to promote that waits for confirmation, or for an automatic policy."
 HELD = "Promotions by crosslog that are not reverted yet."
-IN_ISR = "Observer replicas in the ISR, one per partition and broker, including those not promoted by crosslog."
+IN_ISR = "Observer replicas in the ISR, one per partition and broker, however they were promoted."
 
 
 def promotion_facts(
@@ -71,7 +71,7 @@ def promotion_facts(
             "value": "On" if stop.is_on else "Off",
             "severity": "crit" if stop.is_on else "",
             "note": "no promotion starts" if stop.is_on else "promotions may start",
-            "definition": "While it is on, no promotion starts; promoted brokers stay promoted until a revert.",
+            "definition": "While it is on, no promotion starts; promoted brokers stay until a revert.",
         },
     ]
 

@@ -210,8 +210,8 @@ def gaps_now(
     yield from gaps_of_topics(topics)
     if of_one:
         yield (
-            f"min.insync.replicas of {of_one:,} topics is from server.properties or the dynamic config of one "
-            "broker; leaders on brokers with another value use theirs."
+            f"min.insync.replicas of {of_one:,} topics is from server.properties or the dynamic config of "
+            "one broker; leaders on brokers with another value use theirs."
         )
     bare = [str(one.broker_id) for one in brokers if one.rack is None]
     if bare:

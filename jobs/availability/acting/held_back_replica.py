@@ -155,7 +155,7 @@ class HeldBackReplica:
             expected=f"Broker {self.broker_id} catches up and joins the ISR of {len(held)} partitions.",
             expected_ms=EXPECTED_MS,
             warnings=(
-                "No revert: a replica in the ISR is never throttled. Reassign it away and back (a full copy).",
+                "No revert: a replica in the ISR is never throttled. Reassign it away and back (full copy).",
                 "Without the throttle the replica copies at full speed until it joins the ISR.",
             ),
             refusals=tuple(self._refusals(facts, held)),

@@ -26,7 +26,7 @@ class Survival:
     """The simulated effect of one loss on the design.
 
     `is_required`: the requirements include it. `is_writable`: writes with acks=all continue without an
-    operator. `data_at_risk`: acknowledged records may be lost, also with the smallest ISR that accepts writes.
+    operator. `data_at_risk`: acknowledged records may be lost, also with the smallest writable ISR.
     `promoted`: promoted observers. `takes_s`: maximum seconds without writes; 0: none, None: until an
     operator acts, or not measured (see `sentence`).
     """

@@ -93,7 +93,7 @@ class DesignRequirements:
 
 
 class ImpossibleRequirements(ValueError):
-    """Requirements that no placement meets; `problems` maps fields like `sites[1].name` to what is possible."""
+    """Requirements that no placement meets; `problems` maps a field like `sites[1].name` to the options."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {problem}" for name, problem in problems.items()))

@@ -60,7 +60,7 @@ def test_the_page_asks_for_controllers_that_are_no_brokers(visitor):
     assert "Controller 2" in shown
     assert "Controller 3" in shown
     assert "Controller 1" not in shown
-    assert "Node 1 west by broker.rack" in shown
+    assert "Node 1 west broker.rack" in shown
 
 
 def test_with_their_sites_the_loss_of_a_site_takes_the_controllers_along(visitor, cluster):
@@ -136,7 +136,7 @@ def test_rest_saves_and_lists(visitor, cluster):
 def test_before_the_quorum_was_described_nothing_can_be_said(sign_in, operator):
     make_sites()
     client = sign_in(operator)
-    assert "was not described yet" in text_of(client.get(PAGE))
+    assert "Quorum not collected yet" in text_of(client.get(PAGE))
     assert "not described yet" in json.dumps(tell(client, {"2": "west"}).json())
 
 

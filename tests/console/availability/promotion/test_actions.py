@@ -259,7 +259,7 @@ def test_a_what_if_drill_is_compared_by_what_both_name(cluster, operator):
     ]
     row = drill_actions.record_drill(cluster, {"results": results}, operator, now())
     assert (row.state, row.good_count, row.bad_count) == ("partial", 1, 1)
-    assert row.results.get(subject="orders-1").message == "Other than predicted: leader."
+    assert row.results.get(subject="orders-1").message == "Different from the prediction: leader."
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,7 @@ def part(**more) -> dict:
                 "placement": {"replicas": [{"count": 9, "constraints": {"rack": "west"}}]},
             },
             "placement.replicas[0].count",
-            "9 replicas are wanted in rack west, which has 2 brokers",
+            "9 replicas required in rack west, which has 2 brokers",
         ),
         ({"cases": [{"id": "rule", "kind": "rule"}]}, "cases", "No case has a placement"),
     ],
