@@ -114,7 +114,7 @@ def test_a_runbook_that_is_looked_up_for_a_healthy_partition_says_so(visitor, he
     page = visitor.get(f"{PAGE}?{asked}")
     assert titles(page) == ["If orders-0 has no leader: a failed broker"]
     text = page.content.decode()
-    assert "Does not apply now" in text
+    assert "Not applicable now" in text
     assert "orders-0 is healthy: leader 1, ISR 1, 2, 3 of 1, 2, 3." in text
     (told,) = visitor.get(f"{ROUTE}&{asked}").json()
     assert (told["applies"], told["actual"][:19]) == (False, "orders-0 is healthy")

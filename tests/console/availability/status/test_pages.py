@@ -22,7 +22,7 @@ PAGES = [
 
 
 def told_story() -> Story:
-    """A follower that fell behind, a partition nobody leads, an unclean election."""
+    """A follower that fell behind, a leaderless partition, an unclean election."""
     now = timezone.now()
     story = Story(make_cluster("east"), now)
     story.brokers()
@@ -157,3 +157,9 @@ def test_a_page_takes_the_same_queries_for_many_partitions(sign_in, viewer, path
         story.partition("many", number, 50, 1, cause="isr_shrink", broker=3)
     collect.take_in(story.cluster.pk, lambda: story.now)
     assert count_queries(client, path) <= before
+
+
+def test_the_tabs_are_in_three_named_groups(visitor):
+    page = visitor.get("/availability/east/").content.decode()
+    names = re.findall(r'class="tabs__group" role="group" aria-label="(\w+)"', page)
+    assert names == ["Now", "Plan", "Act"]

@@ -351,7 +351,7 @@ def test_what_depends_on_a_min_isr_that_is_not_known_is_on_the_pages(visitor, cl
     make_placed(cluster, "bare", [1, 2], min_insync_replicas=None)
     page = visitor.get(f"{PAGE}?steps=lose:broker:2&show=unknown").content.decode()
     assert "min.insync.replicas is unknown: writable if it is 1, not if it is 2 or more." in page
-    assert "Not known" in page
+    assert "Unknown" in page
     assert "min.insync.replicas of 1 topics is not known" in page
     assert "not known" in visitor.get(MATRIX).content.decode()
     (told,) = visitor.get(f"{API}?cluster=east&steps=lose:broker:2&show=unknown").json()["partitions"]  # fmt: skip

@@ -322,7 +322,7 @@ class TestCommands:
 
     def test_brokers_that_know_observers_get_the_placement(self):
         made, groups = self.lines(observers=ITSELF)
-        (write,) = groups["The placement constraints"].lines
+        (write,) = groups["Placement constraints"].lines
         assert json.loads(shlex.split(write)[2]) == made.placement.as_json()
         assert "--replica-placement placement.json" in groups["Create the topic"].text
 

@@ -256,7 +256,7 @@ BOTH_SIDES = parse_placement({"version": 1, "replicas": [entry("west", 2), entry
             ["leader-is-observer", "observer-in-isr", "under-replicated"], id="an observer leads",
         ),
         pytest.param(
-            PLACEMENT, (1, 2, 3, 4), {"isr": (1, 2, 3, 4)}, ["observer-in-isr"], id="nobody keeps observers out"
+            PLACEMENT, (1, 2, 3, 4), {"isr": (1, 2, 3, 4)}, ["observer-in-isr"], id="no one keeps observers out"
         ),
         pytest.param(
             BOTH_SIDES, (1, 2, 3, 4), {"isr": (1, 2)}, ["isr-in-one-rack", "under-replicated"], id="one site has all"

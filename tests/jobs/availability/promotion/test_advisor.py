@@ -1,4 +1,4 @@
-"""What the advisor says of one partition: whom to promote, whom to demote, or why nobody."""
+"""What the advisor says of one partition: whom to promote, whom to demote, or why none."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ CASES = [
         "blocked",
         "no_quorum",
         6,
-        id="nobody is promoted without a quorum",
+        id="no promotion without a quorum",
     ),
     pytest.param(
         (1, 2, 3, 6),
@@ -83,7 +83,7 @@ CASES = [
         "blocked",
         "no_quorum",
         6,
-        id="nobody is demoted without a quorum",
+        id="no demotion without a quorum",
     ),
     pytest.param(
         (1, 2),
@@ -113,7 +113,7 @@ CASES = [
         id="no observer is near enough",
     ),
     pytest.param(
-        (1, 2), {"standings": {}}, {}, "blocked", "lag_unknown", 6, id="nobody knows the lag"
+        (1, 2), {"standings": {}}, {}, "blocked", "lag_unknown", 6, id="the lag is unknown"
     ),
     pytest.param(
         (1, 2),

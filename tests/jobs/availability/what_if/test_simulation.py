@@ -330,7 +330,7 @@ def test_the_standby_is_demoted_when_the_isr_is_whole_again():
 
 
 def test_a_standby_that_is_the_only_one_left_is_not_demoted():
-    """Partition 0 is whole again, partition 1 has nobody but the standby."""
+    """Partition 0 is whole again, partition 1 has only the standby."""
     alone = partition(2, 4, number=1, isr=(2,))
     model = with_standbys(observed(is_acted_on=True), alone)
     step = simulate(model, [lose(1), lose(2), back(1)]).steps[-1]

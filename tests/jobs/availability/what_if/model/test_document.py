@@ -1,4 +1,4 @@
-"""A cluster as a JSON file: every form is read, and what is wrong is told at its field."""
+"""A cluster as a JSON file: every form is read, and errors are at their field."""
 
 import contextlib
 import json
