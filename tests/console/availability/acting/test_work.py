@@ -1,4 +1,4 @@
-"""What is asked for and what policies want is done once, verified, and taken back."""
+"""Confirmed and automatic promotions run once, are verified, and reverted."""
 
 from datetime import timedelta
 
