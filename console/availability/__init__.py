@@ -1,4 +1,4 @@
-"""Which partitions can be written, since when not, and what would be lost.
+"""Availability of partitions: state, history, failure simulation, promotion.
 
 Sub-rooms: `status`, `collection`, `what_if`, `controller_sites`, `placements`, `designer`,
 `promotion`, `advice`, `acting`, `drills`, `runbooks`.

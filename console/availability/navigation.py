@@ -67,7 +67,7 @@ def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit
 
 
 def badge(user: Any) -> Badge | None:
-    """Return how many clusters have partitions with nothing to spare, else how many there are; one query."""
+    """Return the number of clusters with partitions at min ISR or worse, else that of all; one query."""
     rows: Any = visible(user, queries.list_clusters())
     worst = list(rows.values_list("worst", flat=True))
     serious = sum((one or 0) >= PartitionSeverity.AT_MIN_ISR for one in worst)
@@ -75,9 +75,9 @@ def badge(user: Any) -> Badge | None:
 
 
 def cluster_annotations() -> dict[str, Any]:
-    """Return how partitions are and when that was read, as parts of a query of clusters.
+    """Return partition counts and their age, as annotations of a query of clusters.
 
-    What the metadata log tells is as old as what was last heard of it.
+    Rows from the metadata log are as old as the newest record that was fetched.
     """
     heard = quorum.Log.objects.filter(pk=OuterRef("log_id")).values("heard_at")[:1]
     rounds = AvailabilityRound.objects.filter(
@@ -101,26 +101,26 @@ def cluster_annotations() -> dict[str, Any]:
 
 
 def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
-    """Return the brokers of clusters that are away, where replicas are missing for it; one query."""
+    """Return the brokers of clusters that are down, with replicas out of sync; one query."""
     watched = {one.pk: one.alias for one in clusters if one.is_enabled}
-    away: dict[int, list[str]] = {}
+    down: dict[int, list[str]] = {}
     rows: Any = queries.list_brokers().filter(cluster__in=watched, is_there=False)
     for row in rows.filter(out_of_sync_count__gt=0).order_by("broker_id"):
         rack = f" ({row.rack})" if row.rack else ""
         since = (
-            f" away for {format_span_s((now - row.since).total_seconds())}"
+            f" down for {format_span_s((now - row.since).total_seconds())}"
             if row.since
-            else " away"
+            else " down"
         )
-        away.setdefault(row.cluster_id, []).append(f"broker {row.broker_id}{rack}{since}")
+        down.setdefault(row.cluster_id, []).append(f"broker {row.broker_id}{rack}{since}")
     return [
         Trouble(
             Severity.RISK,
-            "Broker away",
+            "Broker down",
             f"Cluster {watched[pk]}: {_few(brokers)}.",
             reverse("availability:brokers", args=[watched[pk]]),
         )
-        for pk, brokers in away.items()
+        for pk, brokers in down.items()
     ]
 
 

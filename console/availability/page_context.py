@@ -1,4 +1,4 @@
-"""What the pages of a cluster's availability share: finding the cluster, and what stands around them."""
+"""What the pages of a cluster's availability share: the cluster, its tabs, freshness and time range."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def around_cluster(request: HttpRequest, cluster: Cluster, current: str) -> dict
 
 
 def _wrong(cluster: Any) -> dict[str, dict[str, Any]]:
-    """Return what the tabs count: partitions that cannot be written, or have nothing to spare."""
+    """Return the counts of the tabs: partitions that are offline, under min ISR or at min ISR."""
     count = sum(getattr(cluster, f"{name}_count") or 0 for name in _SERIOUS)
     return {"partitions": {"count": count, "is_bad": True}} if count else {}
 
@@ -41,19 +41,20 @@ def _wrong(cluster: Any) -> dict[str, dict[str, Any]]:
 _SERIOUS = ("offline", "state_under_min_isr", "state_at_min_isr")
 
 
-# A page that does not exist yet is left out.
 TABS = (
     ("detail", "Overview"),
     ("partitions", "Partitions"),
-    ("brokers", "Brokers & churn"),
+    ("brokers", "Brokers"),
     ("observers", "Observers"),
     ("placements", "Placements"),
-    ("what-if", "What-if"),
+    ("what-if", "Failure simulation"),
     ("designer", "Designer"),
     ("promotion", "Promotion"),
     ("drills", "Drills"),
     ("runbooks", "Runbooks"),
 )
+_GROUPS = dict.fromkeys(("detail", "partitions", "brokers", "observers"), "Now")
+_GROUPS |= dict.fromkeys(("placements", "what-if", "designer"), "Plan")
 
 
 def availability_tabs(
@@ -64,6 +65,7 @@ def availability_tabs(
         {
             "label": label,
             "href": reverse(f"availability:{name}", args=[cluster.alias]),
+            "group": _GROUPS.get(name, "Act"),
             "is_current": name == current,
             **more.get(name, {}),
         }

@@ -1,4 +1,4 @@
-"""What other rooms ask about failures of a cluster: the loss of each rack, and runbooks for now."""
+"""Queries for other pages: the loss of each rack, and runbooks for the current state."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class RackLossAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RackLosses:
-    """Each rack lost alone, by name; `seen_at` is when the cluster was so, `gaps` what is not known of it.
+    """The loss of each single rack, by name; `seen_at` is the time of the data, `gaps` are missing data.
 
-    `why` is why that is not the moment that was asked for; empty where it is.
+    `why` is the reason if that is not the requested time; else empty.
     """
 
     losses: tuple[RackLossAnswer, ...]
@@ -47,14 +47,14 @@ class RackLosses:
 
 
 def open_runbooks(cluster: Cluster) -> list[Runbook]:
-    """Return one runbook for each state and cause that partitions are in now, worst first."""
+    """Return one runbook per current state and cause of the partitions, by severity."""
     return current_runbooks(cluster, {})
 
 
 def rack_losses(cluster: Cluster, at: datetime | None = None) -> RackLosses:
-    """Return what the loss of each rack would have done at a time, by the placements that hold now.
+    """Return the simulated loss of each rack at a time, with the current placements.
 
-    None: now. Where the metadata log does not know that time, the newest snapshot is asked.
+    None: now. A time that the metadata log does not cover: the newest snapshot is used.
     """
     why = ""
     try:

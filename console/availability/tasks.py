@@ -1,4 +1,4 @@
-"""Alarm clocks of the availability room."""
+"""Celery tasks of availability."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ PICTURE_EVERY_S = 10
 
 @shared_task(name="console.availability.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
-    """Send a ticket for every cluster whose status is to be looked at."""
+    """Queue one task per cluster whose status is due."""
     enqueue_tickets(take_in_oldest, collect.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.tasks.take_in_oldest", ignore_result=True)
 def take_in_oldest() -> None:
-    """Bring the status of the clusters up to date that have waited longest."""
+    """Update the status of the clusters that are longest overdue."""
     work_through_due(lambda: collect.due_clusters(timezone.now()), collect.take_in)
 
 
 @shared_task(name="console.availability.tasks.ask_lags_due", ignore_result=True)
 def ask_lags_due() -> None:
-    """Send a ticket for every cluster with replicas out of sync whose lag is due."""
+    """Queue one task per cluster with out-of-sync replicas whose lag is due."""
     enqueue_tickets(ask_lags_of_oldest, lag.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.tasks.ask_lags_of_oldest", ignore_result=True)
 def ask_lags_of_oldest() -> None:
-    """Ask how far the replicas of the clusters are behind that have waited longest."""
+    """Query the replica lag of the clusters that are longest overdue."""
     work_through_due(lambda: lag.due_clusters(timezone.now()), lag.ask_lags)
 
 
 @shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)
 def roll_up_counts() -> None:
-    """Make minutes of steps, and hours of minutes."""
+    """Roll up counts to minutes, and minutes to hours."""
     retention.roll_up(timezone.now())
 
 
 @shared_task(name="console.availability.tasks.prune_history", ignore_result=True)
 def prune_history() -> None:
-    """Forget counts, stretches and churn that are older than their retention."""
+    """Delete counts, intervals and churn older than their retention."""
     retention.prune(timezone.now())
 
 
 @shared_task(name="console.availability.tasks.keep_pictures", ignore_result=True)
 def keep_pictures() -> None:
-    """Send one task per cluster that was collected since its picture for what-if was made."""
+    """Queue one task per cluster that was collected since its simulation snapshot."""
     for cluster_id in matrices.due_clusters():
         keep_picture.apply_async((cluster_id,), expires=PICTURE_EVERY_S)
 
 
 @shared_task(name="console.availability.tasks.keep_picture", ignore_result=True)
 def keep_picture(cluster_id: int) -> None:
-    """Keep what what-if starts from, and the matrix of single failures, of one cluster."""
+    """Store the simulation snapshot and the single-failure matrix of one cluster."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is not None:
         matrices.keep_picture(cluster, timezone.now())

@@ -1,4 +1,4 @@
-"""Drills: each way to promote is tried on a topic of its own, and measured.
+"""Drills: each promotion method is tried on a test topic, and measured.
 
 A drill of a fenced standby broker promotes that broker for all partitions that it holds, for some
 seconds: it has no other way. All other drills touch the drill's own topic only.
@@ -70,10 +70,10 @@ def shape_of(
     """
     normal = sorted(b for b, one in cluster.brokers.items() if one.is_alive and b not in standbys)
     if not normal:
-        return DrillShape(kind, why_not="No broker is alive that can lead the test topic.")
+        return DrillShape(kind, why_not="No live broker can lead the test topic.")
     if kind is ActorKind.HELD_BACK_REPLICA:
         why = (
-            "A test topic has no replica to hold back: when it is made all are in sync, and those that are "
+            "A test topic has no replica to hold back: all are in sync at its creation, and those that are "
             "in sync are never throttled."
         )
         return DrillShape(kind, why_not=why)
@@ -83,7 +83,7 @@ def shape_of(
     if not chosen:
         return DrillShape(
             kind,
-            why_not="It needs a fenced standby broker, and this cluster is not known to have one.",
+            why_not="This method needs a fenced standby broker; none is known in this cluster.",
         )
     if kind is ActorKind.RELAX_MIN_ISR:
         return DrillShape(kind, (normal[0], chosen[0]), chosen[0], min_insync_replicas=2)
@@ -95,7 +95,7 @@ def drill(
 ) -> DrillMeasure:
     """Make the topic, promote, revert, and remove the topic again; `heard` gets a sentence for each step.
 
-    What the cluster says no to is a measure that is not good. Raises only what a programmer has to mend.
+    What the cluster says no to is a measure that is not good. Raises only programming errors.
     """
     try:
         with _topic(connection, topic, shape, heard):
@@ -123,12 +123,12 @@ def _topic(connection: Connection, topic: str, shape: DrillShape, heard: Heard) 
             if fault is not None:
                 raise fault
         brokers = ", ".join(map(str, shape.replicas))
-        heard(f"Topic {topic} was made on brokers {brokers}.")
+        heard(f"Topic {topic} created on brokers {brokers}.")
         asyncio.run(_ready(connection, topic))
         yield
     finally:
         remove_topics(connection, [topic])
-        heard(f"Topic {topic} was removed.")
+        heard(f"Topic {topic} deleted.")
 
 
 async def _ready(connection: Connection, topic: str) -> None:
@@ -162,7 +162,7 @@ def _measured(shape: DrillShape, actor: Actor, heard: Heard) -> DrillMeasure:
     return DrillMeasure(
         shape.kind,
         is_good,
-        "It was promoted and taken back." if is_good else _worse(acted, reverted).sentence,
+        "Promoted and reverted." if is_good else _worse(acted, reverted).sentence,
         acted.took_ms,
         reverted.took_ms,
         {"act": acted.to_mapping(), "revert": reverted.to_mapping()},
@@ -183,7 +183,7 @@ def _spare(normal: list[int], broker: int | None) -> DrillShape:
     leaders = [b for b in normal if b != (spares[0] if spares else None)]
     if not spares or not leaders:
         return DrillShape(
-            kind, why_not="It needs two live brokers: one that leads, one to copy to."
+            kind, why_not="This method needs two live brokers: a leader, and one to copy to."
         )
     return DrillShape(kind, (leaders[0],), spares[0])
 

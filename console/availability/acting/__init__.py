@@ -1,4 +1,4 @@
-"""Acting: what was asked for, and what policies want, is done, verified and taken back.
+"""Carries out promotions: confirmed by users or due by policies, verified, reverted.
 
 In reading order: `promoter`, `work`, `door`, `models`, `store`, `partition_epochs`.
 """

@@ -1,4 +1,4 @@
-"""The way from rows to a cluster: what is looked at, and who acts; a fake of it stands in tests."""
+"""Access to the cluster for promotions: live state and actors; tests replace it by a fake."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from jobs.availability.promotion.live_state import Interest, LiveState, read_liv
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 
-# A copy may take long; what is not there then is a failure that a person looks at.
+# A copy may take long; after this time it counts as failed.
 ACT_WITHIN_S = 90.0
 
 
 class ActingDoor(Protocol):
-    """What acting needs of a cluster; all of it raises `ClusterFault` and `InvalidFields`."""
+    """Operations of promotions on a cluster; all raise `ClusterFault` and `InvalidFields`."""
 
     def look(
         self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
     ) -> LiveState:
-        """Return what the cluster says of some topics now."""
+        """Return the live state of some topics."""
         ...
 
     def actor(self, action: PromotionAction) -> Actor:
-        """Return what does an action, and takes it back."""
+        """Return the actor that carries out an action and reverts it."""
         ...
 
 
@@ -55,12 +55,12 @@ class KafkaDoor:
 
 
 def actor_of(action: PromotionAction) -> Actor:
-    """Return the actor that an action names, with what it needs of the action and its policy."""
+    """Return the actor of an action, with the values of the action and its policy."""
     return _MAKERS[ActorWord(action.actor)](action, ClusterConnections(action.cluster.connection()))
 
 
 def undo_of(action: PromotionAction) -> dict[str, Any]:
-    """Return what a revert needs: what acting left, else what the dry run had seen before."""
+    """Return the input of a revert: from the outcome, else from the evidence of the dry run."""
     undo: dict[str, Any] = action.outcome.get("undo") or {}
     seen: Mapping[str, Any] = action.plan.get("evidence") or {}
     if not undo and action.actor == ActorWord.RELAX_MIN_ISR and "min_insync_replicas" in seen:

@@ -1,9 +1,9 @@
-"""`manage.py promote`: keeps promoted standby brokers in the ISR, and acts where that is wanted.
+"""`manage.py promote`: keeps promoted standby brokers in the ISR, and carries out promotions.
 
-It says of every enabled cluster that it runs. For every cluster that needs it two things run beside each
-other: a `StandbyLoop`, which sends heartbeats and goes on from memory while the database is away; and a
-worker, which looks every second, judges and acts while it holds the lease. Any number of these programs may
-run for the same clusters.
+It writes a heartbeat for every enabled cluster. For a cluster that needs it two threads run: a `StandbyLoop`,
+which sends broker heartbeats and continues from memory while the database is unavailable; and a worker, which
+checks every second, and acts while it holds the lease. Any number of these processes may run for the same
+clusters.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ from jobs.cluster.errors import InvalidFields
 
 logger = logging.getLogger(__name__)
 
-# How often clusters are looked for, how often one is looked at, how long what broke rests.
+# Interval of the search for clusters, of the checks of one cluster, and the pause after a crash.
 LOOK_S, TICK_S, REST_S = 2.0, 1.0, 5.0
-# How often a promoter with nothing to do at a cluster says that it runs; after 15 s it counts as silent.
+# Heartbeat interval of a promoter without work at a cluster; after 15 s without one it counts as silent.
 IDLE_S = 5.0
 STOP_WITHIN_S = 10.0
 LEASE_MS = 6_000
-# Placements, racks and settings change rarely; who is in sync is asked for with every look.
+# Placements, racks and settings change rarely; the ISR is queried with every check.
 MODEL_S = 10.0
-# The clock's rounds keep away while this program looks.
+# Scheduled rounds skip a cluster while this process checks it.
 KEEPS_AWAY = timedelta(seconds=15)
 
 
 class KeepLoop(Protocol):
-    """What keeps promotions until told to stop; a fake of it stands in for Kafka in tests."""
+    """Keeps promotions until it is stopped; tests replace it by a fake."""
 
     def __call__(self, cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
         """Send heartbeats; raises what makes the connection unusable."""
@@ -83,7 +83,7 @@ def keep(cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PromoterDependencies:
-    """How a promoter reaches clusters and the clock; tests give their own."""
+    """Access of a promoter to clusters and the clock; tests replace it."""
 
     door: ActingDoor = KAFKA
     drills: DrillDoor = KAFKA_DRILLS
@@ -109,7 +109,7 @@ class Promoter:
         self._idle_at: float | None = None
 
     def run(self, stop: threading.Event) -> None:
-        """Run until told to stop; a database that is away does not end it."""
+        """Run until stopped; survives an unavailable database."""
         while not stop.is_set():
             try:
                 self._ways.renew()
@@ -121,7 +121,7 @@ class Promoter:
         self.end()
 
     def look(self) -> None:
-        """Make the threads agree with what clusters need; start again what broke."""
+        """Start and stop threads as clusters need them; restart crashed ones."""
         wanted = wanted_clusters()
         for pk, one in list(self._kept.items()):
             is_other = pk not in wanted or not one.is_of(wanted[pk])
@@ -140,7 +140,7 @@ class Promoter:
                 self._report_idle(cluster)
 
     def _report_idle(self, cluster: Cluster) -> None:
-        """Say that this promoter runs where nothing has to be done."""
+        """Send the heartbeat of this promoter to clusters without work."""
         now = self._ways.clock()
         report_promoter(cluster, self.name, now)
         sign = LoopHeartbeat(self.name, int(now.timestamp() * 1000), {})
@@ -148,7 +148,7 @@ class Promoter:
             DatabaseStore(cluster.pk, self._ways.renew).sign(sign)
 
     def end(self) -> None:
-        """Tell all threads to end, and wait; what is held stays in the database for other promoters."""
+        """Stop all threads and wait; held promotions stay in the database for other promoters."""
         for one in self._kept.values():
             one.stop()
         for one in self._kept.values():
@@ -157,20 +157,20 @@ class Promoter:
             self._forget_signs()
 
     def _forget_signs(self) -> None:
-        """Say no longer that this promoter runs: what was stopped in order is not silent."""
+        """Remove the heartbeat: a promoter after a clean shutdown is not silent."""
         with contextlib.suppress(DatabaseError):
             StandbySign.objects.filter(loop_id=self.name).delete()
             PromotionRound.objects.filter(promoter=self.name).update(promoter_seen_at=None)
 
 
 def report_promoter(cluster: Cluster, name: str, at: datetime, problem: str = "") -> None:
-    """Store that a promoter looks after a cluster, and what keeps it from its work."""
+    """Store the heartbeat of a promoter for a cluster, and its problem."""
     told = {"promoter": name, "promoter_seen_at": at, "promoter_problem": problem}
     PromotionRound.objects.update_or_create(cluster=cluster, defaults=told)
 
 
 def wanted_clusters() -> dict[int, Cluster]:
-    """Return the enabled clusters with a policy, something live, a broker that is held, or a drill."""
+    """Return the enabled clusters with a policy, a live action, a held broker, or a drill."""
     here = {"cluster": OuterRef("pk")}
     held = HeldPromotion.objects.filter(**here).exclude(phase=Phase.ENDED.value)
     needs = (
@@ -193,7 +193,7 @@ class _Part:
 
 
 class ClusterPromoter:
-    """One cluster: its loop, its worker, its drills, and the sign that somebody looks after it."""
+    """One cluster: its loop, its worker, its drills, and the promoter's heartbeat."""
 
     def __init__(self, cluster: Cluster, name: str, ways: PromoterDependencies) -> None:
         self.cluster = cluster
@@ -209,11 +209,11 @@ class ClusterPromoter:
         )
 
     def is_of(self, cluster: Cluster) -> bool:
-        """Say whether the cluster is reached as it was."""
+        """Return whether the connection settings are unchanged."""
         return self._connection == _connection_of(cluster)
 
     def keep_on(self) -> None:
-        """Start what does not run, after a rest, and say that this cluster is looked after."""
+        """Start stopped threads after a pause, and send the heartbeat."""
         for part in self._parts:
             is_resting = (
                 part.ended_at is not None and self._ways.monotonic() - part.ended_at < REST_S
@@ -224,11 +224,11 @@ class ClusterPromoter:
         report_promoter(self.cluster, self._name, self._ways.clock(), self._problem)
 
     def stop(self) -> None:
-        """Tell all to end."""
+        """Stop all threads."""
         self._stop.set()
 
     def has_ended(self) -> bool:
-        """Say whether all have ended after they were told to."""
+        """Return whether all threads have ended."""
         alive = [one for one in self._parts if one.thread is not None and one.thread.is_alive()]
         return self._stop.is_set() and not alive
 
@@ -258,11 +258,11 @@ class ClusterPromoter:
                 self._problem = ""
             except DatabaseError as error:
                 self._problem = f"The database did not answer: {error}"
-                logger.warning("cluster=%s nothing is begun: %s", self.cluster.alias, error)
+                logger.warning("cluster=%s no action starts: %s", self.cluster.alias, error)
             self._stop.wait(TICK_S)
 
     def _drill(self) -> None:
-        """Drills beside the work: what is really wanted does not wait for them."""
+        """Run drills in a separate thread, so that promotions do not wait for them."""
         ways = self._ways
         while not self._stop.is_set():
             try:
@@ -275,7 +275,7 @@ class ClusterPromoter:
 
 @dataclass(slots=True)
 class PromotionCycle:
-    """Looks at one cluster again and again: judges, and acts while it holds the lease."""
+    """Checks one cluster periodically: evaluates the rules, and acts while it holds the lease."""
 
     cluster: Cluster
     name: str
@@ -284,7 +284,7 @@ class PromotionCycle:
     _model_at: float = field(default=0.0)
 
     def tick(self) -> int:
-        """Look once; return how many actions were moved on. Raises `DatabaseError`."""
+        """Check once; return how many actions changed their state. Raises `DatabaseError`."""
         now_ms = int(self.ways.clock().timestamp() * 1000)
         store = DatabaseStore(self.cluster.pk, self.ways.renew)
         if store.take_lease(self.name, now_ms, LEASE_MS) is None:
@@ -293,7 +293,7 @@ class PromotionCycle:
         return Worker(self.cluster, self.name, self.ways.door, self.ways.clock).work(advised)
 
     def _advise(self) -> Advised | None:
-        """Take a round where something may have to be done; elsewhere the clock's rounds are enough."""
+        """Take a round if an action may be due; else the scheduled rounds are enough."""
         acting = [row for row in queries.list_policies(self.cluster) if row.mode == Mode.ACT]
         busy = PromotionAction.objects.filter(
             cluster=self.cluster, state__in=[*BUSY, ActionState.VERIFIED]

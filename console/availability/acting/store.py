@@ -1,7 +1,7 @@
 """The promotions of one cluster in the database: a `PromotionStore`.
 
-Every step is one conditional UPDATE or one transaction, so that two loops never both succeed. What the
-database says no to (it is away, it is locked for too long) is `StoreAway`: loops then go on from memory.
+Every step is one conditional UPDATE or one transaction, so that two loops never both succeed. An
+unavailable or locked database is `StoreAway`: loops then continue from memory.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class DatabaseStore:
     def release_lease(self, lease: Lease) -> None:
         """Give a lease back; does nothing when somebody else has it by now."""
         with self._asking():
-            # Its holder stays, so that nobody gets the same token a second time.
+            # Its holder stays, so that the same token is never issued twice.
             self._leased(lease).update(until_ms=0)
 
     def begin(self, promotion: words.HeldPromotion, lease: Lease | None = None) -> bool:

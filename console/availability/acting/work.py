@@ -1,8 +1,7 @@
-"""Acting: what was asked for, and what policies want, is looked at once more, done, verified and taken back.
+"""Carries out promotions that users confirmed or policies require: check, act, verify, revert.
 
-Every step begins with a conditional UPDATE, so that of two programs one does it. A program that dies in
-the middle leaves a claim that runs out; the next one looks whether the effect is there, and never acts a
-second time.
+Every step begins with a conditional UPDATE, so that one of two processes does it. A process that crashes
+leaves a claim that expires; the next one checks for the effect, and never acts a second time.
 """
 
 from __future__ import annotations
@@ -51,39 +50,39 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 # Longer than an actor waits for its effect.
 CLAIM = timedelta(seconds=150)
-# What was refused is planned again after so long, not with every look.
+# Delay before a refused action is planned again.
 RETRY = timedelta(seconds=5)
-_MAYBE = "Something may have been sent before it failed."
+_MAYBE = "Requests may have been sent before the failure."
 Refusals = list[dict[str, str]]
 
 
 class Worker:
-    """Does what is to be done at one cluster; `name` is that of the program in the rows."""
+    """Carries out the due actions of one cluster; `name` is that of the process in the rows."""
 
     def __init__(self, cluster: Cluster, name: str, door: ActingDoor, clock: Clock) -> None:
         self._cluster, self._name = cluster, name
         self._door, self._clock = door, clock
 
     def work(self, advised: Advised | None) -> int:
-        """Do everything that is due now, one after another; return how many actions were moved on."""
+        """Carry out all due actions in sequence; return how many changed their state."""
         done = sum(self._settle(row) for row in self._claims_run_out())
         if advised is None:
             return done
         for row in self._rows(ActionState.ASKED):
             done += self._carry_out(row, advised)
         for row in self._rows(ActionState.REVERT_ASKED):
-            done += self._take_back(row)
+            done += self._revert(row)
         if done or is_read_only():
-            # One action at a time: the next one begins with facts that know of this one.
+            # One action at a time: the next one starts with facts that include this one.
             return done
         return self._by_policy(advised)
 
     def _by_policy(self, advised: Advised) -> int:
-        """Take back what is not needed any more, then begin what a policy wants."""
+        """Revert what is no longer needed, then start what a policy requires."""
         for row in self._rows(ActionState.VERIFIED):
             advice = advised.unwanted.get(row.subject)
             if advice is not None and self._ask_back(row, advice, advised):
-                return self._take_back(row)
+                return self._revert(row)
         for row in advised.actions:
             acts = row.policy is not None and row.policy.acts
             is_due = acts and row.is_waiting and row.subject in advised.wanted
@@ -92,13 +91,13 @@ class Worker:
         return 0
 
     def _plan(self, row: PromotionAction) -> bool:
-        """Make the dry run; what it refuses is judged by the guard."""
+        """Make the dry run; the guard judges its refusals."""
         if row.refusals and row.planned_at and self._clock() - row.planned_at < RETRY:
             return False
         try:
             plan = self._door.actor(row).plan().to_mapping()
         except (ClusterFault, InvalidFields, StoreAway) as problem:
-            self._refuse(row, [_told("facts_missing", f"No dry run: {problem}")], is_final=False)
+            self._refuse(row, [_reason("facts_missing", f"No dry run: {problem}")], is_final=False)
             return False
         waiting = PromotionAction.objects.filter(pk=row.pk, state__in=WAITING)
         row.plan = plan
@@ -106,7 +105,7 @@ class Worker:
         return bool(waiting.update(**values))
 
     def _begin(self, row: PromotionAction, advised: Advised) -> bool:
-        """Begin what a policy wants, unless the guard refuses."""
+        """Start what a policy requires, unless the guard refuses."""
         advice = advised.wanted[row.subject]
         refusals = self._guarded(row, advice, advised, is_by_person=False)
         if refusals:
@@ -119,17 +118,17 @@ class Worker:
         return True
 
     def _carry_out(self, row: PromotionAction, advised: Advised) -> int:
-        """Do what a person asked for, unless it is not advised any more or the guard refuses."""
+        """Carry out a confirmed action, unless it is no longer advised or the guard refuses."""
         if not self._claim(row, ActionState.ASKED, ActionState.ACTING):
             return 0
         why = _why_ended(row, row.asked_by)
         if why:
-            self._refuse(row, [_told("rights_ended", why)], is_final=True)
+            self._refuse(row, [_reason("rights_ended", why)], is_final=True)
             return 1
         advice = advised.wanted.get(row.subject)
         if advice is None:
-            told = _told("not_advised", "It is not wanted any more: the ISR is well by now.")
-            self._refuse(row, [told], is_final=True)
+            text = "No longer advised: the ISR has enough members."
+            self._refuse(row, [_reason("not_advised", text)], is_final=True)
             return 1
         refusals = self._guarded(row, advice, advised, is_by_person=True)
         if refusals:
@@ -148,8 +147,8 @@ class Worker:
         elif outcome.sent or outcome.undo:
             values = {"state": ActionState.FAILED, "ended_at": now}
         else:
-            told = [_told("actor_unusable", outcome.sentence)]
-            values = {"state": ActionState.REFUSED, "ended_at": now, "refusals": told}
+            refusals = [_reason("actor_unusable", outcome.sentence)]
+            values = {"state": ActionState.REFUSED, "ended_at": now, "refusals": refusals}
         self._finish(row, ActionState.ACTING, outcome, values, "promotion.acted")
 
     def _ask_back(self, row: PromotionAction, advice: Advice, advised: Advised) -> bool:
@@ -167,8 +166,8 @@ class Worker:
         row.revert_reason = advice.why[:300]
         return bool(is_ours)
 
-    def _take_back(self, row: PromotionAction) -> int:
-        """Take a promotion back; also while the stop switch is on."""
+    def _revert(self, row: PromotionAction) -> int:
+        """Revert a promotion; also while the stop switch is on."""
         if not self._claim(row, ActionState.REVERT_ASKED, ActionState.REVERTING):
             return 0
         if is_read_only():
@@ -185,12 +184,12 @@ class Worker:
             values: dict[str, Any] = {"state": ActionState.REVERTED, "ended_at": now}
         else:
             values = {"state": ActionState.FAILED, "ended_at": now}
-        told = {**row.outcome, "reverted": outcome.to_mapping()}
-        self._finish(row, ActionState.REVERTING, outcome, values, "promotion.reverted", told)
+        kept = {**row.outcome, "reverted": outcome.to_mapping()}
+        self._finish(row, ActionState.REVERTING, outcome, values, "promotion.reverted", kept)
         return 1
 
     def _settle(self, row: PromotionAction) -> int:
-        """Go on with what a dead program left: look whether the effect is there, act no second time."""
+        """Settle an action of a crashed process: check for the effect, never act a second time."""
         before = ActionState(row.state)
         if not self._claim(row, before, before):
             return 0
@@ -207,7 +206,7 @@ class Worker:
             values = {"state": ActionState.VERIFIED, "verified_at": now}
         else:
             values = {"state": ActionState.FAILED, "ended_at": now}
-        sentence = f"The program that did it died; found later: {verdict.sentence}"
+        sentence = f"The promoter process crashed during this action. State found later: {verdict.sentence}"
         kept = {**row.outcome, "sentence": sentence, "undo": undo_of(row)}
         outcome = Outcome(_kind(row), row.subject, is_done=verdict.is_there, sentence=sentence)
         self._finish(row, before, outcome, values, "promotion.settled", kept)
@@ -216,7 +215,7 @@ class Worker:
     def _guarded(
         self, row: PromotionAction, advice: Advice, advised: Advised, *, is_by_person: bool
     ) -> Refusals:
-        """Look at the cluster once more, and return every reason why it must not be done now."""
+        """Query the cluster again, and return all blocking conditions."""
         now = self._clock()
         try:
             current, quorum = self._evidence(advice)
@@ -237,7 +236,9 @@ class Worker:
             last_ended_ms=last_ended_ms(queries.actions_in_cooldown(self._cluster, now)),
             is_dry_run_done=bool(row.plan),
             has_quorum=quorum,
-            actor_problems=tuple(row.plan.get("refusals") or ()) if row.stands is False else (),
+            actor_problems=tuple(row.plan.get("refusals") or ())
+            if row.is_in_effect is False
+            else (),
         )
         found = check_preconditions(
             advice, current, rules, state, int(self._clock().timestamp() * 1000)
@@ -254,7 +255,7 @@ class Worker:
         return [str(one) for one in others.exclude(pk=row.pk)]
 
     def _is_in_isr(self, row: PromotionAction) -> bool:
-        """Whether the promoted broker is in the ISR wherever it was asked for, whatever else it holds."""
+        """Whether the promoted broker is in the ISR of all partitions of the action."""
         if row.broker is None or row.actor == Actor.RELAX_MIN_ISR:
             return False
         places = {
@@ -270,7 +271,7 @@ class Worker:
         return bool(found) and all(row.broker in isr for isr in found)
 
     def _tried(self, row: PromotionAction, do: Callable[[], Outcome]) -> Outcome:
-        """Let an actor work; what it raises is an outcome, too."""
+        """Run an actor; an exception becomes a failed outcome."""
         try:
             return do()
         except (ClusterFault, InvalidFields, StoreAway) as problem:
@@ -291,7 +292,7 @@ class Worker:
     def _claim(
         self, row: PromotionAction, before: ActionState, after: ActionState, **values: Any
     ) -> bool:
-        """Move an action on and take it for this program; False when another one was faster."""
+        """Change the state of an action and claim it; False when another process was faster."""
         now = self._clock()
         rows = PromotionAction.objects.filter(pk=row.pk, state=before)
         if before is after:
@@ -317,7 +318,7 @@ class Worker:
         action: str,
         told: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write how it went, and the audit with it."""
+        """Write the outcome, and its audit entry."""
         document = dict(outcome.to_mapping() if told is None else told)
         rows = PromotionAction.objects.filter(pk=row.pk, state=before, claimed_by=self._name)
         bad = {ActionState.FAILED: AuditOutcome.FAILED, ActionState.REFUSED: AuditOutcome.REFUSED}
@@ -330,7 +331,7 @@ class Worker:
         logger.info("%s %s: %s", action, row.subject, outcome.sentence)
 
     def _refuse(self, row: PromotionAction, refusals: Refusals, *, is_final: bool) -> None:
-        """Write why it is not done; the same reasons once more are not written to the trail again."""
+        """Write the refusals; unchanged ones are not audited again."""
         rows = PromotionAction.objects.filter(pk=row.pk)
         is_news = [one["code"] for one in refusals] != [one["code"] for one in row.refusals]
         values: dict[str, Any] = {"refusals": refusals}
@@ -385,7 +386,7 @@ def _kind(row: PromotionAction) -> ActorKind:
     return ActorKind(row.actor)
 
 
-def _told(code: str, sentence: str, todo: str = "") -> dict[str, str]:
+def _reason(code: str, sentence: str, todo: str = "") -> dict[str, str]:
     return {"code": code, "sentence": sentence, "todo": todo}
 
 

@@ -1,4 +1,4 @@
-"""Rounds that advise: what the rules say of a cluster's observers, as advice, events and findings.
+"""Promotion advice: evaluation of the rules, as advice, events and findings.
 
 In reading order: `models`, `round`, `evaluation`, `store`, `findings`, `leader_balance`, `tasks`.
 """

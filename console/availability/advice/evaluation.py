@@ -1,7 +1,7 @@
-"""What the rules say of a cluster's observers: rows in, advice, events and findings out. Pure.
+"""Evaluates the promotion rules of a cluster: rows in, advice, events and findings out. Pure.
 
-Only partitions that have observers, or a policy of their own, are looked at; of these only the ones where
-something is missing or promoted. So 50,000 partitions that are well cost next to nothing.
+Only partitions with observers or a policy are evaluated; of these only those with a replica out of sync or
+a promoted observer. So 50,000 healthy partitions cost next to nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What crosslog changed and did not take back yet.
+    """Changes by crosslog that are not reverted yet.
 
     `added` are brokers that an actor made a replica of a partition: from then on they count as its observers.
     `relaxed` is min.insync.replicas of a topic before it was lowered.
@@ -102,7 +102,7 @@ def _named(row: PromotionPolicy | None) -> frozenset[int]:
 
 
 def is_quiet(partition: PartitionModel) -> bool:
-    """Say whether all sync replicas are in the ISR and no observer is: nothing is wanted there."""
+    """Return whether all sync replicas are in the ISR and no observer is."""
     isr, observers = {*partition.isr}, {*partition.observers}
     wanted = {*partition.replicas} - observers - {*(partition.adding or ())}
     is_whole = wanted <= isr and partition.leader is not None

@@ -1,4 +1,4 @@
-"""What people should know about observers and leaders: opened, confirmed and ended by rounds."""
+"""Findings about observers and leaders: opened, confirmed and ended by rounds."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def found_in(
 
 
 def trouble_of(partition: PartitionModel) -> str:
-    """Return how bad a partition is in the words of runbooks; empty when it is well."""
+    """Return the severity of a partition in the words of runbooks; empty when healthy."""
     out = {*partition.observers, *(partition.adding or ())}
     sync = [b for b in partition.replicas if b not in out]
     least = partition.min_insync_replicas
@@ -129,7 +129,7 @@ def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> No
     highest = max(RANKS.values())
 
     def place(one: Found) -> tuple[bool, int]:
-        """Critical ones and what is open come first, lest it end for want of room."""
+        """Order critical and open findings first, so that the limit does not end them."""
         rank = RANKS[one.severity]
         return rank < highest and one.key not in rows, -rank
 
@@ -178,7 +178,7 @@ def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> F
         return None
     is_blocked = advice.action is AdviceAction.BLOCKED
     if not is_blocked and ({f"broker {advice.observer}", advice.place} & acting):
-        return None  # it is being done
+        return None  # in progress
     severity = "crit" if is_blocked else _OF_ADVICE.get(advice.code, "warn")
     return Found(
         code="promotion_blocked" if is_blocked else "promotion_wanted",
@@ -219,9 +219,9 @@ def _of_policies(lookup: PolicyLookup) -> Iterator[Found]:
             "promotion_policy_unusable",
             "risk",
             f"policy {pattern}",
-            f"The promotion policy for {pattern} cannot be evaluated any more, and no policy of a lower "
-            f"precedence holds: {lookup.problem}",
-            "Write its pattern otherwise, or remove the policy, on the page Promotion.",
+            f"The pattern {pattern} of a promotion policy cannot be evaluated, so policies of lower "
+            f"precedence do not apply: {lookup.problem}",
+            "Correct its pattern, or remove the policy, on the page Promotion.",
         )
 
 
@@ -232,7 +232,7 @@ def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Found]:
                 "promotion_refused",
                 "risk",
                 row.subject,
-                f"The policy would act, and is refused: {_sentence(row.refusals[0])}",
+                f"Automatic promotion is blocked: {_sentence(row.refusals[0])}",
                 _todo(row.refusals),
                 row.topic,
                 row.partition,
@@ -243,8 +243,8 @@ def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Found]:
                 "promotion_failed",
                 "crit",
                 row.subject,
-                str(row.outcome.get("sentence") or "The promotion did not work."),
-                "Look at the action, and revert it if it left something behind.",
+                str(row.outcome.get("sentence") or "The promotion failed."),
+                "Open the action. Revert it if it changed something.",
                 row.topic,
                 row.partition,
             )
@@ -257,8 +257,8 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
             "nobody_sends_heartbeats",
             "crit",
             "loops",
-            f"No standby loop runs: broker {names} drops out of every ISR within seconds.",
-            "Start `manage.py promote`, better two of them on different machines.",
+            f"No standby loop is running: broker {names} drops out of every ISR within seconds.",
+            "Start `manage.py promote`, on two different machines.",
             brokers=loops.held,
         )
     elif loops.held and len(loops.living) == 1:
@@ -266,7 +266,7 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
             "one_loop_only",
             "warn",
             "loops",
-            f"Only one standby loop keeps broker {names} in the ISR: if it dies, the broker drops out.",
+            f"Only one standby loop keeps broker {names} in the ISR: if it crashes, the broker drops out.",
             "Start a second `manage.py promote`, on another machine.",
             brokers=loops.held,
         )
@@ -275,8 +275,8 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
             "stop_switch_on",
             "warn",
             "stop switch",
-            "A promotion is wanted, and the stop switch is on: nothing is begun.",
-            "Turn it off on the page Promotion when it is clear why it was turned on.",
+            "A promotion is advised, and the stop switch is on: no promotion starts.",
+            "Find out why it was turned on, then turn it off on the page Promotion.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What rounds saw of observers: how fresh that is, what happened to them, and what is wrong now."""
+"""Models of promotion advice: the last round, observer events, findings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PromotionRound(models.Model):
 
 
 class ObserverEvent(models.Model):
-    """Something that happened to an observer, by whomever: the words of
+    """An observer event, whether crosslog caused it or not: the words of
     `jobs.availability.promotion.observer_findings`.
 
     `lasted_ms` is for how long it was in the ISR, of demotions; null: not known.
@@ -81,7 +81,7 @@ class ObserverEvent(models.Model):
 
 
 class PromotionFinding(models.Model):
-    """Something about observers or leaders that a person should know; open while `closed_at` is null.
+    """A finding about observers or leaders; open while `closed_at` is null.
 
     `trouble` and `cause` name its runbook. `brokers` are those that it is about.
     """

@@ -1,4 +1,4 @@
-"""The round that advises: rows and a close look -> the rules -> advice, events and findings.
+"""The advisor's round: rows and live state -> rules -> advice, events and findings.
 
 The clock's task does it for every cluster; `manage.py promote` does the same, more often, where policies act.
 """
@@ -64,7 +64,7 @@ MOST_TOPICS = 200
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """What a round came to: the judgement, live actions of what is wanted, and what may be taken back."""
+    """The result of a round: the judgement, live actions to promote, and actions to revert."""
 
     judged: Evaluation
     looked: LiveState
@@ -106,7 +106,7 @@ def take_round(
     try:
         return _take(cluster, clock, door, model or cluster_model(cluster), polled, begun)
     except InvalidFields as problem:
-        _fail(cluster, f"The settings are not usable: {problem}", "Correct them.", clock(), begun)
+        _fail(cluster, f"Invalid cluster settings: {problem}", "Correct them.", clock(), begun)
     except ClusterFault as fault:
         _fail(cluster, fault.message, fault.hint, clock(), begun)
     except Exception:
@@ -117,7 +117,7 @@ def take_round(
 
 
 def standing_of(actions: Collection[PromotionAction]) -> Standing:
-    """Return what crosslog changed and did not take back yet, as the rules take it."""
+    """Return the changes by crosslog that are not reverted yet, as input of the rules."""
     added: dict[tuple[str, int], tuple[int, ...]] = {}
     relaxed: dict[str, int] = {}
     for row in actions:

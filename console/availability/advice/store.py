@@ -1,4 +1,4 @@
-"""Advice as rows: what is wanted now is advised or confirmed, what nobody wants any more lapses.
+"""Advice as rows: current advice is created or confirmed, outdated advice expires.
 
 Only advice that waits is touched here. What a person or a policy asked for belongs to `acting.work`.
 """
@@ -55,7 +55,7 @@ def wanted_actions(judged: Evaluation) -> list[WantedAction]:
 
 
 def unwanted_subjects(judged: Evaluation) -> dict[str, Advice]:
-    """Return what may be taken back, by subject, with the advice that says so."""
+    """Return the actions to revert, by subject, with their advice."""
     found = {}
     for broker in judged.brokers:
         if broker.action is AdviceAction.DEMOTE:

@@ -1,4 +1,4 @@
-"""Alarm clocks of promotions."""
+"""Celery tasks of promotions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from console.frame.processes.work_sharing import enqueue_tickets, work_through_d
 
 @shared_task(name="console.availability.promotion_tasks.advise_due", ignore_result=True)
 def advise_due() -> None:
-    """Send a ticket for every cluster whose observers are to be judged."""
+    """Queue one task per cluster whose observers are due for evaluation."""
     enqueue_tickets(advise_oldest, promotion_round.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.promotion_tasks.advise_oldest", ignore_result=True)
 def advise_oldest() -> None:
-    """Judge the observers of the clusters that have waited longest, and write advice and findings."""
+    """Evaluate the observers of the clusters that are longest overdue, and write advice and findings."""
     work_through_due(
         lambda: promotion_round.due_clusters(timezone.now()),
         lambda cluster_id: promotion_round.advise_cluster(cluster_id) is not None,
@@ -27,5 +27,5 @@ def advise_oldest() -> None:
 
 @shared_task(name="console.availability.promotion_tasks.prune", ignore_result=True)
 def prune() -> None:
-    """Remove what is known of promotions and is older than its retention."""
+    """Delete promotion events and findings older than their retention."""
     promotion_findings.prune(timezone.now())

@@ -1,7 +1,7 @@
 """Rounds of availability: from the metadata log where it is followed, else from the cluster's own rounds.
 
-A round that fails keeps the old values and says why. Whoever takes in a change takes a claim first, so
-that the process that follows the log and the workers do not take in the same one twice.
+A round that fails keeps the old values and says why. A process claims a cluster before it takes in
+a change, so that the process that follows the log and the workers do not take in the same one twice.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _from_log(
         well = {"source": Source.LOG, "polled_at": described_at, "sampled_s": row.sampled_s}
         succeed(row, clock(), begun, **well)
     else:
-        # There is more: the next run goes on, and the picture is of the past until then.
+        # There is more: the next run continues, and the state is of the past until then.
         finish(row, clock(), begun, source=Source.LOG)
 
 

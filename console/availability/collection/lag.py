@@ -1,4 +1,4 @@
-"""How far the replicas that are out of sync are behind: asked of their brokers in rounds of their own."""
+"""Lag of out-of-sync replicas, queried from their brokers in separate rounds."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from jobs.logs import own_fault
 logger = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
-# The longest absences of a cluster; a broker that is down has no lag to ask for anyway.
+# Only the longest absences of a cluster are queried.
 MOST_ASKED = 5000
 _LAG = AvailabilityRound.Noun.LAG
 
 
 class LagDoor(Protocol):
-    """Where replicas end; a fake of it stands in for Kafka in tests."""
+    """Log end offsets of replicas; tests replace it by a fake."""
 
     def __call__(
         self,
@@ -65,7 +65,7 @@ def _is_due(row: AvailabilityRound | None, now: datetime, every: timedelta) -> b
 def ask_lags(
     cluster_id: int, clock: Clock = timezone.now, door: LagDoor = read_replica_lags
 ) -> bool:
-    """Ask for the lag of every open absence of a cluster; return whether it was asked. Never raises."""
+    """Query the lag of every open absence of a cluster; return whether it was queried. Never raises."""
     cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
     if cluster is None:
         return False
@@ -79,7 +79,7 @@ def ask_lags(
         succeed(row, clock(), begun, **_told(found))
     except InvalidFields as problem:
         hint = "Correct the cluster's settings."
-        fail(row, clock(), begun, "invalid", f"The settings are not usable: {problem}", hint)
+        fail(row, clock(), begun, "invalid", f"Invalid cluster settings: {problem}", hint)
     except ClusterFault as fault:
         fail(row, clock(), begun, fault.code, fault.message, fault.hint)
     except Exception:
@@ -104,7 +104,7 @@ def _ask(cluster: Cluster, door: LagDoor) -> ReplicaLags:
 
 
 def _save(cluster: Cluster, found: ReplicaLags, now: datetime) -> None:
-    """Write lags at absences, and the worst of each partition; one that is no longer told is unknown."""
+    """Write lags to absences, and the maximum of each partition; one that is not reported is unknown."""
     changed: list[OutOfSyncSpan] = []
     for row in OutOfSyncSpan.objects.filter(cluster=cluster, ended_at=None):
         lag = found.lags.get((TopicPartition(row.topic, row.partition), row.broker))
@@ -129,4 +129,4 @@ def _told(found: ReplicaLags) -> dict[str, str]:
     if not found.faults:
         return {}
     brokers = ", ".join(map(str, sorted(found.faults)))
-    return {"error": f"Not asked, because it does not answer: broker {brokers}."}
+    return {"error": f"Lag unknown: broker {brokers} does not answer."}

@@ -12,7 +12,7 @@ from jobs.availability.status.severity import NO_MOVES, Moves
 
 
 class ObserverRoles:
-    """The observers of a cluster's topics, read once per round: three queries, none before it is asked."""
+    """The observers of a cluster's topics, read once per round on first use: three queries."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

@@ -49,7 +49,7 @@ def roll_up(now: datetime) -> int:
 
 
 def prune(now: datetime) -> int:
-    """Remove what is older than its retention; what still goes on stays. Returns how many rows."""
+    """Delete rows older than their retention, except ongoing intervals; return how many."""
     gone = 0
     for step_s, kept_s in retention().items():
         old = CountSample.objects.filter(step_s=step_s, at_s__lt=int(now.timestamp()) - kept_s)

@@ -78,7 +78,7 @@ class RollupWriter:
         self._keep(self._peaks.reach(at.timestamp(), self._sampled))
         touched = self._tally.move(before, after)
         self._touched |= touched
-        # A partition that is well and in none of Kafka's counts raises no count that is sampled.
+        # A healthy partition that is in none of Kafka's counts raises no sampled count.
         if after is not None and not (after.standing.is_well and not after.standing.counted_as):
             for scope in touched:
                 self._peaks.note(scope, self._tally.counts[scope])

@@ -1,4 +1,4 @@
-"""Where controllers stand that are no brokers.
+"""Sites of controllers that are not brokers.
 
 In reading order: `sites`, `api`, `pages`.
 """

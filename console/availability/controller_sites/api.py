@@ -1,4 +1,4 @@
-"""Where controllers stand, over REST."""
+"""Controller sites over REST."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from console.frame.rest.viewset import ApiViewSet
 
 
 class ControllerSiteSerializer(serializers.Serializer[Any]):
-    """A voter of the quorum and where it stands."""
+    """A voter of the quorum and its site."""
 
     node_id = serializers.IntegerField()
     rack = serializers.CharField(help_text="broker.rack of the same node; empty: it is no broker.")
-    site = serializers.CharField(help_text="What was said here; empty: nothing was.")
+    site = serializers.CharField(help_text="The configured site; empty: none.")
 
 
 class SaveControllerSites(BodySerializer):
-    """Where controllers stand: all that is known from now on."""
+    """Controller sites; replaces all earlier ones."""
 
     cluster = serializers.CharField(max_length=63, help_text="Alias of the cluster.")
     sites = serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=1000),
-        help_text="Site by node id: `{'4': 'west'}`. What is not given is forgotten.",
+        help_text="Site by node id: `{'4': 'west'}`. Nodes that are not given lose their site.",
     )
 
 
 class ControllerSiteViewSet(ApiViewSet[Any]):
-    """Where controllers stand that are no brokers: what-if needs it for the loss of a site."""
+    """Sites of controllers that are not brokers: input of failure simulation."""
 
     queryset = ControllerSite.objects.none()
     serializer_class = ControllerSiteSerializer
@@ -49,7 +49,7 @@ class ControllerSiteViewSet(ApiViewSet[Any]):
 
     @extend_schema(responses=ControllerSiteSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List the voters of a quorum with their sites; empty before it was described."""
+        """List the voters of a quorum with their sites; empty before the first collection."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         return Response(ControllerSiteSerializer(_places(cluster), many=True).data)
 
@@ -57,7 +57,7 @@ class ControllerSiteViewSet(ApiViewSet[Any]):
         request=SaveControllerSites, responses={200: ControllerSiteSerializer(many=True)}
     )
     def create(self, request: Request) -> Response:
-        """Save where controllers stand; nothing is written to the cluster."""
+        """Save controller sites; nothing is written to the cluster."""
         asked = SaveControllerSites(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data

@@ -1,4 +1,4 @@
-"""The page that says where controllers stand."""
+"""The page of controller sites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from console.frame.security.access import page
 
 
 class ControllerSitesForm(ActionForm):
-    """A field for each controller that is no broker with a rack; what is wrong is said by the action."""
+    """A field for each controller that is not a broker with a rack; the action validates."""
 
     def __init__(self, places: list[ControllerPlace], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,7 +49,7 @@ def _site_field(place: ControllerPlace) -> forms.CharField:
 @require_http_methods(["GET", "POST"])
 @page("operate", clusters.where)
 def controller_sites_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Say where the controllers stand that are no brokers."""
+    """Show and save the sites of controllers that are not brokers."""
     cluster = find_cluster(alias)
     picture = snapshot_of(cluster)
     places = places_of(cluster, picture.voters, picture.racks)
@@ -57,7 +57,7 @@ def controller_sites_page(request: HttpRequest, alias: str) -> HttpResponse:
     if form.is_valid() and form.attempt(
         lambda: save_sites(cluster, form.values(), places, timezone.now())
     ):
-        messages.success(request, "What-if counts on these sites from now on.")
+        messages.success(request, "Sites saved. Failure simulation uses them.")
         return redirect("availability:matrix", alias)
     context = {
         **around_cluster(request, cluster, "what-if"),

@@ -1,4 +1,4 @@
-"""Where controllers stand that are no brokers: Kafka tells the rack of brokers only, so a person says it."""
+"""Sites of controllers that are not brokers: Kafka reports the rack of brokers only, so users enter them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_SITE = 255
 
 @dataclass(frozen=True, slots=True)
 class ControllerPlace:
-    """A voter and where it stands; `rack` is that of the broker with its id, which counts first."""
+    """A voter and its site; `rack` is that of the broker with the same id, which takes precedence."""
 
     node_id: int
     rack: str
@@ -28,14 +28,14 @@ class ControllerPlace:
 
 
 def sites_of(cluster: Cluster) -> dict[int, str]:
-    """Return what was said of a cluster's controllers; one query."""
+    """Return the entered sites of a cluster's controllers; one query."""
     return dict(ControllerSite.objects.filter(cluster=cluster).values_list("node_id", "site"))
 
 
 def places_of(
     cluster: Cluster, voters: Sequence[ControllerModel], racks: Mapping[int, str | None]
 ) -> list[ControllerPlace]:
-    """Return where each voter stands, by id."""
+    """Return the place of each voter, by id."""
     sites = sites_of(cluster)
     ids = sorted(one.node_id for one in voters)
     return [ControllerPlace(id_, racks.get(id_) or "", sites.get(id_, "")) for id_ in ids]
@@ -45,7 +45,7 @@ def places_of(
 def save_sites(
     cluster: Cluster, sites: Mapping[str, str], places: Sequence[ControllerPlace], now: datetime
 ) -> None:
-    """Save where controllers stand: all that is known from now on; what is empty or not given is forgotten.
+    """Save controller sites; replaces all earlier ones, empty or missing ones are deleted.
 
     `sites` maps node ids to sites, `places` are the voters as they are known. Nothing is written to the
     cluster. Raises `InvalidFields` with `sites.<id>` for what is wrong.
@@ -64,7 +64,7 @@ def save_sites(
             )
             for number, site in wanted.items()
         )
-        # What was kept of the cluster shows the old sites: the next round makes it again.
+        # The stored snapshot has the old sites: the next round makes a new one.
         WhatIfPicture.objects.filter(cluster=cluster).delete()
         after = {str(number): site for number, site in wanted.items()}
         audit(
@@ -94,11 +94,11 @@ def _checked(sites: Mapping[str, str], places: Sequence[ControllerPlace]) -> dic
 
 def _problem(place: ControllerPlace | None, site: str, *, has_voters: bool) -> str:
     if place is None and not has_voters:
-        return "The quorum was not described yet: nobody knows its voters. Try again in a minute."
+        return "The quorum was not collected yet: its voters are unknown. Try again in a minute."
     if place is None:
         return "No voter of the quorum has this number."
     if place.rack and site:
-        return f"Node {place.node_id} is a broker, too: its broker.rack says {place.rack}."
+        return f"Node {place.node_id} is also a broker: its broker.rack is {place.rack}."
     if len(site) > LONGEST_SITE:
         return f"At most {LONGEST_SITE} characters."
     return "" if site.isprintable() else "A name without line breaks or control characters."

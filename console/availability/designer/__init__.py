@@ -1,4 +1,4 @@
-"""The designer of placements.
+"""The placement designer.
 
 In reading order: `api`, `pages`, `forms`.
 """

@@ -1,4 +1,4 @@
-"""The designer over REST: wishes in, a placement out. Nothing is stored, no cluster is asked."""
+"""The designer over REST: requirements in, a placement out. Nothing is stored, no cluster is queried."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class SiteSerializer(BodySerializer):
         child=serializers.IntegerField(**_IDS),
         required=False,
         max_length=MOST_BROKERS,
-        help_text="Those of its brokers that run, or shall run, as fenced standby brokers.",
+        help_text="Its brokers that run, or are planned, as fenced standby brokers.",
     )
 
 
 class WishSerializer(BodySerializer):
-    """What is wished for; null and absent are no wish."""
+    """Requirements of a placement; null and absent: no requirement."""
 
     sites = SiteSerializer(many=True, allow_empty=False)
     rpo = serializers.ChoiceField(choices=[one.value for one in LossAllowed], required=False)
@@ -85,13 +85,13 @@ class WishSerializer(BodySerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse too many of them."""
+        """Refuse too many sites."""
         if len(attrs["sites"]) > MOST_SITES:
             raise serializers.ValidationError({"sites": f"At most {MOST_SITES} sites."})
         return attrs
 
-    def wish(self) -> DesignRequirements:
-        """Return the wish; call after `is_valid`."""
+    def requirements(self) -> DesignRequirements:
+        """Return the requirements; call after `is_valid`."""
         given = dict(self.validated_data)
         sites = tuple(
             Site(one["name"], tuple(one.get("brokers", ())), tuple(one.get("standbys", ())))
@@ -105,7 +105,7 @@ class WishSerializer(BodySerializer):
 
 
 class LayoutSerializer(serializers.Serializer[Any]):
-    """What stands at a site."""
+    """Replicas, observers and voters of a site."""
 
     site = serializers.CharField()
     replicas = serializers.IntegerField()
@@ -114,7 +114,7 @@ class LayoutSerializer(serializers.Serializer[Any]):
 
 
 class SurvivalSerializer(serializers.Serializer[Any]):
-    """What one loss does to the design, as the what-if says it; `takes_s` null: until a person acts."""
+    """The simulated effect of one loss; `takes_s` null: until an operator acts."""
 
     loss = serializers.CharField()
     is_writable = serializers.BooleanField()
@@ -126,14 +126,14 @@ class SurvivalSerializer(serializers.Serializer[Any]):
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
-    """Why a number is what it is."""
+    """The reason of a value of the design."""
 
     subject = serializers.CharField()
     sentence = serializers.CharField()
 
 
 class AlternativeSerializer(serializers.Serializer[Any]):
-    """Another placement, and why it was not taken."""
+    """Another placement, and why it was not chosen."""
 
     title = serializers.CharField()
     layout = LayoutSerializer(many=True)
@@ -151,7 +151,7 @@ class DesignCommandsSerializer(serializers.Serializer[Any]):
 
 
 class DesignSerializer(serializers.Serializer[Any]):
-    """A placement that fulfils the wish."""
+    """A placement that meets the requirements."""
 
     layout = LayoutSerializer(many=True)
     placement = serializers.SerializerMethodField()
@@ -172,7 +172,7 @@ class DesignSerializer(serializers.Serializer[Any]):
 
 
 class PlacementDesignViewSet(ApiViewSet[TopicPlacement]):
-    """Placements that fulfil wishes."""
+    """Placements that meet requirements."""
 
     queryset = TopicPlacement.objects.none()
     serializer_class = DesignSerializer
@@ -183,11 +183,11 @@ class PlacementDesignViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(request=WishSerializer, responses={200: DesignSerializer})
     def create(self, request: Request) -> Response:
-        """Propose a placement for wishes, explain it, and say what it survives."""
+        """Generate a placement for requirements, with reasons and simulated failures."""
         asked = WishSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
-            found = design(asked.wish())
+            found = design(asked.requirements())
         except ImpossibleRequirements as impossible:
             raise InvalidFields(impossible.problems) from None
         return Response(DesignSerializer(found).data)

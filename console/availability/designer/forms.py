@@ -1,4 +1,4 @@
-"""The form of the designer: sites, what may be lost, what must go on."""
+"""The form of the designer: sites, data loss (RPO), recovery time (RTO), observers."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ MOST_VOTERS = 15
 LONGEST_S = 86_400.0
 
 RPOS = (
-    (LossAllowed.ZERO.value, "Nothing: no acknowledged record"),
-    (LossAllowed.BOUNDED.value, "The newest records, as far as a copy was behind"),
+    (LossAllowed.ZERO.value, "No acknowledged record (RPO 0)"),
+    (LossAllowed.BOUNDED.value, "Records that no other site has yet"),
 )
 WRITABLE = (
     (WritableAfter.SITE.value, "The loss of a site"),
     (WritableAfter.BROKER.value, "The loss of a broker"),
-    (WritableAfter.NOTHING.value, "Nothing: writes may stop"),
+    (WritableAfter.NOTHING.value, "No failure: writes may stop"),
 )
 OBSERVERS = (
     (ObserverSupport.NONE.value, "None"),
     (ObserverSupport.FENCED_STANDBY.value, "Fenced standby brokers, on plain Kafka"),
-    (ObserverSupport.PROMOTES_ITSELF.value, "The brokers know observers (Confluent Server)"),
+    (ObserverSupport.PROMOTES_ITSELF.value, "Observers of the brokers (Confluent Server)"),
 )
 
 
 class DesignForm(ActionForm):
-    """What is wished for; the values stand in the address."""
+    """Requirements; the values are in the address."""
 
     sites = lines_field(
         "Sites",
@@ -51,49 +51,48 @@ class DesignForm(ActionForm):
         rows=4,
         missing="Name at least one site, with its brokers.",
     )
-    rpo = forms.ChoiceField(label="What may be lost when a site dies", choices=RPOS)
-    writable_after = forms.ChoiceField(label="Writes go on after", choices=WRITABLE)
+    rpo = forms.ChoiceField(label="Acceptable data loss on site failure", choices=RPOS)
+    writable_after = forms.ChoiceField(label="Writable after", choices=WRITABLE)
     rto_s = forms.FloatField(
-        label="Within seconds",
+        label="Recovery time (s)",
         required=False,
         min_value=0.1,
         max_value=LONGEST_S,
-        help_text="Empty: no wish.",
     )
     observers = forms.ChoiceField(label="Observers", choices=OBSERVERS)
     standbys = forms.CharField(
         label="Fenced standby brokers",
         required=False,
         max_length=2000,
-        help_text="Ids of those brokers of the sites that run, or shall run, as fenced standby.",
+        help_text="Ids of brokers that run, or are planned, as fenced standby.",
     )
     topic = forms.CharField(
         required=False,
         max_length=TOPIC_NAME_LENGTH,
-        help_text="For the commands: those of one that exists move its replicas. Empty: TOPIC.",
+        help_text="Used in the commands. For an existing topic they move its replicas.",
     )
     partitions = forms.IntegerField(
         initial=1,
         required=False,
         min_value=1,
         max_value=MOST_PARTITIONS,
-        help_text="Of a new topic; one that exists keeps its own.",
+        help_text="Of a new topic; an existing topic keeps its partitions.",
     )
     preferred_site = forms.CharField(
-        label="Leaders are to be in", required=False, max_length=255, help_text="Empty: anywhere."
+        label="Preferred site of leaders", required=False, max_length=255
     )
     majority_site = forms.CharField(
-        label="Majority of controllers in",
+        label="Site with the controller majority",
         required=False,
         max_length=255,
-        help_text="With two sites and no third one its loss stops the quorum: naming it accepts that.",
+        help_text="Required with two sites: the loss of this site stops the quorum.",
     )
     most_copies = forms.IntegerField(
-        label="Copies at most",
+        label="Maximum copies",
         required=False,
         min_value=1,
         max_value=MOST_COPIES,
-        help_text="Replicas and observers together. Empty: as many as it takes.",
+        help_text="Replicas and observers together.",
     )
 
     def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
@@ -116,21 +115,21 @@ class DesignForm(ActionForm):
         return _read_ids(self.cleaned_data["standbys"])
 
     def clean(self) -> dict[str, Any]:
-        """Miss standby brokers that stand at no site."""
+        """Refuse standby brokers that are in no site."""
         values: dict[str, Any] = super().clean() or {}
         known = {one for _, brokers in values.get("sites", ()) for one in brokers}
         strange = [one for one in values.get("standbys", ()) if one not in known]
         if strange and "sites" not in self.errors:
-            self.add_error("standbys", f"Broker {strange[0]} stands at no site.")
+            self.add_error("standbys", f"Broker {strange[0]} is in no site.")
         return values
 
     @property
     def named_topic(self) -> str:
-        """The topic that is named; call after `is_valid`."""
+        """The entered topic; call after `is_valid`."""
         return str(self.cleaned_data["topic"])
 
     def check_topic(self, known: Topic | None) -> None:
-        """Refuse more partitions than a topic that exists has: a placement moves them and adds none."""
+        """Refuse more partitions than an existing topic has: a placement moves them and adds none."""
         if known is not None and (self.cleaned_data["partitions"] or 1) > known.partition_count:
             self.add_error(
                 "partitions",
@@ -138,8 +137,8 @@ class DesignForm(ActionForm):
                 "--partitions), or leave this empty.",
             )
 
-    def wish(self, known: Topic | None) -> dict[str, Any]:
-        """Return the fields of `DesignRequirements` for a topic that exists (None: for a new one)."""
+    def requirements(self, known: Topic | None) -> dict[str, Any]:
+        """Return the fields of `DesignRequirements` for an existing topic (None: for a new one)."""
         given = self.cleaned_data
         standby = set(given["standbys"])
         sites = tuple(
@@ -200,5 +199,5 @@ def _read_ids(text: str) -> tuple[int, ...]:
         raise forms.ValidationError(f"At most {MOST_BROKERS} brokers.")
     for word in words:
         if not (word.isascii() and word.isdecimal()) or int(word) > LARGEST_ID:
-            raise forms.ValidationError(f"{word!r} is no number of a broker.")
+            raise forms.ValidationError(f"{word!r} is not a broker id.")
     return tuple(int(word) for word in words)

@@ -1,4 +1,4 @@
-"""The page of the designer: wishes in, a placement out, explained, with what it survives and its commands."""
+"""The page of the designer: requirements in, a placement out, with simulated failures and commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from jobs.numbers import format_count
 @require_safe
 @page("view", clusters.where)
 def designer_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show the placement that fulfils a wish, or what would be possible; nothing is changed."""
+    """Show a placement that meets the requirements, or what is possible; nothing is changed."""
     cluster = find_cluster(alias)
     is_asked = "sites" in request.GET
     start = initial_of(snapshot_of(cluster))
@@ -41,7 +41,9 @@ def designer_page(request: HttpRequest, alias: str) -> HttpResponse:
         "equivalents": equivalents.of_designer(),
     }
     if found is not None:
-        context |= {"design": found, "facts": _facts(found), **_ways_on(cluster, found)}
+        reasons = [(_SUBJECTS[one.subject], one.sentence) for one in found.reasons]
+        context |= {"design": found, "reasons": reasons, "facts": _facts(found)}
+        context |= _next_addresses(cluster, found)
     return render_page(request, "availability/designer/page.html", context)
 
 
@@ -58,7 +60,7 @@ def _try_design(cluster: Cluster, form: DesignForm) -> Design | None:
     if form.errors:
         return None
     try:
-        return design(DesignRequirements(**form.wish(known)), tools_of(cluster))
+        return design(DesignRequirements(**form.requirements(known)), tools_of(cluster))
     except ImpossibleRequirements as impossible:
         form.take_errors(impossible.problems)
         return None
@@ -72,36 +74,46 @@ def _facts(found: Design) -> list[dict[str, Any]]:
             "label": "Replicas",
             "value": format_count(placement.sync_count),
             "note": "in the ISR",
-            "definition": "Copies that acknowledge writes with acks=all.",
+            "definition": "Sync replicas: they acknowledge writes with acks=all.",
         },
         {
             "label": "Observers",
             "value": format_count(placement.observer_count),
             "note": placement.policy.value if placement.observers else "none",
-            "definition": "Copies that stay out of the ISR until they are promoted.",
+            "definition": "Replicas that stay outside the ISR until they are promoted.",
         },
         {
             "label": "min.insync.replicas",
             "value": format_count(found.min_insync_replicas),
-            "definition": "So many copies must have a record before a producer with acks=all is told so.",
+            "definition": "Replicas that must have a record before a write with acks=all is acknowledged.",
         },
         {
             "label": "Controllers",
             "value": format_count(found.voters),
-            "note": "that vote",
-            "definition": "A majority of them must be alive for elections, ISR changes and promotions.",
+            "note": "voters",
+            "definition": "A majority must be alive for elections, ISR changes and promotions.",
         },
         {
-            "label": "Every site may be lost",
+            "label": "Survives any site failure",
             "value": "Yes" if is_survived else "No",
             "severity": "ok" if is_survived else "warn",
-            "definition": "Writes with acks=all go on without a person after the loss of any one site.",
+            "definition": "Writes with acks=all continue without an operator after the loss of any one site.",
         },
     ]
 
 
-def _ways_on(cluster: Cluster, found: Design) -> dict[str, str]:
-    """Return the addresses that open the proposal in what-if, and that save it as a placement."""
+_SUBJECTS = {
+    "replicas": "Replicas",
+    "min_insync_replicas": "min.insync.replicas",
+    "observers": "Observers",
+    "promotion_policy": "Promotion policy",
+    "voters": "Controllers",
+    "rto_s": "Recovery time",
+}
+
+
+def _next_addresses(cluster: Cluster, found: Design) -> dict[str, str]:
+    """Return the addresses that simulate failures of the design, and that save it as a placement."""
     document = found.placement.as_json()
     topic = found.requirements.topic if found.requirements.topic != "TOPIC" else ""
     asked = {

@@ -1,4 +1,4 @@
-"""Drills: promotions tried on a test topic, and what-if answers compared with what happened.
+"""Drills: promotions on a test topic, and predictions compared with observed results.
 
 In reading order: `models`, `queries`, `actions`, `work`, `api`, `pages`.
 """

@@ -1,4 +1,4 @@
-"""What a person may do about drills: ask for one, or write down how one went."""
+"""Actions on drills: request one, or record one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jobs.cluster.errors import InvalidFields
 
 PREFIX = "crosslog-drill-"
 MOST_RESULTS = 5000
-# What can be tried on a topic that was just made; a held-back replica cannot be.
+# Methods that work on a new topic; a held-back replica does not.
 DRILLABLE = (Actor.FENCED_STANDBY, Actor.REASSIGN_TO_SPARE, Actor.RELAX_MIN_ISR)
 
 
@@ -30,14 +30,14 @@ DRILLABLE = (Actor.FENCED_STANDBY, Actor.REASSIGN_TO_SPARE, Actor.RELAX_MIN_ISR)
 def start_drill(
     cluster: Cluster, values: Mapping[str, Any], user: User | None, now: datetime
 ) -> Drill:
-    """Ask for a drill on a test topic; `manage.py promote` begins it within seconds.
+    """Request a drill on a test topic; `manage.py promote` starts it within seconds.
 
-    Values: `actors` (words; all that can be drilled when empty), `broker` (whom to promote; null: one
-    that fits), `confirm` (the cluster's alias, typed again). Raises `InvalidFields` and `ActionRefused`.
+    Values: `actors` (codes; empty: all that can be drilled), `broker` (to promote; null: a suitable one),
+    `confirm` (the cluster's alias, typed again). Raises `InvalidFields` and `ActionRefused`.
     """
     actors, broker = _read(cluster, values)
     if is_stopped(cluster.pk):
-        text = "The stop switch is on: nothing is tried. Turn it off on the page Promotion."
+        text = "The stop switch is on: no drill starts. Turn it off on the page Promotion."
         raise ActionRefused("stopped", text)
     drill_id = uuid.uuid4()
     row = Drill(
@@ -54,10 +54,10 @@ def start_drill(
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            told = {"drill": str(row.pk), "actors": actors, "broker": broker, "topic": row.topic}
-            audit("drill.start", subject_of(row), cluster=cluster.alias, after=told)
+            after = {"drill": str(row.pk), "actors": actors, "broker": broker, "topic": row.topic}
+            audit("drill.start", subject_of(row), cluster=cluster.alias, after=after)
     except IntegrityError:
-        text = "A drill goes on at this cluster: wait for its end."
+        text = "A drill of this cluster is running: wait until it has ended."
         raise ActionRefused("drill_is_running", text) from None
     return row
 
@@ -66,10 +66,10 @@ def start_drill(
 def record_drill(
     cluster: Cluster, values: Mapping[str, Any], user: User | None, now: datetime
 ) -> Drill:
-    """Write down a what-if answer beside what was then seen; raises `InvalidFields`.
+    """Record predicted and observed results; raises `InvalidFields`.
 
     Values: `title` and `results`: mappings of `subject` (a partition such as orders-0), `prediction` and
-    `seen` (mappings; what both name is compared) and `message`.
+    `seen` (mappings; fields that are in both are compared) and `message`.
     """
     title = str(values.get("title") or "").strip()[:200]
     results = _results(values.get("results"))
@@ -91,8 +91,8 @@ def record_drill(
     with transaction.atomic():
         row.save(force_insert=True)
         DrillResult.objects.bulk_create(results, batch_size=500)
-        told = {"drill": str(row.pk), "title": row.title, "as_predicted": row.good_count}
-        audit("drill.record", subject_of(row), cluster=cluster.alias, after=told)
+        after = {"drill": str(row.pk), "title": row.title, "as_predicted": row.good_count}
+        audit("drill.record", subject_of(row), cluster=cluster.alias, after=after)
     return row
 
 
@@ -107,7 +107,7 @@ def _read(cluster: Cluster, values: Mapping[str, Any]) -> tuple[list[str], int |
     if broker is not None:
         brokers = Broker.objects.filter(cluster=cluster).values_list("broker_id", flat=True)
         if broker not in set(brokers):
-            names = ", ".join(map(str, sorted(brokers))) or "none seen yet"
+            names = ", ".join(map(str, sorted(brokers))) or "none collected yet"
             errors["broker"] = f"Not a broker of {cluster.alias}: {broker}. It has: {names}."
     if str(values.get("confirm") or "").strip() != cluster.alias:
         errors["confirm"] = f"Type this to confirm: {cluster.alias}"
@@ -127,19 +127,21 @@ def _results(given: Any) -> list[DrillResult]:
         )
         subject = str(one.get("subject") or "").strip() if is_whole else ""
         if not subject or subject in found or len(subject) > 300:  # noqa: PLR2004  its column
-            text = f"Result {number + 1} needs a subject of its own, prediction and seen."
+            text = f"Result {number + 1} needs a unique subject, prediction and seen."
             raise InvalidFields({"results": text})
         prediction, seen = dict(one["prediction"]), dict(one["seen"])
         differs = sorted(n for n in prediction.keys() & seen.keys() if prediction[n] != seen[n])
         is_compared = bool(prediction.keys() & seen.keys())
-        why = f"Other than predicted: {', '.join(differs)}." if differs else "As predicted."
+        why = (
+            f"Different from the prediction: {', '.join(differs)}." if differs else "As predicted."
+        )
         found[subject] = DrillResult(
             subject=subject,
             is_good=is_compared and not differs,
             prediction=prediction,
             seen=seen,
-            message=str(one.get("message") or (why if is_compared else "Nothing to compare."))[
-                :2000
-            ],
+            message=str(
+                one.get("message") or (why if is_compared else "No common field to compare.")
+            )[:2000],
         )
     return list(found.values())

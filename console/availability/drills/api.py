@@ -31,7 +31,7 @@ from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 
 
 class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
-    """Drills: promotions tried on a test topic, and what-if answers beside what was seen."""
+    """Drills: promotions on a test topic, and predictions compared with observed results."""
 
     audited = "drill"
     serializer_class = DrillSerializer
@@ -60,7 +60,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
 
     @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})
     def create(self, request: Request) -> Response:
-        """Ask for a drill, or write one down; it changes its own topic and its standby broker."""
+        """Request a drill, or record one; a drill changes its test topic and its standby broker."""
         asked = NewDrillSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values: dict[str, Any] = dict(asked.validated_data)
@@ -72,7 +72,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
 
 
 class RunbookViewSet(ApiViewSet[Any]):
-    """What to do, by severity and cause."""
+    """Runbooks by severity and cause."""
 
     serializer_class = RunbookSerializer
     pagination_class = None
@@ -82,7 +82,7 @@ class RunbookViewSet(ApiViewSet[Any]):
 
     @extend_schema(responses=RunbookSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List runbooks with what is known of the cluster and the partition filled in."""
+        """List runbooks, filled in for the cluster and the partition."""
         values = dict(self.asked)
         cluster = find_cluster(request.user, values.pop("cluster"))
         return Response(RunbookSerializer(runbooks_for(cluster, values), many=True).data)

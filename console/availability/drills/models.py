@@ -1,4 +1,4 @@
-"""Drills: promotions tried on a test topic, and what-if answers compared with what happened."""
+"""Drills: promotions on a test topic, and predictions compared with observed results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 
 
 class DrillKind(models.TextChoices):
-    """PROMOTION is carried out by crosslog on its own topic, WHAT_IF is written down by whoever did it."""
+    """PROMOTION is carried out by crosslog on a test topic, WHAT_IF is recorded by a user."""
 
     PROMOTION = "promotion", "Promotion on a test topic"
     WHAT_IF = "what_if", "What-if against reality"
 
 
 class DrillState(models.TextChoices):
-    """PARTIAL: some of it did not work; REFUSED: nothing was changed."""
+    """PARTIAL: some results failed; REFUSED: nothing was changed."""
 
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
@@ -36,10 +36,10 @@ _LIVE_WORDS = [state.value for state in LIVE_DRILLS]
 
 
 class Drill(models.Model):
-    """One drill; `actors` are those that were asked for, `log` is [[ISO time, sentence], ...].
+    """One drill; `actors` are its methods, `log` is [[ISO time, sentence], ...].
 
-    `topic` is the test topic, which crosslog made and removes (`topic_removed_at`; null: it is or may be
-    there). `prediction` and `seen` are of what-if drills.
+    `topic` is the test topic, which crosslog creates and deletes (`topic_removed_at`; null: it may exist).
+    `prediction` and `seen` are of recorded drills.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -83,14 +83,14 @@ class Drill(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether it waits or is going on."""
+        """Whether it is queued or running."""
         return self.state in LIVE_DRILLS
 
 
 class DrillResult(models.Model):
-    """How it went with one actor, or with one partition of a what-if drill.
+    """The result of one method, or of one partition of a recorded drill.
 
-    Times are in ms, null when it was not reached; `expected_ms` is what is measured elsewhere.
+    Times are in ms, null when not reached; `expected_ms` is the reference measurement.
     """
 
     drill = models.ForeignKey(Drill, on_delete=models.CASCADE, related_name="results")
@@ -116,4 +116,4 @@ class DrillResult(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.subject}: {'well' if self.is_good else 'not well'}"
+        return f"{self.subject}: {'passed' if self.is_good else 'failed'}"

@@ -32,7 +32,7 @@ from jobs.cluster.errors import InvalidFields
 @require_safe
 @page("view", clusters.where)
 def drills_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show what was drilled, and ask for a drill."""
+    """Show drills, and the form of a new one."""
     return _render_drills(request, find_cluster(alias), DrillForm(prefix="drill"))
 
 
@@ -40,7 +40,7 @@ def drills_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page_refusals_written("drill.start")
 @page("operate", clusters.where)
 def start(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Ask for a drill on a test topic."""
+    """Request a drill on a test topic."""
     cluster = find_cluster(alias)
     form = DrillForm(request.POST, prefix="drill")
     found: list[Drill] = []
@@ -58,7 +58,7 @@ def start(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page_refusals_written("drill.record")
 @page("operate", clusters.where)
 def record_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Write down a what-if answer beside what was then seen."""
+    """Record predicted and observed results."""
     cluster = find_cluster(alias)
     form = RecordForm(request.POST or None)
     found: list[Drill] = []
@@ -76,7 +76,7 @@ def record_page(request: HttpRequest, alias: str) -> HttpResponse:
 @require_safe
 @page("view", clusters.where)
 def drill_page(request: HttpRequest, alias: str, drill_id: UUID) -> HttpResponse:
-    """Show one drill: what was measured, what was predicted, every step with its time."""
+    """Show one drill: measurements, predictions, log."""
     row = queries.get_drill(request.user, drill_id, alias)
     if row is None:
         raise Http404
@@ -93,7 +93,7 @@ def drill_page(request: HttpRequest, alias: str, drill_id: UUID) -> HttpResponse
 @require_safe
 @page("view", clusters.where)
 def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show what to do: by severity and cause, with everything filled in that is known."""
+    """Show runbooks by severity and cause, filled in for a partition."""
     cluster = find_cluster(alias)
     form = RunbookForm(request.GET)
     found: Any = []

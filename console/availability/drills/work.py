@@ -49,14 +49,14 @@ MOST_LINES = 200
 
 
 class DrillDoor:
-    """What a drill asks of a cluster; tests replace it by a fake."""
+    """Drill operations on a cluster; tests replace them by a fake."""
 
     def drill(self, cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
-        """Try one actor on a topic of its own; faults are measures that are not good."""
+        """Try one method on its test topic; faults are failed measures."""
         return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
 
     def remove(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """Remove topics that a drill left; raises `ClusterFault`."""
+        """Delete topics that a drill left; raises `ClusterFault`."""
         remove_topics(cluster.connection(), topics)
 
 
@@ -64,18 +64,18 @@ KAFKA_DRILLS = DrillDoor()
 
 
 def carry_out_drills(cluster: Cluster, name: str, clock: Clock, door: DrillDoor) -> int:
-    """Carry out the drill that waits at a cluster, if one does; return how many were ended."""
+    """Carry out the queued drill of a cluster, if any; return how many ended."""
     free = Q(claimed_until=None) | Q(claimed_until__lt=clock())
     rows = Drill.objects.filter(free, cluster=cluster, kind=DrillKind.PROMOTION)
     for row in rows.filter(state__in=LIVE_DRILLS).select_related("cluster", "requested_by"):
         if _claim(row, name, clock()):
-            _Work(row, name, clock, door).go_on()
+            _Work(row, name, clock, door).finish()
             return 1
     return 0
 
 
 def standbys_of(cluster: Cluster, model: ClusterModel) -> set[int]:
-    """Return the brokers that are seen as fenced standbys, and those that policies name as such."""
+    """Return the fenced standby brokers of the cluster, and those of policies."""
     seen = {b for b, one in model.brokers.items() if one.is_standby}
     named = list_policies(cluster).filter(actor=Actor.FENCED_STANDBY)
     return seen.union(*named.values_list("allowed_brokers", flat=True))
@@ -87,14 +87,14 @@ def topic_of(drill: Drill, kind: ActorKind) -> str:
 
 
 class _Work:
-    """One drill, as far as it came."""
+    """Carries out one drill, or the rest of it."""
 
     def __init__(self, row: Drill, name: str, clock: Clock, door: DrillDoor) -> None:
         self._row, self._name = row, name
         self._clock, self._door = clock, door
 
-    def go_on(self) -> None:
-        """Try every actor that has no result yet, and end the drill."""
+    def finish(self) -> None:
+        """Try every method without a result, and end the drill."""
         kinds = [ActorKind(word) for word in self._row.actors]
         try:
             self._refuse()
@@ -105,21 +105,21 @@ class _Work:
         except _Refused as refusal:
             self._end(DrillState.REFUSED, str(refusal))
         except Exception:
-            logger.exception("drill broke drill_id=%s", self._row.pk)
+            logger.exception("drill crashed drill_id=%s", self._row.pk)
             self._end(DrillState.FAILED, own_fault("trying"))
 
     def _refuse(self) -> None:
         if is_read_only():
-            raise _Refused("crosslog is read-only: nothing is tried.")
+            raise _Refused("crosslog is read-only: no drill starts.")
         if is_stopped(self._row.cluster_id):
-            raise _Refused("The stop switch is on: nothing is tried.")
+            raise _Refused("The stop switch is on: no drill starts.")
         person, asked = self._row.requested_by, self._row.asked_with
         why = why_ended(person, asked, "operate", [self._row.cluster_id])
         if why:
             raise _Refused(why)
 
     def _remove(self, kinds: list[ActorKind]) -> None:
-        """Remove the topics that a program left which died in the middle."""
+        """Delete the topics that a crashed process left."""
         if self._row.log:
             self._door.remove(self._row.cluster, [topic_of(self._row, kind) for kind in kinds])
 
@@ -132,7 +132,7 @@ class _Work:
             if kind.value not in done:
                 self._renew()
                 self._refuse()
-                shape = shape_of(kind, model, standbys, self._wished(kind))
+                shape = shape_of(kind, model, standbys, self._broker_for(kind))
                 self._save(shape, self._measure(shape))
         bad = self._row.results.filter(is_good=False).count()
         good = self._row.results.filter(is_good=True).count()
@@ -141,14 +141,14 @@ class _Work:
         )
         self._end(state, "")
 
-    def _wished(self, kind: ActorKind) -> int | None:
+    def _broker_for(self, kind: ActorKind) -> int | None:
         return None if kind is ActorKind.REASSIGN_TO_SPARE else self._row.broker
 
     def _measure(self, shape: DrillShape) -> DrillMeasure:
         if shape.why_not:
             self._say(f"{shape.kind.words}: {shape.why_not}")
             return DrillMeasure(shape.kind, is_good=False, sentence=shape.why_not)
-        self._say(f"{shape.kind.words}: begun.")
+        self._say(f"{shape.kind.words}: started.")
         topic = topic_of(self._row, shape.kind)
         return self._door.drill(self._row.cluster, topic, shape, self._say)
 
@@ -176,7 +176,7 @@ class _Work:
     def _renew(self) -> None:
         mine = Drill.objects.filter(pk=self._row.pk, claimed_by=self._name)
         if not mine.update(claimed_until=self._clock() + CLAIM):
-            raise _Refused("Another program took this drill over.")
+            raise _Refused("Another promoter process took over this drill.")
 
     def _end(self, state: DrillState, problem: str) -> None:
         now = self._clock()

@@ -1,4 +1,4 @@
-"""What a person may do with placements: save one that was looked at, change it likewise, remove it."""
+"""Actions on placements: save after a preview, change, remove."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from console.frame.security.current_request import current_username
 from jobs.cluster.errors import InvalidFields
 
 NOT_CONFIRMED = (
-    "Look at the preview first, and give the `confirm` that it shows: it names just what was seen."
+    "Request a preview first, and send its `confirm`: it identifies the previewed values."
 )
 
 
@@ -46,9 +46,9 @@ def change_placement(
 
 @change("placement.remove")
 def remove_placement(row: TopicPlacement) -> None:
-    """Take a placement away; the topics that it counted for fall to the next one, or have none."""
+    """Remove a placement; its topics use the next one that matches, or none."""
     with transaction.atomic():
-        audit("placement.remove", str(row), cluster=row.cluster.alias, before=_told(row))
+        audit("placement.remove", str(row), cluster=row.cluster.alias, before=_to_json(row))
         row.delete()
 
 
@@ -63,9 +63,13 @@ def _save(
     try:
         with transaction.atomic():
             draft.save()
-            before = _told(row) if row else None
+            before = _to_json(row) if row else None
             audit(
-                action, str(draft), cluster=draft.cluster.alias, before=before, after=_told(draft)
+                action,
+                str(draft),
+                cluster=draft.cluster.alias,
+                before=before,
+                after=_to_json(draft),
             )
     except IntegrityError:
         raise InvalidFields(
@@ -74,6 +78,6 @@ def _save(
     return draft
 
 
-def _told(row: TopicPlacement) -> dict[str, Any]:
+def _to_json(row: TopicPlacement) -> dict[str, Any]:
     values = values_of(row)
     return {**values, "placement": json.dumps(row.document, sort_keys=True)}

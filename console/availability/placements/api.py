@@ -43,13 +43,13 @@ from console.frame.security.access import clusters_of
 
 
 class PlacementViewSet(ApiViewSet[TopicPlacement]):
-    """Placements that were assigned here; what topics bring themselves stands in `topics`."""
+    """Placements assigned in crosslog; those of topic configs are in `topics`."""
 
     serializer_class = PlacementSerializer
     ordering: ClassVar = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": PlacementFilters, "topics": StandingFilters}
-    # Which cluster these are about stands in the body or the query: the action looks.
+    # The cluster is in the body or the query: the action reads it.
     anywhere_actions: ClassVar = ("list", "create", "preview", "topics")
 
     def where(self, pk: str, **_: Any) -> Collection[int]:
@@ -67,7 +67,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(responses=PlacementSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List placements that were assigned here."""
+        """List placements assigned in crosslog."""
         rows = self.get_queryset()
         if "cluster" in self.asked:
             rows = rows.filter(cluster=find_cluster(request.user, self.asked["cluster"]))
@@ -81,7 +81,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(request=NewPlacementSerializer, responses={201: PlacementSerializer})
     def create(self, request: Request) -> Response:
-        """Assign a placement to a topic or a pattern, as its preview showed it."""
+        """Assign a placement to a topic or a pattern; needs the `confirm` of its preview."""
         asked = NewPlacementSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = dict(asked.validated_data)
@@ -92,7 +92,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(request=ChangedPlacementSerializer, responses=PlacementSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change a placement, as its preview showed it."""
+        """Change a placement; needs the `confirm` of its preview."""
         asked = ChangedPlacementSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = dict(asked.validated_data)
@@ -102,14 +102,14 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Take a placement away."""
+        """Remove a placement."""
         actions.remove_placement(self._row())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=PreviewQuery, responses=PreviewSerializer)
     @action(detail=False, methods=["post"], pagination_class=None)
     def preview(self, request: Request) -> Response:
-        """Say what saving a placement would mean; writes nothing. Its `confirm` is needed for saving."""
+        """Preview a placement; writes nothing. Saving needs its `confirm`."""
         asked = PreviewQuery(data=request.data)
         asked.is_valid(raise_exception=True)
         values = dict(asked.validated_data)
@@ -126,7 +126,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(responses=StandingsSerializer)
     @action(detail=False, pagination_class=None)
     def topics(self, request: Request) -> Response:
-        """List topics with a placement and how real replicas differ from it."""
+        """List topics with a placement and the mismatches of their replicas."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         picture, rules = snapshot_of(cluster), rules_of(cluster)
         standings = standings_of(picture, rules)
@@ -138,7 +138,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
 
 
 class ObserverViewSet(ApiViewSet[TopicPlacement]):
-    """Observers: of placements, and what fenced standby brokers hold."""
+    """Observers: of placements, and the replicas of fenced standby brokers."""
 
     queryset = TopicPlacement.objects.none()
     serializer_class = ObserversSerializer
@@ -148,7 +148,7 @@ class ObserverViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(responses=ObserversSerializer)
     def list(self, request: Request) -> Response:
-        """List who observes what, who is in the ISR since when, and which brokers stand by."""
+        """List observers with their state and its start, and the fenced standby brokers."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         picture = snapshot_of(cluster)
         found = observers_of(picture, rules_of(cluster))
@@ -164,7 +164,7 @@ class ObserverViewSet(ApiViewSet[TopicPlacement]):
 def rows_of(
     cluster: Cluster, picture: ClusterSnapshot, rows: Sequence[Any], asked: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the part of rows that was asked for, with how many there are and how old they are."""
+    """Return the requested page of rows, with their count and age."""
     first = asked["offset"]
     return {
         "cluster": cluster.alias,

@@ -1,4 +1,4 @@
-"""A placement before it is saved: read, checked against its cluster, shown for what it would mean."""
+"""Draft placements: parsing, validation against the cluster, preview."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def check_on_cluster(cluster: Cluster, placement: Placement) -> dict[str, str]:
     rows = cluster.brokers.values_list("broker_id", "rack")
     racks = {number: rack or None for number, rack in rows}
     if not racks:
-        return {"": f"No broker of {cluster.alias} was seen yet: its racks are not known."}
+        return {"": f"No broker of {cluster.alias} is collected yet: its racks are unknown."}
     if not any(racks.values()):
-        text = "has a rack: set broker.rack on each broker, a placement names racks."
+        text = "has a rack. Placements need racks: set broker.rack on each broker."
         return {"": f"No broker of {cluster.alias} {text}"}
     return check_placement(placement, racks)
 

@@ -1,4 +1,4 @@
-"""What placements mean: real replicas compared with them, observers left out of what counts as missing."""
+"""Comparison of replicas with placements; observers do not count as missing."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _violation_counts(
 
 
 def standing_of(one: PartitionModel) -> Standing:
-    """Return where a partition stands when its observers are not expected in the ISR."""
+    """Return the state of a partition whose observers are not expected in the ISR."""
     return judge_partition(
         leader=one.leader,
         replicas=one.replicas,
@@ -219,7 +219,7 @@ def standing_of(one: PartitionModel) -> Standing:
 def preview_placement(
     picture: ClusterSnapshot, rows: Iterable[TopicPlacement], draft: TopicPlacement
 ) -> Preview:
-    """Return what saving a placement would mean for the topics that it fits.
+    """Return the effect of saving a placement on the topics that it matches.
 
     `rows` are the placements as they are, `draft` the new one, or the changed one with its primary key.
     """
@@ -246,16 +246,16 @@ def preview_placement(
 
 
 def shadow_of(resolved: Resolved, draft: TopicPlacement) -> str:
-    """Return why another placement counts for a topic; empty when the draft does."""
+    """Return why another placement applies to a topic; empty when the draft does."""
     if resolved.rule is draft:
         return ""
     if resolved.origin is Origin.TOPIC_CONFIG:
-        return "Its own config comes first."
+        return "Its topic config takes precedence."
     row = resolved.rule
     if row is None:
-        return "Another placement comes first."
+        return "Another placement takes precedence."
     why = "an exact name" if row.kind == PatternKind.EXACT else f"priority {row.priority}"
-    return f"{row.pattern} ({why}) comes first."
+    return f"{row.pattern} ({why}) takes precedence."
 
 
 def _only(picture: ClusterSnapshot, topics: Sequence[Any]) -> ClusterSnapshot:
@@ -270,11 +270,11 @@ def _warnings(
     picture: ClusterSnapshot, draft: TopicPlacement, effects: Sequence[TopicEffect]
 ) -> Iterable[str]:
     if not effects:
-        yield "No topic fits at the moment: it counts for topics that are created later."
+        yield "No topic matches now. The placement applies to topics that are created later."
     elif not any(one.counts for one in effects):
-        yield "It would count for no topic: another placement comes first everywhere."
+        yield "The placement applies to no topic: other placements take precedence."
     if picture.promotes_itself:
         yield (
-            "The brokers of this cluster take placements as topic configs: one that is assigned here is "
-            "known to crosslog only."
+            "The brokers of this cluster support placements as topic configs; a placement assigned here is "
+            "not visible to them."
         )

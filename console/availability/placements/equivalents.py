@@ -1,4 +1,4 @@
-"""The call and the command that answer the same question as a page of placements, what-if or observers."""
+"""API calls and commands equivalent to the pages of placements, failure simulation and observers."""
 
 from __future__ import annotations
 

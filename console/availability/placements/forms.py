@@ -1,4 +1,4 @@
-"""The form of a placement: text from a browser to the values that the actions check."""
+"""The form of a placement."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LONGEST_DOCUMENT = 20_000
 
 
 class PlacementForm(ActionForm):
-    """A placement; what is wrong with it is said by the action."""
+    """A placement; the action validates it."""
 
-    kind = forms.ChoiceField(label="Counts for", choices=PatternKind.choices)
+    kind = forms.ChoiceField(label="Match topics by", choices=PatternKind.choices)
     pattern = forms.CharField(
         label="Topic or pattern",
         max_length=TOPIC_NAME_LENGTH,
@@ -33,16 +33,16 @@ class PlacementForm(ActionForm):
         required=False,
         min_value=0,
         max_value=LARGEST_PRIORITY,
-        help_text="Of several patterns that fit a topic the highest counts, then the longest. A topic's own "
-        "config and an exact name come before all patterns.",
+        help_text="Of several matching patterns the highest priority applies, then the longest. A topic "
+        "config and an exact name take precedence over patterns.",
     )
     placement = forms.CharField(
         max_length=LONGEST_DOCUMENT,
-        help_text="Confluent's placement constraints, version 1 or 2: how many replicas and observers "
-        "belong into which rack, and when observers are promoted.",
+        help_text="Confluent's placement constraints, version 1 or 2: replicas and observers per rack, and "
+        "the observer promotion policy.",
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "mono"}),
     )
-    note = forms.CharField(required=False, max_length=300, help_text="Why, for your colleagues.")
+    note = forms.CharField(required=False, max_length=300, help_text="Reason, for other users.")
 
     def values(self) -> dict[str, Any]:
         """Return the values as the action takes them; call after `is_valid`."""
@@ -57,7 +57,7 @@ class PlacementForm(ActionForm):
 
 
 def initial_of(row: TopicPlacement) -> dict[str, Any]:
-    """Return what a placement looks like in the form."""
+    """Return the initial values of the form of a placement."""
     names = ("kind", "pattern", "priority", "note")
     return {**{name: getattr(row, name) for name in names}, "placement": as_text(row.document)}
 
@@ -82,7 +82,7 @@ def example_for(cluster: Cluster) -> dict[str, Any]:
 
 
 def as_text(document: Mapping[str, Any]) -> str:
-    """Return a placement as people edit it: an entry per line."""
+    """Return a placement as editable text: an entry per line."""
     lines = []
     for name, value in document.items():
         if isinstance(value, list) and value:

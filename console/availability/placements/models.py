@@ -1,4 +1,4 @@
-"""What people decide about placements here, and the picture of a cluster that what-if starts from."""
+"""Models of placements, controller sites, and the snapshot for failure simulation."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class PatternKind(models.TextChoices):
 
 
 class TopicPlacement(models.Model):
-    """A placement that was assigned here to a topic, or to all topics that a pattern fits.
+    """A placement that is assigned in crosslog to a topic, or to all topics that a pattern matches.
 
-    `document` is Confluent's placement-constraints JSON as it was given (`replicas`, `observers`,
-    `observerPromotionPolicy`). What a topic's own config says comes first, then an exact name, then the
-    pattern with the highest `priority`; among equals the longer pattern, then the alphabet.
-    `changed_by` is a name, empty when no person did it. Nothing of this is written to the cluster.
+    `document` is Confluent's placement-constraints JSON as given (`replicas`, `observers`,
+    `observerPromotionPolicy`). Precedence: the topic's config, an exact name, the pattern with the highest
+    `priority`; among equals the longer pattern, then the alphabet. `changed_by` is a user name, empty
+    without a user. Nothing of this is written to the cluster.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="placements")
@@ -54,9 +54,9 @@ class TopicPlacement(models.Model):
 
 
 class ControllerSite(models.Model):
-    """Where a voter of the quorum stands that is no broker: no protocol tells it, so a person does.
+    """The site of a voter that is not a broker, entered by a user: no protocol reports it.
 
-    `site` is a rack as brokers name theirs. `changed_by` is a name, empty when no person did it.
+    `site` is a rack, like the brokers' broker.rack. `changed_by` is a user name, empty without a user.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="controller_sites")
@@ -78,12 +78,12 @@ class ControllerSite(models.Model):
 
 
 class WhatIfPicture(models.Model):
-    """A cluster as what-if sees it, made from what was collected, in a form that is read in milliseconds.
+    """The snapshot of a cluster for failure simulation, from collected data, readable in milliseconds.
 
-    `packed` is what `console.availability.what_if.cluster_snapshots` writes; `digest` names its content, so
-    that `changed_at` is when anything last changed and `made_at` when somebody last looked. `gaps` are
-    sentences: what could not be known. `matrix` is the answer for every site and broker, made for
-    `matrix_digest` (the picture and the placements) in `matrix_ms`; null before the first.
+    `packed` is written by `console.availability.what_if.cluster_snapshots`; `digest` identifies its content:
+    `changed_at` is the time of its last change, `made_at` that of the last check. `gaps` are sentences about
+    missing data. `matrix` is the single-failure matrix, made for `matrix_digest` (the snapshot and the
+    placements) in `matrix_ms`; null before the first.
     """
 
     cluster = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""The page of observers: who observes what, who is in the ISR and since when, which brokers stand by."""
+"""The page of observers: their state and its start, and the fenced standby brokers."""
 
 from __future__ import annotations
 
@@ -74,26 +74,26 @@ def _facts(counts: ObserverCounts) -> list[dict[str, Any]]:
             "label": "Observers",
             "value": format_count(counts.total),
             "note": f"of {format_count(counts.partitions)} partitions",
-            "definition": "Replicas that stay out of the ISR until they are promoted: one per partition and "
+            "definition": "Replicas that stay outside the ISR until they are promoted; one per partition and "
             "broker.",
         },
         {
             "label": "In the ISR",
             "value": format_count(counts.in_isr + counts.leading),
-            "note": f"{format_count(counts.leading)} lead",
-            "definition": "Observers that were promoted: they count for min.insync.replicas.",
+            "note": f"{format_count(counts.leading)} leading",
+            "definition": "Promoted observers: they count for min.insync.replicas.",
             **({"severity": "warn"} if counts.in_isr + counts.leading else {}),
         },
         {
             "label": "Outside the ISR",
             "value": format_count(counts.waiting),
-            "note": "as it should be",
-            "definition": "Observers that are alive and wait.",
+            "note": "ready for promotion",
+            "definition": "Observers on live brokers, outside the ISR.",
         },
         {
             "label": "Not alive",
             "value": format_count(counts.dead),
-            "definition": "Observers whose broker is down: nobody could be promoted there.",
+            "definition": "Observers on brokers that are down; they cannot be promoted.",
             **({"severity": "risk"} if counts.dead else {}),
         },
     ]

@@ -1,4 +1,4 @@
-"""Who observes what: observers of placements, and whatever a fenced standby broker holds."""
+"""Observers: those of placements, and the replicas of fenced standby brokers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ STATES = ("all", "in_isr", "leading", "waiting", "dead")
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """One broker that observes one partition.
+    """One observer replica: a partition and its broker.
 
-    `policy` None: nothing promotes it. `since` is when it joined or left the ISR, None when nobody can tell;
+    `policy` None: nothing promotes it. `since` is when it joined or left the ISR, None when unknown;
     `since_before`: it was earlier than that. `lag` counts records, None: not known.
     """
 
@@ -47,7 +47,7 @@ class Observer:
 
     @property
     def state(self) -> str:
-        """The word of its state: leading, in_isr, waiting (out of the ISR, as it should be) or dead."""
+        """Its state: leading, in_isr, waiting (outside the ISR) or dead."""
         if self.is_leader:
             return "leading"
         if self.is_in_isr:
@@ -56,7 +56,7 @@ class Observer:
 
     @property
     def is_caught_up(self) -> bool | None:
-        """Whether it has everything; None when nobody can tell."""
+        """Whether its lag is 0; None when unknown."""
         if self.is_in_isr:
             return True
         return None if self.lag is None else self.lag == 0

@@ -1,4 +1,4 @@
-"""Pages of placements: which there are, how real replicas compare, assign and change one in two steps."""
+"""Pages of placements: list, comparison with replicas, assignment and change with preview."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WRONG, ALL = "wrong", "all"
 @require_safe
 @page("view", clusters.where)
 def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show the placements of a cluster, and how real replicas compare with them."""
+    """Show the placements of a cluster, and the mismatches of its replicas."""
     cluster = find_cluster(alias)
     table = PLACEMENTS.read(request, list_placements(cluster))
     if table.is_export:
@@ -65,7 +65,7 @@ def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @page("operate", clusters.where)
 def new_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Assign a placement: first what it means, then save."""
+    """Assign a placement: preview, then save."""
     cluster = find_cluster(alias)
     form = PlacementForm(request.POST or None, initial=initial_for(cluster, request.GET.dict()))
     return _edit(request, cluster, form, None)
@@ -74,7 +74,7 @@ def new_page(request: HttpRequest, alias: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page("operate", clusters.where)
 def placement_page(request: HttpRequest, alias: str, placement_id: int) -> HttpResponse:
-    """Change a placement: first what the change means, then save."""
+    """Change a placement: preview, then save."""
     row = find_placement(alias, placement_id)
     form = PlacementForm(request.POST or None, initial=initial_of(row))
     return _edit(request, find_cluster(alias), form, row)
@@ -83,7 +83,7 @@ def placement_page(request: HttpRequest, alias: str, placement_id: int) -> HttpR
 @require_POST
 @page("operate", clusters.where)
 def remove(request: HttpRequest, alias: str, placement_id: int) -> HttpResponse:
-    """Take a placement away."""
+    """Remove a placement."""
     row = find_placement(alias, placement_id)
     try:
         actions.remove_placement(row)
@@ -133,12 +133,15 @@ def _edit(
 def _try_save(
     request: HttpRequest, cluster: Cluster, form: PlacementForm, row: TopicPlacement | None
 ) -> TopicPlacement | None:
-    """Save what was looked at; None when something else stands in the form now: that is shown first."""
+    """Save the previewed values; None when the form has other values: they need a preview first."""
     confirm = request.POST.get("confirm", "")
     if request.POST.get("step") != "save":
         return None
     if confirm != drafts.confirmation_of(drafts.draft_of(cluster, form.values(), row)):
-        messages.warning(request, "Something changed since the preview: look again, then save.")
+        messages.warning(
+            request,
+            "The values or the placements changed since the preview. Check the new preview, then save.",
+        )
         return None
     now = timezone.now()
     if row is None:
@@ -157,7 +160,7 @@ ONE_SITE = "isr-in-one-rack"
 
 
 def placement_facts(found: Standings) -> list[dict[str, Any]]:
-    """Return how many topics have a placement, how many stand otherwise, what misses replicas."""
+    """Return the tiles: topics with a placement, mismatches, out-of-sync replicas, observers."""
     wrong = sum(found.is_wrong(index) for index in found.placed)
     one_site = found.count_violations(ONE_SITE)
     missing = sum(found.missing[index] for index in found.placed)
@@ -166,27 +169,27 @@ def placement_facts(found: Standings) -> list[dict[str, Any]]:
             "label": "Topics with a placement",
             "value": format_count(len(found.placed)),
             "note": f"of {format_count(len(found))}",
-            "definition": "By their own config, or assigned here by name or pattern.",
+            "definition": "By topic config, or assigned in crosslog by name or pattern.",
         },
-        _counted("Not as placed", wrong, "risk", "topics", "Topics with at least one violation."),
+        _counted("Mismatches", wrong, "risk", "topics", "Topics with at least one mismatch."),
         _counted(
-            "ISR in one site",
+            "ISR in one rack",
             one_site,
             "risk",
             "partitions",
-            "Partitions whose in-sync replicas all stand in one rack although the placement names several.",
+            "Partitions whose in-sync replicas are all in one rack although the placement names several.",
         ),
         _counted(
-            "Sync replica missing",
+            "Sync replicas missing",
             missing,
             "warn",
             "partitions",
-            "Partitions that miss a replica of the ISR; an observer outside the ISR is where it belongs.",
+            "Partitions with a sync replica outside the ISR; observers are not counted.",
         ),
         {
             "label": "Brokers with observers",
             "value": format_count(len(found.observers)),
-            "definition": "Brokers that are an observer of some partition.",
+            "definition": "Brokers with at least one observer replica.",
         },
     ]
 

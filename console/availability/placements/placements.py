@@ -1,4 +1,4 @@
-"""Which placement a topic has: its own config, else what was assigned here by name, else by pattern."""
+"""The effective placement of a topic: its config, else assigned by name, else by pattern."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from jobs.patterns.matching import (
 # The topic config of Confluent Server that holds a placement.
 CONFIG = "confluent.placement.constraints"
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-_NO_NAME = "No topic can be called so. Letters, digits, '.', '_' and '-' are possible."
+_NO_NAME = "Not a valid topic name. Allowed: letters, digits, '.', '_' and '-'."
 
 
 class Origin(StrEnum):
-    """Where a topic's placement comes from; in this order of precedence."""
+    """The source of a topic's placement, in order of precedence."""
 
     PROPOSED = "proposed"
     TOPIC_CONFIG = "topic_config"
@@ -41,15 +41,15 @@ class Origin(StrEnum):
 
     @property
     def label(self) -> str:
-        """The same for people."""
+        """The text of the source."""
         return _LABELS[self]
 
 
 _LABELS = {
     Origin.PROPOSED: "Proposed",
     Origin.TOPIC_CONFIG: "Topic config",
-    Origin.EXACT: "Assigned here to the topic",
-    Origin.PATTERN: "Assigned here by a pattern",
+    Origin.EXACT: "Assigned to the topic",
+    Origin.PATTERN: "Assigned by a pattern",
     Origin.NONE: "None",
 }
 
@@ -98,7 +98,7 @@ class PlacementRules:
         self._patterns = [row for row, found in read if isinstance(found, Expression)]
         self._matcher = Matcher(found for _, found in read if isinstance(found, Expression))
         self.problems = tuple(
-            f"The placement for {row.pattern} fits no topic any more: {found}"
+            f"The pattern {row.pattern} of a placement cannot be evaluated: {found}"
             for row, found in read
             if isinstance(found, str)
         )
@@ -158,9 +158,9 @@ def list_placements(cluster: Cluster | None = None) -> QuerySet[TopicPlacement]:
 
 
 def check_pattern(kind: str, pattern: str) -> str:
-    """Return what is wrong with the name of a placement; empty when it is well."""
+    """Return the error of a topic name or pattern; empty when valid."""
     if not pattern:
-        return "Name a topic, or a pattern of topics."
+        return "Enter a topic or a pattern."
     if len(pattern) > TOPIC_NAME_LENGTH:
         return f"At most {TOPIC_NAME_LENGTH} characters."
     if kind == PatternKind.EXACT:

@@ -1,4 +1,4 @@
-"""The shapes of placements, previews and observers in the API."""
+"""Serializers of placements, previews and observers."""
 
 from __future__ import annotations
 
@@ -29,23 +29,27 @@ LARGEST_OFFSET = 10_000_000
 
 
 class ClusterParameters(Parameters):
-    """Which cluster."""
+    """The cluster."""
 
     cluster = serializers.CharField(max_length=63, help_text=_ALIAS)
 
 
 class RowParameters(ClusterParameters):
-    """Which cluster, and which rows of an answer that no database holds."""
+    """The cluster, and the page of a computed answer."""
 
     limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST_PAGE, default=50, help_text="Rows at most."
+        required=False,
+        min_value=1,
+        max_value=LARGEST_PAGE,
+        default=50,
+        help_text="Maximum number of rows.",
     )
     offset = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=LARGEST_OFFSET,
         default=0,
-        help_text="Rows left out before the first.",
+        help_text="Number of skipped rows.",
     )
     topic = serializers.CharField(
         required=False,
@@ -56,21 +60,21 @@ class RowParameters(ClusterParameters):
 
 
 class PlacementFilters(PageParameters):
-    """Which placements."""
+    """Filters of placements."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text=_ALIAS)
 
 
 class StandingFilters(RowParameters):
-    """Which topics with a placement."""
+    """Filters of topics with a placement."""
 
     wrong = serializers.BooleanField(
-        required=False, default=False, help_text="Only topics that are not as placed."
+        required=False, default=False, help_text="Only topics with mismatches."
     )
 
 
 class ObserverFilters(RowParameters):
-    """Which observers."""
+    """Filters of observers."""
 
     state = serializers.ChoiceField(
         choices=STATES, required=False, default="all", help_text="`all` without it."
@@ -81,7 +85,7 @@ class ObserverFilters(RowParameters):
 
 
 class PlacementSerializer(serializers.ModelSerializer[TopicPlacement]):
-    """A placement that was assigned here to a topic or a pattern."""
+    """A placement assigned in crosslog to a topic or a pattern."""
 
     cluster = serializers.CharField(source="cluster.alias")
     placement = serializers.DictField(source="document", help_text=_DOCUMENT)
@@ -104,7 +108,7 @@ class PlacementSerializer(serializers.ModelSerializer[TopicPlacement]):
 
 
 class DraftSerializer(BodySerializer):
-    """A placement to look at; what is wrong with its parts is told as `placement.replicas[0].count`."""
+    """A placement to preview; errors of its parts are keyed like `placement.replicas[0].count`."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False)
     pattern = serializers.CharField(max_length=TOPIC_NAME_LENGTH)
@@ -112,20 +116,20 @@ class DraftSerializer(BodySerializer):
         required=False,
         min_value=0,
         max_value=LARGEST_PRIORITY,
-        help_text="Of several patterns that fit the highest counts, then the longest.",
+        help_text="Of several matching patterns the highest priority applies, then the longest.",
     )
     placement = serializers.JSONField(help_text=_DOCUMENT)
     note = serializers.CharField(max_length=300, required=False, allow_blank=True)
 
     def validate_placement(self, value: Any) -> Any:
-        """Refuse what is no document at all; its parts are checked by the action."""
+        """Refuse other JSON types; the action validates the parts."""
         if not isinstance(value, dict | str):
             raise serializers.ValidationError("A JSON object, or its text.")
         return value
 
 
 class PreviewQuery(DraftSerializer):
-    """A placement to look at; `id` is that of the placement which it would change."""
+    """A placement to preview; `id` is that of the placement to change."""
 
     cluster = serializers.CharField(max_length=63, help_text=_ALIAS)
     id = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
@@ -134,24 +138,24 @@ class PreviewQuery(DraftSerializer):
 
 
 class NewPlacementSerializer(DraftSerializer):
-    """A placement to save; `confirm` is what its preview told."""
+    """A placement to save; `confirm` is from its preview."""
 
     cluster = serializers.CharField(max_length=63, help_text=_ALIAS)
-    confirm = serializers.CharField(max_length=64, help_text="As `POST placements/preview/` told.")
+    confirm = serializers.CharField(max_length=64, help_text="From `POST placements/preview/`.")
 
 
 class ChangedPlacementSerializer(DraftSerializer):
-    """Changed fields of a placement; `confirm` is what the preview with its `id` told."""
+    """Changed fields of a placement; `confirm` is from the preview with its `id`."""
 
     shown_by = PlacementSerializer
 
     pattern = serializers.CharField(max_length=TOPIC_NAME_LENGTH, required=False)
     placement = serializers.JSONField(required=False, help_text=_DOCUMENT)
-    confirm = serializers.CharField(max_length=64, help_text="As `POST placements/preview/` told.")
+    confirm = serializers.CharField(max_length=64, help_text="From `POST placements/preview/`.")
 
 
 class ViolationSerializer(serializers.Serializer[Any]):
-    """A kind of difference between real replicas and the placement."""
+    """A kind of mismatch between replicas and the placement."""
 
     code = serializers.CharField()
     partitions = serializers.IntegerField(source="count")
@@ -160,7 +164,7 @@ class ViolationSerializer(serializers.Serializer[Any]):
 
 
 class StandingSerializer(serializers.Serializer[TopicStanding]):
-    """A topic under its placement; `missing` counts partitions without a sync replica, observers left out."""
+    """A topic under its placement; `missing` counts partitions with a sync replica outside the ISR."""
 
     topic = serializers.CharField(source="name")
     partitions = serializers.IntegerField()
@@ -178,12 +182,12 @@ class StandingSerializer(serializers.Serializer[TopicStanding]):
     worst = serializers.ChoiceField(choices=[s.word for s in Severity], source="worst.word")
 
     def get_placement(self, one: TopicStanding) -> dict[str, Any] | None:
-        """Return the placement that counts; null for none."""
+        """Return the effective placement; null for none."""
         return None if one.placement is None else one.placement.as_json()
 
 
 class EffectSerializer(serializers.Serializer[TopicEffect]):
-    """A topic before and after; `shadow` says why another placement counts for it."""
+    """A topic before and after; `shadow` is why another placement applies to it."""
 
     topic = serializers.CharField(source="name")
     counts = serializers.BooleanField()
@@ -193,13 +197,17 @@ class EffectSerializer(serializers.Serializer[TopicEffect]):
 
 
 class PreviewSerializer(serializers.Serializer[Preview]):
-    """What saving would mean; `effects` are the worst first, at most 100 of `fitting`."""
+    """The effect of saving; `effects` by severity, at most 100 of `fitting`."""
 
-    confirm = serializers.CharField(help_text="Give it when saving: it names just what was shown.")
-    fitting = serializers.IntegerField(help_text="Topics that the name or pattern fits.")
-    counting = serializers.IntegerField(help_text="Those of them for which it would count.")
+    confirm = serializers.CharField(
+        help_text="Required for saving: it identifies the previewed values."
+    )
+    fitting = serializers.IntegerField(help_text="Topics that the name or pattern matches.")
+    counting = serializers.IntegerField(
+        help_text="Those of them for which the placement would be effective."
+    )
     partitions = serializers.IntegerField()
-    wrong = serializers.IntegerField(help_text="Topics that would not be as placed.")
+    wrong = serializers.IntegerField(help_text="Topics that would have mismatches.")
     missing_before = serializers.IntegerField()
     missing_after = serializers.IntegerField()
     effects = EffectSerializer(many=True)
@@ -211,19 +219,19 @@ class RowsSerializer(serializers.Serializer[Any]):
 
     cluster = serializers.CharField()
     seen_at = serializers.DateTimeField(allow_null=True)
-    gaps = serializers.ListField(child=serializers.CharField(), help_text="What is not known.")
+    gaps = serializers.ListField(child=serializers.CharField(), help_text="Missing data.")
     count = serializers.IntegerField()
     offset = serializers.IntegerField()
 
 
 class StandingsSerializer(RowsSerializer):
-    """Topics with a placement, those that are not as placed first."""
+    """Topics with a placement, those with mismatches first."""
 
     results = StandingSerializer(many=True)
 
 
 class ObserverSerializer(serializers.Serializer[Observer]):
-    """One broker that observes one partition; null where nobody tells."""
+    """One observer replica; null where unknown."""
 
     topic = serializers.CharField()
     partition = serializers.IntegerField()
@@ -264,7 +272,7 @@ class ObserverCountsSerializer(serializers.Serializer[Any]):
 
 @extend_schema_serializer(many=False)
 class ObserversSerializer(RowsSerializer):
-    """Observers, and the brokers that stand by."""
+    """Observers, and the fenced standby brokers."""
 
     counts = ObserverCountsSerializer()
     standbys = StandbySerializer(many=True)

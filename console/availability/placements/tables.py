@@ -25,13 +25,13 @@ _KINDS = (
 PLACEMENTS = Table(
     columns=(
         Column("pattern", "Topic or pattern", "pattern", link=_edit),
-        Column("get_kind_display", "Counts for", "kind", csv="kind"),
+        Column("get_kind_display", "Match", "kind", csv="kind"),
         Column(
             "priority",
             "Priority",
             "priority",
             numeric=True,
-            definition="Of several patterns that fit a topic the highest counts, then the longest.",
+            definition="Of several matching patterns the highest priority applies, then the longest.",
         ),
         Column(
             "document",
@@ -44,7 +44,7 @@ PLACEMENTS = Table(
         Column("changed_at", "Changed", "changed_at", template="clusters/cells/ago.html"),
     ),
     search=("pattern", "note"),
-    filters={"kind": Choice("Counts for", _KINDS, lambda rows, value: rows.filter(kind=value))},
+    filters={"kind": Choice("Match", _KINDS, lambda rows, value: rows.filter(kind=value))},
     default_sort="pattern",
     name="rules",
 )

@@ -1,4 +1,4 @@
-"""For which topics crosslog promotes by itself: what a what-if may count on."""
+"""Topics with automatic promotion, for the failure simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jobs.availability.placements.placement import PromotionPolicy as Trigger
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """When crosslog promotes for a topic, and which brokers it may touch."""
+    """The trigger of a topic's automatic promotion, and its allowed brokers."""
 
     trigger: Trigger
     brokers: frozenset[int]
@@ -36,7 +36,7 @@ class ActedTopics:
         self.key: tuple[Any, ...] = tuple((row.pk, row.changed_at) for row in rows)
 
     def of(self, topic: str, placed: Trigger | None) -> Acted | None:
-        """Return how crosslog acts for a topic, None where it does not.
+        """Return the automatic promotion of a topic, None without one.
 
         `placed` is what the topic's placement says; a policy that says nothing else takes it.
         """
@@ -48,7 +48,7 @@ class ActedTopics:
 
 
 def acted_topics_of(cluster: Cluster) -> ActedTopics:
-    """Return for which topics something is done; for none while a stop switch or read-only mode holds.
+    """Return the topics with automatic promotion; none while a stop switch or read-only mode is on.
 
     Two queries.
     """

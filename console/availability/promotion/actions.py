@@ -1,4 +1,4 @@
-"""What a person may do about promotions: check -> write. The program `manage.py promote` then does it."""
+"""Actions on promotions: check, then write. `manage.py promote` carries them out."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ from console.clusters.models import Broker, Cluster
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
-_TYPE_PATTERN = (
-    "Acting changes the cluster without asking again. Type the topic or pattern to switch it on: {}"
-)
+_TYPE_PATTERN = "Automatic mode changes the cluster without confirmation. To enable it, type {}"
 
 
 @promotion_change("promotion.policy_create")
 def create_policy(
     cluster: Cluster, values: Mapping[str, Any], user: User | None, now: datetime
 ) -> PromotionPolicy:
-    """Write a policy; raises `InvalidFields`. Acting needs `confirm`: the pattern, typed again."""
+    """Create a policy; raises `InvalidFields`. Automatic mode needs `confirm`: the pattern, typed again."""
     policy = PromotionPolicy(cluster=cluster, created_at=now, created_by=user)
     _take(policy, values, user, now)
     _save(policy, "promotion.policy_create", before=None)
@@ -50,7 +48,7 @@ def create_policy(
 def change_policy(
     policy: PromotionPolicy, values: Mapping[str, Any], user: User | None, now: datetime
 ) -> PromotionPolicy:
-    """Change what `values` names; raises `InvalidFields`. Switching acting on needs `confirm`."""
+    """Change the fields in `values`; raises `InvalidFields`. Enabling automatic mode needs `confirm`."""
     before = told_policy(policy)
     _take(policy, {**before, **values}, user, now)
     _save(policy, "promotion.policy_change", before=before)
@@ -59,10 +57,10 @@ def change_policy(
 
 @promotion_change("promotion.policy_delete")
 def delete_policy(policy: PromotionPolicy) -> None:
-    """Remove a policy; refused while a promotion of it stands, which it says how to take back."""
+    """Remove a policy; refused while a promotion of it is in effect, which has to be reverted first."""
     standing = policy.actions.filter(state__in=[*BUSY, ActionState.VERIFIED]).first()
     if standing is not None:
-        text = f"A promotion of this policy stands ({standing.subject}): revert it first."
+        text = f"{standing.subject} is promoted by this policy: revert that promotion first."
         raise ActionRefused("promotion_stands", text)
     with transaction.atomic():
         audit(
@@ -78,7 +76,7 @@ def delete_policy(policy: PromotionPolicy) -> None:
 def stop_promotions(
     cluster: Cluster | None, why: str, user: User | None, now: datetime
 ) -> PromotionStop:
-    """Turn the stop switch on, of one cluster or of all: from now on nothing is begun."""
+    """Turn the stop switch on, of one cluster or of all: no promotion starts."""
     return _switch(cluster, why, user, now, is_on=True)
 
 
@@ -86,7 +84,7 @@ def stop_promotions(
 def allow_promotions(
     cluster: Cluster | None, why: str, user: User | None, now: datetime
 ) -> PromotionStop:
-    """Turn the stop switch off again."""
+    """Turn the stop switch off."""
     return _switch(cluster, why, user, now, is_on=False)
 
 
@@ -94,7 +92,7 @@ def allow_promotions(
 def plan_action(
     action: PromotionAction, user: User | None, now: datetime, door: ActingDoor = KAFKA
 ) -> PromotionAction:
-    """Make the dry run of an advice: what would be sent, to whom, what speaks against it. Changes nothing.
+    """Make the dry run of an advice: its requests, their receivers, the blocking conditions. Read-only.
 
     Raises `ActionRefused`, also when the cluster does not answer.
     """
@@ -119,10 +117,9 @@ def plan_action(
 def apply_action(
     action: PromotionAction, confirmation: str, user: User | None, now: datetime
 ) -> PromotionAction:
-    """Ask for what was planned; `manage.py promote` looks once more and does it within seconds.
+    """Confirm a planned action; `manage.py promote` checks it again and carries it out within seconds.
 
-    `confirmation` is the action's subject, as the person typed it. Raises `InvalidFields` and
-    `ActionRefused`.
+    `confirmation` is the action's subject as typed. Raises `InvalidFields` and `ActionRefused`.
     """
     _check_confirmation(action, confirmation)
     _refuse_early(action, now)
@@ -146,7 +143,7 @@ def apply_action(
 
 
 _ANOTHER = (
-    "Another action is going on at this cluster, and there is one at a time: wait for its end."
+    "Another promotion of this cluster is in progress. One runs at a time: wait until it has ended."
 )
 
 
@@ -154,7 +151,7 @@ _ANOTHER = (
 def revert_action(
     action: PromotionAction, confirmation: str, reason: str, user: User | None, now: datetime
 ) -> PromotionAction:
-    """Ask to take a promotion back, also while stopped; raises `InvalidFields`, `ActionRefused`."""
+    """Request the revert of a promotion, also while stopped; raises `InvalidFields`, `ActionRefused`."""
     _check_confirmation(action, confirmation)
     _refuse_without_promoter(action.cluster, now)
     rows = PromotionAction.objects.filter(pk=action.pk, state__in=_revertable(action))
@@ -162,13 +159,13 @@ def revert_action(
         "state": ActionState.REVERT_ASKED,
         "reverted_by": user,
         "asked_with": rights_asked(user),
-        "revert_reason": reason.strip()[:300] or "Asked for by a person.",
+        "revert_reason": reason.strip()[:300] or "Requested by a user.",
         "ended_at": None,
     }
     try:
         with transaction.atomic():
             if not rows.update(**asked):
-                text = f"There is nothing to take back: it is {action.get_state_display().lower()}."
+                text = f"Nothing to revert: the promotion is {action.get_state_display().lower()}."
                 raise ActionRefused("nothing_to_revert", text)
             _audit_action("promotion.revert", action, user, {"why": asked["revert_reason"]})
     except IntegrityError:
@@ -200,7 +197,7 @@ def _take(
 
 
 def _is_wider(policy: PromotionPolicy, found: Any) -> bool:
-    """Whether a change of what acts reaches further than what somebody opted in to."""
+    """Whether a change of an automatic policy exceeds what its user opted in to."""
     names = ("kind", "pattern", "actor", "policy")
     is_other = any(getattr(policy, name) != getattr(found, name) for name in names)
     is_before_others = found.priority > policy.priority
@@ -220,7 +217,7 @@ def _save(policy: PromotionPolicy, action: str, before: Mapping[str, Any] | None
                 after=after,
             )
     except IntegrityError:
-        text = f"There is a policy for {policy.pattern} already: change that one."
+        text = f"A policy for {policy.pattern} exists already: edit that one."
         raise InvalidFields({"pattern": text}) from None
 
 
@@ -251,51 +248,51 @@ def _refuse_unless_waiting(action: PromotionAction) -> None:
 
 
 def _moved_on(action: PromotionAction) -> ActionRefused:
-    text = f"This advice is {action.get_state_display().lower()} by now: look at the page again."
+    text = f"This advice is now {action.get_state_display().lower()}. Reload the page."
     return ActionRefused("not_waiting", text)
 
 
 def _refuse_early(action: PromotionAction, now: datetime) -> None:
-    """Refuse what is known without asking the cluster; the rest is looked at just before acting."""
+    """Refuse for reasons known without a request to the cluster; the others are checked before acting."""
     if action.state == ActionState.ADVISED:
-        raise ActionRefused("no_dry_run", "Make the dry run first: it says what would be sent.")
+        raise ActionRefused("no_dry_run", "No dry run yet. Run it first; it lists the requests.")
     _refuse_unless_waiting(action)
     if is_stopped(action.cluster_id):
-        text = "The stop switch is on: nothing is begun. Turn it off on the page Promotion."
+        text = "The stop switch is on: no promotion starts. Turn it off on the page Promotion."
         raise ActionRefused("stopped", text)
     if action.policy is None:
-        text = f"No policy allows it: make one for {action.topic} that names the brokers."
+        text = f"No policy allows it. Create one for {action.topic} that names the brokers."
         raise ActionRefused("no_policy", text)
     limit = timedelta(seconds=settings.PROMOTION_PLAN_S)
     if action.planned_at is None or now - action.planned_at > limit:
-        text = f"The dry run is older than {settings.PROMOTION_PLAN_S} s: make it again."
+        text = f"The dry run is older than {settings.PROMOTION_PLAN_S} s. Repeat it."
         raise ActionRefused("plan_stale", text)
     if action.plan.get("refusals"):
-        text = "The dry run refuses it: " + " ".join(action.plan["refusals"])
+        text = "The dry run found blocking conditions: " + " ".join(action.plan["refusals"])
         raise ActionRefused("plan_refuses", text)
     _refuse_without_promoter(action.cluster, now)
 
 
 def _refuse_without_promoter(cluster: Cluster, now: datetime) -> None:
     if not is_promoter_running(cluster, now):
-        text = "No program acts at the moment: start `manage.py promote` (or `manage.py up`)."
+        text = "No promoter process is running. Start `manage.py promote` (or `manage.py up`)."
         raise ActionRefused("no_promoter", text)
 
 
 def _revertable(action: PromotionAction) -> list[str]:
-    """Return the states from which it can be taken back: also a failure that left something behind."""
+    """Return the states from which it can be reverted: also a failure that changed something."""
     failed = [ActionState.FAILED] if action.outcome.get("undo") else []
     return [ActionState.VERIFIED, *failed]
 
 
 def _audit_action(
-    name: str, action: PromotionAction, user: User | None, told: Mapping[str, Any]
+    name: str, action: PromotionAction, user: User | None, details: Mapping[str, Any]
 ) -> None:
     known = {"actor": action.actor, "because": action.because[:20], "evidence": action.evidence}
     audit(
         name,
         subject_of(action),
         cluster=action.cluster.alias,
-        after={"action": str(action.pk), **known, **told},
+        after={"action": str(action.pk), **known, **details},
         by=user,
     )

@@ -44,20 +44,20 @@ from console.frame.security.access import require
 
 
 def asked_cluster(view: ApiViewSet[Any]) -> Cluster | None:
-    """Return the cluster that a list is narrowed to; None: to none."""
+    """Return the cluster of a list's filter; None without one."""
     alias = view.asked.get("cluster")
     return None if alias is None else find_cluster(view.request.user, alias)
 
 
 class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
-    """Policies: when observers are to be promoted, and whether crosslog advises or acts."""
+    """Promotion policies: trigger, method and mode by topic."""
 
     audited = "promotion.policy"
     serializer_class = PromotionPolicySerializer
     ordering: ClassVar = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": OfCluster}
-    # Which cluster a new one is about stands in its body.
+    # The cluster of a new one is in its body.
     anywhere_actions: ClassVar = ("list", "create")
     where = staticmethod(queries.where_policy)
 
@@ -83,7 +83,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
 
     @extend_schema(request=NewPromotionPolicySerializer, responses={201: PromotionPolicySerializer})
     def create(self, request: Request) -> Response:
-        """Write a policy; acting needs the pattern typed again."""
+        """Create a policy; mode `act` needs the pattern typed again."""
         asked = NewPromotionPolicySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = dict(asked.validated_data)
@@ -93,7 +93,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
 
     @extend_schema(request=ChangedPromotionPolicySerializer, responses=PromotionPolicySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change a policy; what is not given stays."""
+        """Change a policy; other fields stay."""
         row = self._row()
         asked = ChangedPromotionPolicySerializer(data=request.data, context={"policy": row})
         asked.is_valid(raise_exception=True)
@@ -103,13 +103,13 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Remove a policy of which nothing stands."""
+        """Remove a policy without a promotion in effect."""
         actions.delete_policy(self._row())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
-    """Advice to promote, and what became of it: dry run, confirmation, effect, revert."""
+    """Advice to promote: dry run, confirmation, effect, revert."""
 
     serializer_class = PromotionActionSerializer
     ordering: ClassVar = ("-advised_at", "pk")
@@ -142,14 +142,14 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @extend_schema(request=None, responses=PromotionActionDetailSerializer)
     @action(detail=True, methods=["post"])
     def plan(self, request: Request, pk: str) -> Response:
-        """Make the dry run: the cluster is asked, nothing is changed."""
+        """Make the dry run: the cluster is queried, not changed."""
         row = actions.plan_action(self._row(), person_of(request), timezone.now())
         return Response(PromotionActionDetailSerializer(row).data)
 
     @extend_schema(request=ApplyPromotionSerializer, responses=PromotionActionDetailSerializer)
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
-        """Ask for what was planned; it is looked at once more and done within seconds."""
+        """Confirm a planned promotion; it is checked again and carried out within seconds."""
         asked = ApplyPromotionSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         typed = asked.validated_data["confirm"]
@@ -159,7 +159,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @extend_schema(request=RevertPromotionSerializer, responses=PromotionActionDetailSerializer)
     @action(detail=True, methods=["post"])
     def revert(self, request: Request, pk: str) -> Response:
-        """Ask to take a promotion back; also while the stop switch is on."""
+        """Request the revert of a promotion; also while the stop switch is on."""
         asked = RevertPromotionSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -170,7 +170,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
 
 
 class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
-    """The stop switches: while one is on, nothing is begun; what is promoted stays so."""
+    """Stop switches: while one is on, no promotion starts; promoted brokers stay promoted."""
 
     audited = "promotion.stop"
     serializer_class = PromotionStopSerializer
@@ -185,7 +185,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
 
     @extend_schema(responses=PromotionStopSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List the switches of clusters that were ever turned; that of all is told to who sees all."""
+        """List the switches that were ever turned; that of all clusters needs the right to view all."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(PromotionStopSerializer(page, many=True).data)
 
@@ -206,7 +206,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
 
 
 class ActorViewSet(ApiViewSet[Any]):
-    """The four ways to promote."""
+    """The four promotion methods."""
 
     serializer_class = PromotionWaySerializer
     pagination_class = None
@@ -216,14 +216,14 @@ class ActorViewSet(ApiViewSet[Any]):
 
     @extend_schema(responses=PromotionWaySerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List which ways a cluster can use, what each costs, and why not; empty before its first round."""
+        """List the methods with availability, cost and blocking conditions; empty before the first round."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         row = queries.round_of(cluster)
         return Response(PromotionWaySerializer(row.actors if row else [], many=True).data)
 
 
 class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
-    """What happened to observers."""
+    """Observer events."""
 
     serializer_class = ObserverEventSerializer
     ordering: ClassVar = ("-at", "-pk")
@@ -235,7 +235,7 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
 
 
 class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding]):
-    """What people should know about observers and leaders."""
+    """Findings about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
     ordering: ClassVar = ("-opened_at", "pk")

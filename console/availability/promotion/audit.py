@@ -1,4 +1,4 @@
-"""What is refused is written, too: asked for without the right, or not let pass by a rule."""
+"""Audit of refused promotion requests: missing rights, or a rule that blocks them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _cluster_of(thing: Any) -> str:
 def page_refusals_written(
     action: str,
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Mark a page that changes something: who may not, and tries, is written. Stands above its guard."""
+    """Audit requests without the right to a page that changes something. Decorates its guard."""
 
     def marked(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
@@ -92,7 +92,7 @@ def page_refusals_written(
 class RefusalsWritten(ApiViewSet[Any]):
     """A view set of promotions: a write without the right to it is refused as everywhere, and written.
 
-    `audited` is the name of its writes in the trail, the name of the route's action stands behind it.
+    `audited` is the name of its writes in the trail, the name of the route's action follows it.
     """
 
     audited = "promotion"
@@ -107,7 +107,7 @@ class RefusalsWritten(ApiViewSet[Any]):
 
 
 def _is_known(request: Request) -> bool:
-    """Whether somebody is signed in; nobody in particular is not written."""
+    """Whether a user is signed in; anonymous requests are not written."""
     return bool(getattr(request.user, "pk", None))
 
 

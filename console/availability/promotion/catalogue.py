@@ -1,4 +1,4 @@
-"""Which of the four actors a cluster can use, what each costs, and why not."""
+"""The four promotion methods: availability on a cluster, cost, blocking conditions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jobs.availability.what_if.model.cluster import ClusterModel
 
 
 def actor_facts(cluster: Cluster, model: ClusterModel) -> ActorFacts:
-    """Return what is known of a cluster that decides which actors it can use; a few queries."""
+    """Return the facts that decide which methods a cluster can use; a few queries."""
     standbys = standbys_of(cluster, model)
     log = quorum.log_of(cluster)
     status = quorum.status_of(log) if log is not None else None
@@ -54,5 +54,5 @@ def told_actors(cluster: Cluster, model: ClusterModel) -> list[dict[str, Any]]:
 
 
 def _may(operations: set[str] | None, name: str) -> bool | None:
-    """Whether the cluster said that this account may; None: it did not say."""
+    """Whether the account has this operation; None: the cluster did not report it."""
     return None if operations is None else name in operations or "ALL" in operations

@@ -1,4 +1,4 @@
-"""The forms of promotions, drills and runbooks: text from a browser to the values that actions check."""
+"""Forms of promotions, drills and runbooks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LARGEST_ID = 2**31 - 1
 
 
 class PolicyForm(ActionForm):
-    """A policy; what is wrong with it is said by the action."""
+    """A policy; the action validates it."""
 
     kind = forms.ChoiceField(
-        label="Topics are named by", choices=PatternKind.choices, initial=PatternKind.EXACT
+        label="Match topics by", choices=PatternKind.choices, initial=PatternKind.EXACT
     )
     pattern = forms.CharField(
         label="Topic or pattern",
@@ -42,45 +42,43 @@ class PolicyForm(ActionForm):
         label="Priority",
         required=False,
         initial=0,
-        help_text=f"0 to {LARGEST_PRIORITY}. Of several patterns that fit, the highest counts.",
+        help_text=f"0 to {LARGEST_PRIORITY}. Of several matching patterns the highest priority applies.",
     )
     policy = forms.ChoiceField(
-        label="Promote when", required=False, choices=Trigger.choices, initial=Trigger.OF_PLACEMENT
+        label="Trigger", required=False, choices=Trigger.choices, initial=Trigger.OF_PLACEMENT
     )
-    actor = forms.ChoiceField(
-        label="By way of", choices=Actor.choices, initial=Actor.FENCED_STANDBY
-    )
+    actor = forms.ChoiceField(label="Method", choices=Actor.choices, initial=Actor.FENCED_STANDBY)
     allowed_brokers = forms.CharField(
         label="Brokers that may be promoted",
         required=False,
         max_length=2000,
-        help_text="Ids with blanks between them. No other broker is ever touched.",
+        help_text="Broker ids, separated by blanks. No other broker is promoted.",
         widget=forms.TextInput(attrs=_OFF),
     )
     mode = forms.ChoiceField(
-        label="What follows",
+        label="Mode",
         choices=[
-            (Mode.ADVISE, "Advise: a person decides"),
-            (Mode.ACT, "Act: crosslog promotes and reverts by itself"),
+            (Mode.ADVISE, "Advise: an operator confirms each promotion"),
+            (Mode.ACT, "Automatic: crosslog promotes and reverts"),
         ],
         initial=Mode.ADVISE,
         widget=forms.RadioSelect,
     )
     cooldown_s = forms.IntegerField(
-        label="Cooldown in seconds",
+        label="Cooldown (s)",
         required=False,
         initial=COOLDOWN_S,
-        help_text="So long after an action nothing is done to the same broker or partition.",
+        help_text="Minimum time between two actions on the same broker or partition.",
     )
     hold_s = forms.IntegerField(
-        label="Revert after, in seconds",
+        label="Hold time (s)",
         required=False,
         initial=HOLD_S,
-        help_text="So long the sync replicas must be back before a promotion is taken back.",
+        help_text="A promotion is reverted when all sync replicas were in the ISR for this time.",
     )
     note = forms.CharField(label="Note", required=False, max_length=300)
     confirm = forms.CharField(
-        label="To switch acting on, type the topic or pattern again",
+        label="To enable automatic mode, type the topic or pattern again",
         required=False,
         max_length=TOPIC_NAME_LENGTH,
         widget=forms.TextInput(attrs=_OFF),
@@ -95,43 +93,43 @@ class PolicyForm(ActionForm):
 
 
 def initial_of(policy: PromotionPolicy) -> dict[str, Any]:
-    """Return what the form of an existing policy begins with."""
+    """Return the initial values of the form of an existing policy."""
     brokers = " ".join(map(str, policy.allowed_brokers))
     return {**told_policy(policy), "allowed_brokers": brokers}
 
 
 def read_ids(text: str) -> list[int]:
-    """Return numbers that stand with blanks or commas between them; raises `forms.ValidationError`."""
+    """Return numbers separated by blanks or commas; raises `forms.ValidationError`."""
     words = text.replace(",", " ").split()
     for word in words:
         if not (word.isdecimal() and word.isascii()) or int(word) > _LARGEST_ID:
-            raise forms.ValidationError(f"{word[:40]!r} is no id of a broker.")
+            raise forms.ValidationError(f"{word[:40]!r} is not a broker id.")
     return [int(word) for word in words]
 
 
 class ConfirmForm(ActionForm):
-    """What is to be changed, typed again."""
+    """The subject of the change, typed again."""
 
     confirm = forms.CharField(label="Type it to confirm", widget=forms.TextInput(attrs=_OFF))
 
 
 class RevertForm(ConfirmForm):
-    """Likewise, with the reason."""
+    """The subject, and the reason."""
 
-    reason = forms.CharField(label="Why", required=False, max_length=300)
+    reason = forms.CharField(label="Reason", required=False, max_length=300)
 
 
 class StopForm(ActionForm):
-    """Why the stop switch is turned."""
+    """The reason to turn the stop switch."""
 
-    why = forms.CharField(label="Why", required=False, max_length=300)
+    why = forms.CharField(label="Reason", required=False, max_length=300)
 
 
 class DrillForm(ActionForm):
-    """Which ways are tried on a test topic."""
+    """The methods of a drill."""
 
     actors = forms.MultipleChoiceField(
-        label="Try",
+        label="Methods",
         choices=[(one.value, one.label) for one in DRILLABLE],
         initial=[one.value for one in DRILLABLE],
         widget=forms.CheckboxSelectMultiple,
@@ -141,21 +139,21 @@ class DrillForm(ActionForm):
         required=False,
         min_value=0,
         max_value=_LARGEST_ID,
-        help_text="Empty: the first one that is set up as a standby.",
+        help_text="Default: the first fenced standby broker.",
     )
     confirm = forms.CharField(
-        label="Type the cluster's name to confirm", widget=forms.TextInput(attrs=_OFF)
+        label="Type the cluster's alias to confirm", widget=forms.TextInput(attrs=_OFF)
     )
 
 
 class RecordForm(ActionForm):
-    """What was predicted, and what was then seen."""
+    """Predicted and observed results."""
 
-    title = forms.CharField(label="What was done", required=False, max_length=200)
+    title = forms.CharField(label="Title", required=False, max_length=200)
     results = forms.CharField(
         label="Results",
-        help_text='A list: [{"subject": "orders-0", "prediction": {"leader": 2}, "seen": {"leader": 2}}]. '
-        "What both name is compared.",
+        help_text='JSON list: [{"subject": "orders-0", "prediction": {"leader": 2}, "seen": {"leader": 2}}]. '
+        "Fields that are in both are compared.",
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
     )
 
@@ -167,13 +165,13 @@ class RecordForm(ActionForm):
 
 
 class RunbookForm(ActionForm):
-    """Which runbook is wanted; the values stand in the address."""
+    """Filters of runbooks; the values are in the address."""
 
     severity = forms.ChoiceField(
-        label="How bad", required=False, choices=[("", "any"), *((t, t) for t in Trouble)]
+        label="Severity", required=False, choices=[("", "any"), *((t, t) for t in Trouble)]
     )
     cause = forms.ChoiceField(
-        label="Why", required=False, choices=[("", "any"), *((c, c) for c in TroubleCause)]
+        label="Cause", required=False, choices=[("", "any"), *((c, c) for c in TroubleCause)]
     )
     topic = forms.CharField(label="Topic", required=False, max_length=TOPIC_NAME_LENGTH)
     partition = forms.IntegerField(
@@ -189,6 +187,6 @@ class RunbookForm(ActionForm):
 
 
 def spoken_word(word: str) -> str:
-    """Return a stable word as people read it: `under_min_isr` becomes `Under min ISR`."""
+    """Return the label of a code: `under_min_isr` becomes `Under min ISR`."""
     text = str(word).replace("_", " ").replace(" isr", " ISR").replace("rf ", "RF ")
     return text[:1].upper() + text[1:]

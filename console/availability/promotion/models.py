@@ -1,4 +1,4 @@
-"""When observers are to be promoted, and what was done about it: policies, the stop switch, actions.
+"""Observer promotion: policies, the stop switch, actions.
 
 The state of an action changes only by a conditional UPDATE, so whatever runs twice acts once.
 """
@@ -66,9 +66,9 @@ class ActionState(models.TextChoices):
 
 
 WAITING = (ActionState.ADVISED, ActionState.PLANNED)
-# What holds the cluster: nothing else is begun meanwhile.
+# In progress: no other action of the cluster starts.
 BUSY = (ActionState.ASKED, ActionState.ACTING, ActionState.REVERT_ASKED, ActionState.REVERTING)
-# What changed something on the cluster that is not taken back yet.
+# Changed something on the cluster that is not reverted yet.
 STANDING = (
     ActionState.ACTING,
     ActionState.VERIFIED,
@@ -87,13 +87,13 @@ def _person() -> Any:
 
 
 class PromotionPolicy(models.Model):
-    """What is wanted for the topics that a pattern fits; of several the same counts as of placements.
+    """A policy for the topics that a pattern matches; precedence as for placements.
 
-    `policy` is when (empty: what the topic's placement says, under-min-isr without one), `mode` what
-    follows. `allowed_brokers` are the only ones that an action may touch, by hand too. After an action
-    nothing is begun for `cooldown_s` seconds; a promotion is taken back when the ISR was well for
-    `hold_s` seconds. Acting by itself needs `opted_in_by`, who switched it on, and their rights at that
-    time (`asked_with`) and now.
+    `policy` is the trigger (empty: that of the topic's placement, under-min-isr without one), `mode` advise
+    or automatic. Actions may promote only `allowed_brokers`, manual ones too. After an action none starts
+    for `cooldown_s` seconds; a promotion is reverted when all sync replicas were in the ISR for `hold_s`
+    seconds. Automatic mode needs `opted_in_by`, the user who enabled it, and their rights at that time
+    (`asked_with`) and now.
     """
 
     cluster = models.ForeignKey(
@@ -131,12 +131,12 @@ class PromotionPolicy(models.Model):
 
     @property
     def acts(self) -> bool:
-        """Whether actions are begun without a person: one opted in, who may still do so."""
+        """Whether actions start without confirmation: a user opted in who still has the rights."""
         return self.mode == Mode.ACT and self.opted_in_at is not None and not self.why_stopped
 
     @cached_property
     def why_stopped(self) -> str:
-        """Why it does not act any more though a person switched that on; empty while it acts."""
+        """Why automatic mode ended although a user enabled it; empty while it is active."""
         from console.accounts.asked_rights import why_ended
 
         if self.mode != Mode.ACT or self.opted_in_at is None:
@@ -145,16 +145,16 @@ class PromotionPolicy(models.Model):
 
 
 class PromotionAction(models.Model):
-    """An advice, and what became of it.
+    """An advice, from dry run to revert.
 
-    `subject` is what would be changed, so that there is one live action of it: `broker 5` for a fenced
-    standby broker, which is promoted as a whole, else the partition `orders-3`. `topic` and `partition`
-    are what asked for it first, `because` all that did (the first hundred of `because_count`). `broker`
-    is the observer; null where none is promoted. `code` says why in a word of `AdviceCode`. `evidence` is
-    what the cluster said when it was judged: leader, ISR, epochs, high watermark; `plan` the dry run,
-    `outcome` what was sent and measured (its `undo` is what a revert needs), `refusals` why nothing was
-    done; all in the words of `jobs.availability`. `keys` are what its cooldown counts for.
-    `claimed_until` keeps a second program away while one works.
+    `subject` is the object that is changed, with at most one live action: `broker 5` for a fenced standby
+    broker, which is promoted as a whole, else the partition `orders-3`. `topic` and `partition` are the
+    first partition that needs it, `because` all of them (the first hundred of `because_count`). `broker`
+    is the observer; null where none is promoted. `code` is an `AdviceCode`. `evidence` is the state of the
+    partition at evaluation: leader, ISR, epochs, high watermark; `plan` the dry run, `outcome` the requests
+    and measurements (its `undo` is the input of a revert), `refusals` the blocking conditions; all in the
+    words of `jobs.availability`. `keys` are the objects of its cooldown. `claimed_until` is the claim of
+    the process that works on it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -225,27 +225,27 @@ class PromotionAction(models.Model):
 
     @property
     def place(self) -> str:
-        """The partition that asked for it first: `orders-3`."""
+        """The first partition that needs it: `orders-3`."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def is_live(self) -> bool:
-        """Whether something may still be done with it."""
+        """Whether it can still change its state."""
         return self.state in LIVE
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is advice that nobody confirmed yet."""
+        """Whether it is advice without confirmation."""
         return self.state in WAITING
 
     @property
-    def stands(self) -> bool:
-        """Whether it changed something on the cluster that is not taken back yet."""
+    def is_in_effect(self) -> bool:
+        """Whether it changed something on the cluster that is not reverted yet."""
         return self.state in STANDING
 
     @property
     def took_ms(self) -> int | None:
-        """How long it took from the first request to the effect; None: it was not seen."""
+        """Time from the first request to the effect; None: no effect was observed."""
         found: int | None = self.outcome.get("took_ms")
         return found
 
@@ -253,8 +253,8 @@ class PromotionAction(models.Model):
 class PromotionStop(models.Model):
     """The stop switch: of one cluster, or of all when `cluster` is null (scope `all`, else the cluster's id).
 
-    Nothing is begun while it is on. What is already promoted stays so, because letting go of it takes
-    replicas out of the ISR: it is reverted on request, or by itself when the ISR is well.
+    No promotion starts while it is on. Promoted brokers stay promoted, because a revert takes replicas out
+    of the ISR: they are reverted on request, or automatically when all sync replicas are in the ISR.
     """
 
     ALL = "all"

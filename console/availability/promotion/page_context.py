@@ -1,4 +1,4 @@
-"""What the pages of promotions show, ready for their templates."""
+"""Template context of the promotion pages."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ STATE_SEVERITY = {
     ActionState.FAILED: "crit",
 }
 MOST_FINDINGS = 50
-WANTED = "Advice to promote that waits for a person, or for the policy that acts."
-HELD = "Promotions that crosslog made and did not take back yet."
-IN_ISR = (
-    "Observers that are in the ISR of a partition, whoever promoted them; one for each partition."
-)
+WANTED = "Advice to promote that waits for confirmation, or for an automatic policy."
+HELD = "Promotions by crosslog that are not reverted yet."
+IN_ISR = "Observer replicas in the ISR, one per partition and broker, however they were promoted."
 
 
 def promotion_facts(
@@ -49,16 +47,16 @@ def promotion_facts(
     stop: StopState,
     loops: Sequence[Any],
 ) -> list[dict[str, Any]]:
-    """Return the answer in the first row."""
+    """Return the tiles of the page."""
     waiting = [one for one in live if one.is_waiting]
-    standing = [one for one in live if one.stands]
+    standing = [one for one in live if one.is_in_effect]
     blocked = queries.open_promotion_findings(cluster).filter(code="promotion_blocked").count()
     return [
         _wanted(waiting, blocked, row),
         {
             "label": "Promoted by crosslog",
             "value": format_count(len(standing)),
-            "note": ", ".join(one.subject for one in standing[:3]) or "nothing stands",
+            "note": ", ".join(one.subject for one in standing[:3]) or "none",
             "definition": HELD,
         },
         {
@@ -72,8 +70,8 @@ def promotion_facts(
             "label": "Stop switch",
             "value": "On" if stop.is_on else "Off",
             "severity": "crit" if stop.is_on else "",
-            "note": "nothing is begun" if stop.is_on else "promotions may begin",
-            "definition": "While it is on nothing is begun. What is promoted stays so and can be reverted.",
+            "note": "no promotion starts" if stop.is_on else "promotions may start",
+            "definition": "While it is on, no promotion starts; promoted brokers stay until a revert.",
         },
     ]
 
@@ -81,12 +79,12 @@ def promotion_facts(
 def _wanted(
     waiting: Sequence[PromotionAction], blocked: int, row: PromotionRound | None
 ) -> dict[str, Any]:
-    fact: dict[str, Any] = {"label": "Wanted now", "definition": WANTED}
+    fact: dict[str, Any] = {"label": "Pending advice", "definition": WANTED}
     if row is None or row.succeeded_at is None:
-        return fact | {"value": None, "note": "not judged yet"}
-    note = "see below" if waiting else "no promotion is wanted"
+        return fact | {"value": None, "note": "not evaluated yet"}
+    note = "see below" if waiting else "no promotion advised"
     if blocked:
-        note = f"{format_count(blocked)} more cannot be done"
+        note = f"{format_count(blocked)} more blocked"
     fact |= {"value": format_count(len(waiting)), "note": note}
     return fact | ({"severity": "crit" if blocked else "risk"} if waiting or blocked else {})
 
@@ -98,17 +96,17 @@ def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
     fact = {
         "label": "Promoter processes",
         "value": format_count(max(len(living), int(is_there))),
-        "definition": "Running `manage.py promote` that look after it. Two of them, on two machines, "
-        "keep a promotion when one dies.",
+        "definition": "Running `manage.py promote` processes of this cluster. Run two on different machines, "
+        "so that a promotion survives the crash of one.",
     }
     if not is_there:
-        return fact | {"note": "none: nothing is promoted or reverted", "severity": "warn"}
+        return fact | {"note": "no process: start manage.py promote", "severity": "warn"}
     problem = row.promoter_problem if row else ""
-    return fact | {"note": problem[:120] or f"seen {format_span_s(age_s)} ago"}
+    return fact | {"note": problem[:120] or f"last heartbeat {format_span_s(age_s)} ago"}
 
 
 def shown_loops(cluster: Cluster, now: datetime) -> list[dict[str, Any]]:
-    """Return the standby loops of the last hour: which lives, what keeps it from its work."""
+    """Return the standby loops of the last hour: liveness and problem."""
     found = []
     for row in queries.list_loops(cluster):
         at = queries.moment(row.at_ms)
@@ -118,7 +116,7 @@ def shown_loops(cluster: Cluster, now: datetime) -> list[dict[str, Any]]:
 
 
 def shown_held(cluster: Cluster) -> list[dict[str, Any]]:
-    """Return the brokers that are kept in the ISR, or are let go of."""
+    """Return the brokers that are kept promoted, or are being reverted."""
     rows: Iterable[HeldPromotion] = queries.list_held(cluster)
     return [
         {
@@ -135,11 +133,11 @@ def shown_held(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def shown_actions(live: Iterable[PromotionAction]) -> list[dict[str, Any]]:
-    """Return live actions as cards: what, why, evidence, time, risk, way back."""
-    return [{"row": row, **told_action(row)} for row in live]
+    """Return live actions as cards: subject, reason, evidence, expected time, risk, revert."""
+    return [{"row": row, **action_context(row)} for row in live]
 
 
-def told_action(row: PromotionAction) -> dict[str, Any]:
+def action_context(row: PromotionAction) -> dict[str, Any]:
     return {
         "severity": STATE_SEVERITY[ActionState(row.state)],
         "evidence": evidence_of(row),
@@ -156,7 +154,7 @@ def told_action(row: PromotionAction) -> dict[str, Any]:
 
 
 def evidence_of(row: PromotionAction) -> list[tuple[str, str]]:
-    """Return what the advice rests on, as words and values."""
+    """Return the evidence of the advice as labels and values."""
     known: Mapping[str, Any] = row.evidence
     names = (
         ("leader", "Leader"),
@@ -164,8 +162,8 @@ def evidence_of(row: PromotionAction) -> list[tuple[str, str]]:
         ("leader_epoch", "Leader epoch"),
         ("partition_epoch", "Partition epoch"),
         ("high_watermark", "High watermark"),
-        ("log_end_offset", "Log end"),
-        ("observer_lag_records", "Observer behind by"),
+        ("log_end_offset", "Log end offset"),
+        ("observer_lag_records", "Observer lag (records)"),
     )
     return [(label, _value(known[name])) for name, label in names if known.get(name) is not None]
 
@@ -177,13 +175,13 @@ def _value(value: Any) -> str:
 
 
 def shown_findings(cluster: Cluster) -> list[dict[str, Any]]:
-    """Return open findings about observers and leaders, worst first, with their runbooks; one query."""
+    """Return open findings about observers and leaders, by severity, with their runbooks; one query."""
     rows = queries.open_promotion_findings(cluster)[:MOST_FINDINGS]
     return [{"row": row, "href": runbook_of(row)} for row in rows]
 
 
 def runbook_of(row: PromotionFinding) -> str:
-    """Return the address of a finding's runbook, with what it is about filled in; empty without one."""
+    """Return the address of a finding's runbook, with its partition filled in; empty without one."""
     if not (row.trouble and row.topic):
         return ""
     return runbook_address(
@@ -197,7 +195,7 @@ def runbook_of(row: PromotionFinding) -> str:
 
 
 def runbook_of_partition(row: PartitionStatus) -> str:
-    """Return the address of the runbook for a partition as it stands, with its cause where that is known."""
+    """Return the address of the runbook for a partition in its current state, with its cause if known."""
     word = Severity(row.severity).word
     cause = cause_of(row.cause) if row.cause else TroubleCause.UNKNOWN
     return runbook_address(

@@ -39,7 +39,7 @@ MOST_LIVE, MOST_LOOP_EVENTS = 50, 30
 @require_safe
 @page("view", clusters.where)
 def promotion_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show whether a promotion is wanted now, what stands, and who would do it how."""
+    """Show advice, promotions in effect, policies, methods, history."""
     cluster = find_cluster(alias)
     tables = {
         "policies": POLICIES.read(request, queries.list_policies(cluster)),
@@ -75,7 +75,7 @@ def promotion_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @require_safe
 @page("view", clusters.where)
 def action_page(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
-    """Show one action: advice, dry run, what was done, and the way back."""
+    """Show one action: advice, dry run, history, revert."""
     row = _action(request, alias, action_id)
     return _render_action(request, row, ConfirmForm(prefix="apply"), RevertForm(prefix="revert"))
 
@@ -94,7 +94,7 @@ def plan(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
 @page_refusals_written("promotion.apply")
 @page("operate", clusters.where)
 def apply(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
-    """Ask for what was planned, after it was typed again."""
+    """Confirm a planned promotion; its subject has to be typed."""
     row = _action(request, alias, action_id)
     form = ConfirmForm(request.POST, prefix="apply")
 
@@ -102,7 +102,9 @@ def apply(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
         return actions.apply_action(row, typed, person_of(request), timezone.now())
 
     if form.is_valid() and form.attempt(lambda: ask(form.cleaned_data["confirm"])):
-        messages.success(request, "It is looked at once more, and done within seconds.")
+        messages.success(
+            request, "Promotion requested. It is checked again and carried out within seconds."
+        )
         return redirect("availability:promotion-action", alias, action_id)
     return _render_action(request, row, form, RevertForm(prefix="revert"))
 
@@ -111,7 +113,7 @@ def apply(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
 @page_refusals_written("promotion.revert")
 @page("operate", clusters.where)
 def revert(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
-    """Ask to take a promotion back, after it was typed again."""
+    """Request the revert of a promotion; its subject has to be typed."""
     row = _action(request, alias, action_id)
     form = RevertForm(request.POST, prefix="revert")
 
@@ -120,7 +122,7 @@ def revert(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
         return actions.revert_action(row, given["confirm"], given["reason"], who, now)
 
     if form.is_valid() and form.attempt(lambda: ask(form.cleaned_data)):
-        messages.success(request, "It is taken back within seconds.")
+        messages.success(request, "Revert requested. It is carried out within seconds.")
         return redirect("availability:promotion-action", alias, action_id)
     return _render_action(request, row, ConfirmForm(prefix="apply"), form)
 
@@ -135,7 +137,7 @@ def new_policy_page(request: HttpRequest, alias: str) -> HttpResponse:
     if form.is_valid() and form.attempt(
         lambda: actions.create_policy(cluster, form.values(), person, now)
     ):
-        messages.success(request, "Saved. It counts from the next look at the cluster on.")
+        messages.success(request, "Policy saved. It applies from the next evaluation.")
         return redirect("availability:promotion", alias)
     return _render_policy(request, cluster, form, None)
 
@@ -150,7 +152,7 @@ def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpRespons
     if form.is_valid() and form.attempt(
         lambda: actions.change_policy(row, form.values(), person, now)
     ):
-        messages.success(request, "Saved. It counts from the next look at the cluster on.")
+        messages.success(request, "Policy saved. It applies from the next evaluation.")
         return redirect("availability:promotion", alias)
     return _render_policy(request, cluster, form, _policy(request, alias, policy_id))
 
@@ -161,7 +163,7 @@ def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpRespons
 def remove_policy(request: HttpRequest, alias: str, policy_id: int) -> HttpResponse:
     row = _policy(request, alias, policy_id)
     if attempt(request, lambda: actions.delete_policy(row)):
-        messages.success(request, f"The policy for {row.pattern} was removed.")
+        messages.success(request, f"Policy for {row.pattern} removed.")
     return redirect("availability:promotion", alias)
 
 
@@ -185,7 +187,7 @@ def go_on(request: HttpRequest, alias: str) -> HttpResponse:
 @page_refusals_written("promotion.stop")
 @page("operate")
 def stop_all(request: HttpRequest, alias: str) -> HttpResponse:
-    """Turn the stop switch of all clusters on; `alias` is where the button was pressed."""
+    """Turn the stop switch of all clusters on; `alias` is the cluster of the page."""
     return _turn(request, alias, None, actions.stop_promotions)
 
 
@@ -215,7 +217,7 @@ def _render_action(
         heard = queries.list_loop_events(row.cluster).filter(promotion_id=held)
     context = {
         **around_cluster(request, find_cluster(row.cluster.alias), "promotion"),
-        **page_context.told_action(row),
+        **page_context.action_context(row),
         "action": row,
         "apply_form": apply_form,
         "revert_form": revert_form,

@@ -1,4 +1,4 @@
-"""Policies of promotion: what a person gives is checked field by field, and which one holds for a topic."""
+"""Promotion policies: validation field by field, and the policy that applies to a topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jobs.patterns.matching import Matcher
 LONGEST_S = 86_400
 LEAST_HOLD_S, LEAST_COOLDOWN_S = 5, 10
 MOST_BROKERS = 200
-# What needs no broker of its own.
+# Methods that promote no broker.
 BROKERLESS = frozenset({Actor.RELAX_MIN_ISR})
 
 FIELDS = (
@@ -46,7 +46,7 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class PolicyValues:
-    """A policy that holds together."""
+    """A valid policy."""
 
     kind: PatternKind
     pattern: str
@@ -61,9 +61,9 @@ class PolicyValues:
 
 
 def read_policy(values: Mapping[str, Any], brokers: Collection[int]) -> PolicyValues:
-    """Return a policy from what was given; raises `InvalidFields` with a sentence for each wrong field.
+    """Return a policy from given values; raises `InvalidFields` with a sentence for each wrong field.
 
-    `brokers` are the ids that the cluster is known to have.
+    `brokers` are the known broker ids of the cluster.
     """
     reading = _Reading(values)
     kind = PatternKind(reading.choice("kind", PatternKind, PatternKind.EXACT))
@@ -90,12 +90,12 @@ def read_policy(values: Mapping[str, Any], brokers: Collection[int]) -> PolicyVa
 
 
 def told_policy(policy: PromotionPolicy) -> dict[str, Any]:
-    """Return the values of a policy, as they are given."""
+    """Return the editable fields of a policy."""
     return {name: getattr(policy, name) for name in FIELDS}
 
 
 class PolicyLookup:
-    """The policies of one cluster, ready to be asked for many topics, in the same order as placements.
+    """The policies of one cluster for lookups of many topics, in the same order as placements.
 
     A stored pattern that cannot be evaluated any more may have been about any topic. So behind such a policy
     none holds: topics that no policy before it names are advised on by their placement, and nothing acts
@@ -128,7 +128,7 @@ def _precedence(policy: PromotionPolicy) -> tuple[bool, int, int, str]:
 
 
 class _Reading:
-    """Reads fields one after another and remembers what is wrong with each."""
+    """Reads fields one after another and collects an error for each wrong one."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
@@ -181,11 +181,11 @@ class _Reading:
         if len(numbers) != len(given):
             self.errors[field] = "Ids of brokers are whole numbers, such as 4."
         elif len({*numbers}) != len(numbers):
-            self.errors[field] = "A broker stands there twice."
+            self.errors[field] = "A broker is listed twice."
         elif unknown:
-            names = ", ".join(map(str, sorted(known))) or "none seen yet"
+            names = ", ".join(map(str, sorted(known))) or "none collected yet"
             wrong = ", ".join(map(str, unknown))
             self.errors[field] = f"Not a broker of this cluster: {wrong}. It has: {names}."
         elif is_needed and not numbers:
-            self.errors[field] = "Name the brokers that may be promoted: no other one is touched."
+            self.errors[field] = "Name the brokers that may be promoted."
         return tuple(sorted(numbers))

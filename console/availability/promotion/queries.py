@@ -35,14 +35,14 @@ SILENT_S = 15
 
 @dataclass(frozen=True, slots=True)
 class StopState:
-    """The stop switch as it counts for a cluster: its own and that of all; None: never turned."""
+    """The stop switches of a cluster: its own and that of all; None: never turned."""
 
     of_all: PromotionStop | None
     own: PromotionStop | None
 
     @property
     def is_on(self) -> bool:
-        """Whether nothing is begun."""
+        """Whether no promotion starts."""
         return any(stop is not None and stop.is_on for stop in (self.of_all, self.own))
 
 
@@ -70,7 +70,7 @@ def list_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
 
 
 def live_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
-    """Return actions of which something may still come: advice, what goes on, what stands."""
+    """Return live actions: advice, actions in progress, promotions in effect."""
     return list_actions(cluster).filter(state__in=LIVE)
 
 
@@ -87,7 +87,7 @@ def get_policy(user: Any, pk: int, alias: str = "") -> PromotionPolicy | None:
 
 
 def stop_state(cluster: Cluster | None) -> StopState:
-    """Return how the stop switch stands, for a cluster or for all; one query."""
+    """Return the state of the stop switch, for a cluster or for all; one query."""
     scopes = [PromotionStop.ALL, *([str(cluster.pk)] if cluster else [])]
     rows = PromotionStop.objects.filter(scope__in=scopes).select_related("by")
     found = {row.scope: row for row in rows}
@@ -116,30 +116,30 @@ def list_rounds() -> QuerySet[PromotionRound]:
 
 
 def is_promoter_running(cluster: Cluster, now: datetime) -> bool:
-    """Say whether some `manage.py promote` looks after a cluster."""
+    """Return whether a `manage.py promote` serves a cluster."""
     since = now - timedelta(seconds=SILENT_S)
     return PromotionRound.objects.filter(cluster=cluster, promoter_seen_at__gte=since).exists()
 
 
 def list_held(cluster: Cluster | None = None) -> QuerySet[HeldPromotion]:
-    """Return the brokers that are kept promoted, or are being let go of."""
+    """Return the brokers that are kept promoted, or are being reverted."""
     rows = HeldPromotion.objects.select_related("cluster").exclude(phase=Phase.ENDED.value)
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 
 def list_loop_events(cluster: Cluster) -> QuerySet[StandbyEvent]:
-    """Return what loops sent and saw, the newest first."""
+    """Return the events of standby loops, newest first."""
     return StandbyEvent.objects.filter(cluster=cluster)
 
 
 def list_events(cluster: Cluster | None = None) -> QuerySet[ObserverEvent]:
-    """Return what happened to observers, the newest first, of one cluster when it is named."""
+    """Return observer events, newest first, of one cluster when it is named."""
     rows = ObserverEvent.objects.select_related("cluster").order_by("-at", "-pk")
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 
 def open_promotion_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
-    """Return open findings about observers and leaders, worst first; the overview and other pages read it."""
+    """Return open findings about observers and leaders, by severity; also read by the overview."""
     rows = PromotionFinding.objects.filter(closed_at=None).select_related("cluster")
     rows = rows.order_by("-rank", "opened_at", "pk")
     return rows if cluster is None else rows.filter(cluster=cluster)
@@ -169,7 +169,7 @@ def actions_in_cooldown(cluster: Cluster, now: datetime) -> QuerySet[PromotionAc
 
 
 def standing_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
-    """Return what changed something on the cluster that is not taken back yet."""
+    """Return the promotions that are not reverted yet."""
     return list_actions(cluster).filter(state__in=STANDING)
 
 

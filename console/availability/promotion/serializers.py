@@ -1,4 +1,4 @@
-"""The shapes of promotions, drills and runbooks in the API."""
+"""Serializers of promotions, drills and runbooks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OfCluster(PageParameters):
 
 
 class ActionFilters(OfCluster):
-    """Which actions."""
+    """Filters of actions."""
 
     state = serializers.ChoiceField(
         choices=ActionState.choices, required=False, help_text="Only in this state."
@@ -61,7 +61,7 @@ class ActionFilters(OfCluster):
 
 
 class FindingFilters(OfCluster):
-    """Which findings."""
+    """Filters of findings."""
 
     state = serializers.ChoiceField(
         choices=["open", "ended", "all"],
@@ -72,23 +72,23 @@ class FindingFilters(OfCluster):
 
 
 class ActorsQuery(Parameters):
-    """Of which cluster."""
+    """The cluster."""
 
     cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)
 
 
 class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
-    """A policy: for which topics, when, by which way, and what follows."""
+    """A policy: topics, trigger, method, mode."""
 
     cluster = serializers.CharField(source="cluster.alias")
     policy = serializers.ChoiceField(
-        choices=Trigger.choices, help_text="Empty: what the topic's placement says."
+        choices=Trigger.choices, help_text="Empty: the trigger of the topic's placement."
     )
     mode = serializers.ChoiceField(choices=Mode.choices)
     actor = serializers.ChoiceField(choices=Actor.choices)
     kind = serializers.ChoiceField(choices=PatternKind.choices)
     allowed_brokers = serializers.ListField(child=serializers.IntegerField())
-    acts = serializers.BooleanField(help_text="Whether actions are begun without a person.")
+    acts = serializers.BooleanField(help_text="Whether actions start without confirmation.")
     stopped = serializers.CharField(source="why_stopped", help_text=STOPPED)
     opted_in_by = _person("opted_in_by")
     created_by = _person("created_by")
@@ -103,7 +103,7 @@ class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
 
 
 class _PolicyFields(BodySerializer):
-    """What a person decides of a policy."""
+    """The editable fields of a policy."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False)
     pattern = serializers.CharField(required=False, max_length=TOPIC_NAME_LENGTH)
@@ -117,7 +117,7 @@ class _PolicyFields(BodySerializer):
         child=_broker(),
         required=False,
         max_length=MOST_BROKERS,
-        help_text="The only brokers that an action may touch.",
+        help_text="The only brokers that an action may promote.",
     )
     cooldown_s = serializers.IntegerField(required=False)
     hold_s = serializers.IntegerField(required=False)
@@ -125,26 +125,26 @@ class _PolicyFields(BodySerializer):
     confirm = serializers.CharField(
         required=False,
         max_length=TOPIC_NAME_LENGTH,
-        help_text="The pattern, where acting is switched on or reaches further than before.",
+        help_text="The pattern, when mode `act` is enabled or covers more than before.",
     )
 
 
 class ChangedPromotionPolicySerializer(_PolicyFields):
-    """What is to be changed of a policy; what is not given stays."""
+    """Changed fields of a policy; other fields stay."""
 
     shown_by = PromotionPolicySerializer
 
     cluster = serializers.CharField(
         required=False,
         max_length=63,
-        help_text="The alias of the policy's own cluster: a policy cannot be moved to another one.",
+        help_text="Alias of the policy's cluster: a policy cannot be moved to another cluster.",
     )
 
     def validate_cluster(self, alias: str) -> str:
         """Refuse another cluster than that of the policy."""
         own: str = self.context["policy"].cluster.alias
         if alias != own:
-            text = f"This policy is one of {own}; write one for {alias}, and delete this one."
+            text = f"This policy belongs to {own}. Create one for {alias}, and delete this one."
             raise serializers.ValidationError(text)
         return alias
 
@@ -157,7 +157,7 @@ class NewPromotionPolicySerializer(_PolicyFields):
 
 
 class PromotionRefusalSerializer(serializers.Serializer[Any]):
-    """Why an action is not made."""
+    """Why an action is refused."""
 
     code = serializers.CharField()
     sentence = serializers.CharField()
@@ -165,7 +165,7 @@ class PromotionRefusalSerializer(serializers.Serializer[Any]):
 
 
 class PromotionActionSerializer(serializers.ModelSerializer[PromotionAction]):
-    """An advice to promote, and what became of it."""
+    """An advice to promote, from dry run to revert."""
 
     cluster = serializers.CharField(source="cluster.alias")
     policy = serializers.IntegerField(source="policy_id", allow_null=True)
@@ -192,7 +192,7 @@ class PromotionActionSerializer(serializers.ModelSerializer[PromotionAction]):
 
 
 class PromotionActionDetailSerializer(PromotionActionSerializer):
-    """Likewise, with its dry run and its outcome in the words of `jobs.availability.acting`."""
+    """An action with its dry run and its outcome in the words of `jobs.availability.acting`."""
 
     plan = serializers.DictField()
     outcome = serializers.DictField()
@@ -209,7 +209,7 @@ class ApplyPromotionSerializer(BodySerializer):
 
 
 class RevertPromotionSerializer(ApplyPromotionSerializer):
-    """The confirmation, and why."""
+    """The confirmation, and the reason."""
 
     reason = serializers.CharField(required=False, max_length=300, allow_blank=True, default="")
 
@@ -226,7 +226,7 @@ class PromotionStopSerializer(serializers.ModelSerializer[PromotionStop]):
 
 
 class TurnStopSerializer(BodySerializer):
-    """Which stop switch is turned."""
+    """A change of a stop switch."""
 
     cluster = serializers.CharField(
         required=False, allow_null=True, max_length=63, help_text="The alias; null: all clusters."
@@ -236,7 +236,7 @@ class TurnStopSerializer(BodySerializer):
 
 
 class ExpectedTimeSerializer(serializers.Serializer[Any]):
-    """An expected time, and where the figures are from."""
+    """An expected time, and the source of the figures."""
 
     least_ms = serializers.FloatField()
     most_ms = serializers.FloatField()
@@ -244,7 +244,7 @@ class ExpectedTimeSerializer(serializers.Serializer[Any]):
 
 
 class PromotionWaySerializer(serializers.Serializer[Any]):
-    """A way to promote: whether this cluster can use it, why not, what it costs."""
+    """A promotion method: availability on this cluster, blocking conditions, cost."""
 
     kind = serializers.ChoiceField(choices=Actor.choices)
     title = serializers.CharField()
@@ -265,7 +265,7 @@ class PromotionWaySerializer(serializers.Serializer[Any]):
 
 
 class ObserverEventSerializer(serializers.ModelSerializer[ObserverEvent]):
-    """Something that happened to an observer."""
+    """An observer joined or left the ISR, or became leader."""
 
     cluster = serializers.CharField(source="cluster.alias")
     kind = serializers.ChoiceField(choices=ObserverEvent.KINDS)
@@ -286,7 +286,7 @@ class ObserverEventSerializer(serializers.ModelSerializer[ObserverEvent]):
 
 
 class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
-    """What people should know about observers and leaders; `trouble` and `cause` name its runbook."""
+    """A finding about observers and leaders; `trouble` and `cause` name its runbook."""
 
     cluster = serializers.CharField(source="cluster.alias")
     severity = serializers.ChoiceField(choices=SEVERITIES)
@@ -301,7 +301,7 @@ class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
 
 
 class DrillResultSerializer(serializers.ModelSerializer[DrillResult]):
-    """How it went with one actor, or with one partition of a what-if drill."""
+    """The result of one method, or of one partition of a recorded drill."""
 
     actor = serializers.CharField(allow_blank=True)
     prediction = serializers.DictField()
@@ -333,7 +333,7 @@ class DrillSerializer(serializers.ModelSerializer[Drill]):
 
 
 class DrillDetailSerializer(DrillSerializer):
-    """Likewise, with every result and every step: [time, sentence]."""
+    """A drill with its results and its log: [time, sentence]."""
 
     results = DrillResultSerializer(many=True)
     log = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
@@ -343,7 +343,7 @@ class DrillDetailSerializer(DrillSerializer):
 
 
 class RecordedResultSerializer(BodySerializer):
-    """A prediction beside what was seen."""
+    """Predicted and observed values of one subject."""
 
     subject = serializers.CharField(max_length=300)
     prediction = serializers.DictField()
@@ -352,7 +352,7 @@ class RecordedResultSerializer(BodySerializer):
 
 
 class NewDrillSerializer(BodySerializer):
-    """A drill to be carried out (`promotion`), or one that was seen and is written down (`what_if`)."""
+    """A drill to carry out (`promotion`), or one to record (`what_if`)."""
 
     cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)
     kind = serializers.ChoiceField(
@@ -363,14 +363,14 @@ class NewDrillSerializer(BodySerializer):
         child=serializers.CharField(max_length=30),
         required=False,
         max_length=10,
-        help_text="promotion: which ways are tried; all that can be without it.",
+        help_text="promotion: the methods; default: all that can be drilled.",
     )
     broker = _broker(
         required=False, allow_null=True, help_text="promotion: the standby broker to promote."
     )
     confirm = serializers.CharField(
-        required=False, max_length=63, help_text="promotion: the cluster's alias, once more."
+        required=False, max_length=63, help_text="promotion: the cluster's alias, typed again."
     )
     results = RecordedResultSerializer(
-        many=True, required=False, help_text="what_if: what was predicted and what was seen."
+        many=True, required=False, help_text="what_if: predicted and observed results."
     )

@@ -1,4 +1,4 @@
-"""The tables of promotions and drills: which columns, how they sort, what they mean."""
+"""Tables of promotions and drills: columns, sort order, help texts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from console.frame.tables.table import Table
 from jobs.numbers import format_span_ms
 
 CELL = "availability/promotion/cells/"
-EXPECTED = "Measured on Kafka 4.3.1; a dash: there is no figure for it."
-TOOK = "From the first request until the cluster showed the effect."
+EXPECTED = "Reference measurement on Kafka 4.3.1; a dash: not measured."
+TOOK = "From the first request until the ISR showed the effect."
 
 
 def _equals(field: str) -> Any:
@@ -49,18 +49,18 @@ def _brokers(row: Any) -> str:
 POLICIES = Table(
     (
         Column("pattern", "Topics", "pattern", link=_policy),
-        Column("kind", "Named by", "kind"),
-        Column("policy", "Promote when", "policy", template=f"{CELL}trigger.html"),
-        Column("mode", "What follows", "mode", template=f"{CELL}mode.html"),
-        Column("actor", "By way of", "actor", format=_actor),
+        Column("kind", "Match", "kind"),
+        Column("policy", "Trigger", "policy", template=f"{CELL}trigger.html"),
+        Column("mode", "Mode", "mode", template=f"{CELL}mode.html"),
+        Column("actor", "Method", "actor", format=_actor),
         Column("allowed_brokers", "Brokers", csv=_brokers, template=f"{CELL}brokers.html"),
-        Column("hold_s", "Reverts after (s)", "hold_s", numeric=True),
+        Column("hold_s", "Hold time (s)", "hold_s", numeric=True),
         Column("cooldown_s", "Cooldown (s)", "cooldown_s", numeric=True, is_hidden=True),
-        Column("opted_in_by.username", "Opted in"),
+        Column("opted_in_by.username", "Enabled by"),
         Column("changed_at", "Changed", "changed_at", template=f"{CELL}ago.html", is_hidden=True),
     ),
     search=("pattern", "note"),
-    filters={"mode": Choice("What follows", Mode.choices, _equals("mode"))},
+    filters={"mode": Choice("Mode", Mode.choices, _equals("mode"))},
     default_sort="pattern",
     name="policies",
 )
@@ -68,11 +68,11 @@ POLICIES = Table(
 ACTIONS = Table(
     (
         Column("state", "State", "state", template=f"{CELL}state.html"),
-        Column("subject", "What", "subject", link=_action),
-        Column("place", "For", template=f"{CELL}because.html"),
-        Column("actor", "By way of", "actor", format=_actor),
-        Column("is_automatic", "Who", csv="is_automatic", template=f"{CELL}who.html"),
-        Column("took_ms", "Took", numeric=True, definition=TOOK, format=format_span_ms),
+        Column("subject", "Subject", "subject", link=_action),
+        Column("place", "Partitions", template=f"{CELL}because.html"),
+        Column("actor", "Method", "actor", format=_actor),
+        Column("is_automatic", "Requested by", csv="is_automatic", template=f"{CELL}who.html"),
+        Column("took_ms", "Duration", numeric=True, definition=TOOK, format=format_span_ms),
         Column(
             "expected_ms",
             "Expected",
@@ -84,12 +84,12 @@ ACTIONS = Table(
         Column("advised_at", "Advised", "advised_at", template=f"{CELL}ago.html"),
         Column("verified_at", "Promoted", "verified_at", template=f"{CELL}ago.html"),
         Column("ended_at", "Ended", "ended_at", template=f"{CELL}ago.html"),
-        Column("why", "Why", template=f"{CELL}why.html", is_hidden=True),
+        Column("why", "Reason", template=f"{CELL}why.html", is_hidden=True),
     ),
     search=("subject", "topic", "why"),
     filters={
         "state": Choice("State", ActionState.choices, _equals("state")),
-        "actor": Choice("By way of", Actor.choices, _equals("actor")),
+        "actor": Choice("Method", Actor.choices, _equals("actor")),
     },
     default_sort="-advised_at",
     per_page=20,
@@ -98,16 +98,16 @@ ACTIONS = Table(
 
 EVENTS = Table(
     (
-        Column("at", "When", "at", template=f"{CELL}moment.html"),
-        Column("kind", "What", "kind", template=f"{CELL}event.html"),
+        Column("at", "Time", "at", template=f"{CELL}moment.html"),
+        Column("kind", "Event", "kind", template=f"{CELL}event.html"),
         Column("topic", "Topic", "topic"),
         Column("partition", "Partition", "partition", numeric=True),
         Column("broker", "Broker", "broker", numeric=True, is_id=True),
-        Column("lasted_ms", "Was in the ISR for", numeric=True, format=format_span_ms),
-        Column("sentence", "What happened", template=f"{CELL}sentence.html"),
+        Column("lasted_ms", "Time in the ISR", numeric=True, format=format_span_ms),
+        Column("sentence", "Details", template=f"{CELL}sentence.html"),
     ),
     search=("topic", "sentence"),
-    filters={"kind": Choice("What", ObserverEvent.KINDS, _equals("kind"))},
+    filters={"kind": Choice("Event", ObserverEvent.KINDS, _equals("kind"))},
     default_sort="-at",
     per_page=20,
     name="events",
@@ -118,11 +118,11 @@ DRILLS = Table(
         Column("state", "State", "state", template=f"{CELL}drill_state.html"),
         Column("kind", "Drill", "kind", link=_drill, format=lambda word: DrillKind(word).label),
         Column("title", "Title", "title"),
-        Column("good_count", "Well", "good_count", numeric=True),
-        Column("bad_count", "Not well", "bad_count", numeric=True),
+        Column("good_count", "Passed", "good_count", numeric=True),
+        Column("bad_count", "Failed", "bad_count", numeric=True),
         Column("topic", "Test topic", "topic", is_hidden=True),
-        Column("requested_by.username", "By"),
-        Column("created_at", "Asked", "created_at", template=f"{CELL}ago.html"),
+        Column("requested_by.username", "Requested by"),
+        Column("created_at", "Requested", "created_at", template=f"{CELL}ago.html"),
         Column("finished_at", "Ended", "finished_at", template=f"{CELL}ago.html"),
     ),
     search=("title", "topic"),

@@ -24,18 +24,18 @@ from jobs.availability.runbooks.runbook import (
 from jobs.availability.status.severity import Severity
 from jobs.cluster.errors import InvalidFields
 
-# What stands in a runbook that is about no partition in particular.
+# The topic name in a runbook without a partition.
 ANY_TOPIC = "TOPIC"
 _LARGEST = 2**31 - 1
-# More kinds of trouble at once than anybody reads.
+# Maximum number of runbooks of the current states.
 MOST_STATES = 40
 
 
 def runbooks_for(cluster: Cluster, asked: Mapping[str, Any]) -> list[Runbook]:
-    """Return the runbooks for what is asked, all severities and causes where none is named.
+    """Return the runbooks of a request; without severity and cause those of all.
 
-    With `applies` only those of which a partition is in that state with that cause now.
-    Raises `InvalidFields` for a partition or broker that is not there.
+    With `applies` only those for the current state and cause of a partition.
+    Raises `InvalidFields` for an unknown partition or broker.
     """
     facts = facts_for(cluster, asked)
     if asked.get("applies"):
@@ -84,7 +84,7 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
 
 
 def current_runbooks(cluster: Cluster, asked: Mapping[str, Any]) -> list[Runbook]:
-    """Return one runbook per state and cause that partitions are in now, worst first, for one of each."""
+    """Return one runbook per current state and cause of the partitions, by severity."""
     rows = PartitionStatus.objects.filter(cluster=cluster).filter(
         Q(severity__gt=0) | Q(is_rf_below_min=True)
     )
@@ -138,6 +138,6 @@ def _partition(cluster: Cluster, topic: str, number: int | None) -> Partition:
     row = rows.order_by("-severity", "partition").first()
     if row is None:
         where = topic if number is None else f"{topic}-{number}"
-        text = f"{cluster.alias} has no partition {where}, as far as it was collected."
+        text = f"{cluster.alias} has no partition {where} in the collected data."
         raise InvalidFields({"topic" if number is None else "partition": text})
     return row

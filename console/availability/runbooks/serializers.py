@@ -1,4 +1,4 @@
-"""The shapes of runbooks in the API."""
+"""Serializers of runbooks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from console.frame.rest.parameters import Parameters
 
 
 class RunbookQuery(Parameters):
-    """Which runbooks, and what is filled in."""
+    """Filters of runbooks, and the partition to fill in."""
 
     cluster = serializers.CharField(max_length=63, help_text="Its alias.")
     severity = serializers.ChoiceField(
-        choices=TROUBLES, required=False, help_text="How bad it is; all without it."
+        choices=TROUBLES, required=False, help_text="Severity; default: all."
     )
     cause = serializers.ChoiceField(
-        choices=CAUSES, required=False, help_text="Why; all without it."
+        choices=CAUSES, required=False, help_text="Cause; default: all."
     )
     topic = serializers.CharField(
         required=False, max_length=TOPIC_NAME_LENGTH, help_text="Its worst partition is filled in."
@@ -36,12 +36,12 @@ class RunbookQuery(Parameters):
     applies = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Only those of the states and causes that partitions are in now, one for each.",
+        help_text="Only those for the current states and causes of partitions, one for each.",
     )
 
 
 class RunbookCheckSerializer(serializers.Serializer[Any]):
-    """How to see that a step worked."""
+    """The check of a step: command and expected result."""
 
     command = serializers.CharField()
     expect = serializers.CharField()
@@ -60,7 +60,7 @@ class RunbookStepSerializer(serializers.Serializer[Any]):
 
 
 class RunbookSerializer(serializers.Serializer[Any]):
-    """The steps for one trouble with one cause."""
+    """The steps for one severity and cause."""
 
     severity = serializers.ChoiceField(choices=TROUBLES, source="trouble")
     cause = serializers.ChoiceField(choices=CAUSES)

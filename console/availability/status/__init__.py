@@ -1,4 +1,4 @@
-"""How partitions stand, since when, and what it was like before.
+"""State of partitions, its start, and its history.
 
 In reading order: `models`, `broker_models`, `queries`, `brokers`, `api`, `api_filters`,
 `serializers`, `pages`, `tables`, `facts`, `definitions`, `timelines`, `history`, `series`.

@@ -56,7 +56,7 @@ def find_cluster(alias: str) -> Cluster:
 
 
 class AvailabilityViewSet(ApiViewSet[Cluster]):
-    """Clusters: can every partition be written?"""
+    """Availability of clusters."""
 
     serializer_class = AvailabilitySerializer
     ordering = "alias"
@@ -70,7 +70,7 @@ class AvailabilityViewSet(ApiViewSet[Cluster]):
 
     @extend_schema(responses=AvailabilitySerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List clusters with the answer, counts and freshness."""
+        """List clusters with status, counts and freshness."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(AvailabilitySerializer(page, many=True).data)
 
@@ -81,7 +81,7 @@ class AvailabilityViewSet(ApiViewSet[Cluster]):
     @extend_schema(responses=CountSeriesSerializer)
     @action(detail=True)
     def series(self, request: Request, alias: str) -> Response:
-        """Return counts over time, each step with its worst moment."""
+        """Return counts over time, the maximum of each interval."""
         cluster, asked, now = find_cluster(alias), self.asked, timezone.now()
         kind, time_range = ScopeKind(asked["kind"]), asked["time_range"]
         if kind is ScopeKind.CLUSTER:
@@ -114,7 +114,7 @@ def where_partition(pk: str, **_: Any) -> Collection[int]:
 
 
 class PartitionStatusViewSet(_OfClusters):
-    """Partitions: how they stand, since when and why."""
+    """Partitions: state, start, cause."""
 
     serializer_class = PartitionStatusSerializer
     ordering: ClassVar = ("topic", "partition", "pk")
@@ -142,17 +142,17 @@ class PartitionStatusViewSet(_OfClusters):
             return rows
         cluster = self._cluster()
         if cluster is None:
-            raise serializers.ValidationError({"rack": "Name the cluster, too."})
+            raise serializers.ValidationError({"rack": "Name the cluster as well."})
         brokers = queries.racks_of(cluster).get(self.asked["rack"])
         if brokers is None:
-            text = f"No broker of {cluster.alias} stands in rack {self.asked['rack']!r}."
+            text = f"No broker of {cluster.alias} is in rack {self.asked['rack']!r}."
             raise serializers.ValidationError({"rack": text})
         return rows.filter(queries.with_replica(brokers))
 
     @extend_schema(responses=HistorySerializer)
     @action(detail=True)
     def history(self, request: Request, pk: str) -> Response:
-        """Return what a partition was like in a time range, with causes."""
+        """Return the history of a partition in a time range, with causes."""
         row = queries.list_statuses().filter(pk=pk).first()
         if row is None:
             raise Http404
@@ -172,7 +172,7 @@ class PartitionStatusViewSet(_OfClusters):
 
 
 class AbsenceViewSet(_OfClusters):
-    """Replicas that are out of sync, since when, how far behind."""
+    """Out-of-sync replicas: start, cause, lag."""
 
     serializer_class = AbsenceSerializer
     ordering: ClassVar = ("began_at", "pk")
@@ -184,7 +184,7 @@ class AbsenceViewSet(_OfClusters):
 
 
 class StretchViewSet(_OfClusters):
-    """Times in which partitions were not well."""
+    """Intervals in which partitions were unhealthy."""
 
     serializer_class = StretchSerializer
     ordering: ClassVar = ("-began_at", "pk")
@@ -196,7 +196,7 @@ class StretchViewSet(_OfClusters):
 
 
 class UncleanElectionViewSet(_OfClusters):
-    """Leaders that were elected although they were not in sync."""
+    """Unclean elections: leaders elected outside the ISR."""
 
     serializer_class = UncleanElectionSerializer
     ordering: ClassVar = ("-at", "pk")
@@ -207,7 +207,7 @@ class UncleanElectionViewSet(_OfClusters):
 
 
 class RollupViewSet(_OfClusters):
-    """Counts by topic, broker, rack or cluster, the worst first."""
+    """Counts by topic, broker, rack or cluster, by severity."""
 
     serializer_class = RollupSerializer
     ordering: ClassVar = ("-worst", "name", "pk")
@@ -219,7 +219,7 @@ class RollupViewSet(_OfClusters):
 
 
 class BrokerStatusViewSet(_OfClusters):
-    """Brokers: what is out of sync there, since when they are there, and their churn."""
+    """Brokers: state, out-of-sync replicas, ISR and leadership churn."""
 
     serializer_class = BrokerStatusSerializer
     ordering: ClassVar = ("broker_id", "pk")

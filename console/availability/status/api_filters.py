@@ -1,4 +1,4 @@
-"""What the routes of availability may be asked."""
+"""Query parameters of the availability routes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _OfCluster(PageParameters):
 
 
 class StatusFilters(_OfCluster):
-    """What partitions can be narrowed down to."""
+    """Filters of partitions."""
 
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     severity = serializers.ChoiceField(
-        required=False, choices=STATE_CHOICES, help_text="Exactly this step."
+        required=False, choices=STATE_CHOICES, help_text="Exactly this state."
     )
     counted_as = serializers.ChoiceField(
         choices=[one.value for one in Counted],
@@ -32,33 +32,39 @@ class StatusFilters(_OfCluster):
         help_text=COUNTED_AS,
     )
     is_wrong = serializers.BooleanField(
-        required=False, allow_null=True, default=None, help_text="Whether anything is missing."
+        required=False, allow_null=True, default=None, help_text="Whether it is unhealthy."
     )
     broker = serializers.IntegerField(
-        required=False, min_value=0, max_value=_LARGEST, help_text="It has a replica."
+        required=False, min_value=0, max_value=_LARGEST, help_text="A broker with a replica."
     )
     missing = serializers.IntegerField(
-        required=False, min_value=0, max_value=_LARGEST, help_text="It is out of sync."
+        required=False,
+        min_value=0,
+        max_value=_LARGEST,
+        help_text="A broker whose replica is out of sync.",
     )
     rack = serializers.CharField(
-        required=False, max_length=255, help_text="It has a replica; only with cluster."
+        required=False, max_length=255, help_text="A rack with a replica; needs `cluster`."
     )
 
 
 class AbsenceFilters(_OfCluster):
-    """What absences can be narrowed down to."""
+    """Filters of out-of-sync replicas."""
 
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     broker = serializers.IntegerField(
-        required=False, min_value=0, max_value=_LARGEST, help_text="It is out of sync."
+        required=False,
+        min_value=0,
+        max_value=_LARGEST,
+        help_text="A broker whose replica is out of sync.",
     )
     is_open = serializers.BooleanField(
-        required=False, default=True, help_text="Only those that go on; the default."
+        required=False, default=True, help_text="Only ongoing ones; the default."
     )
 
 
 class StretchFilters(TimeRangeParameters, _OfCluster):
-    """Which stretches: those that touch the time range."""
+    """Filters of unavailability intervals: those that overlap the time range."""
 
     least = serializers.ChoiceField(
         required=False,
@@ -69,20 +75,20 @@ class StretchFilters(TimeRangeParameters, _OfCluster):
 
 
 class UncleanFilters(TimeRangeParameters, _OfCluster):
-    """Which unclean elections: those in the time range."""
+    """Filters of unclean elections: those in the time range."""
 
 
 class RollupFilters(_OfCluster):
-    """Which roll-ups."""
+    """Filters of roll-ups."""
 
     kind = serializers.ChoiceField(
         required=False,
         default=ScopeKind.TOPIC.value,
         choices=[one.value for one in ScopeKind],
-        help_text="Of what; `topic` without it.",
+        help_text="What is counted by; `topic` without it.",
     )
     is_wrong = serializers.BooleanField(
-        required=False, default=False, help_text="Only those where anything is missing."
+        required=False, default=False, help_text="Only unhealthy ones."
     )
 
 
@@ -97,7 +103,7 @@ class HistoryFilters(TimeRangeParameters):
 
 
 class CountSeriesFilters(TimeRangeParameters):
-    """Which line: counts of the cluster, or one measure of each broker or rack."""
+    """Which series: counts of the cluster, or one measure of each broker or rack."""
 
     kind = serializers.ChoiceField(
         required=False, default=_PARTS[0], choices=_PARTS, help_text="`cluster` without it."
@@ -113,5 +119,5 @@ class CountSeriesFilters(TimeRangeParameters):
         default=MOST_POINTS,
         min_value=1,
         max_value=MOST_POINTS,
-        help_text="At most so many steps.",
+        help_text="Maximum number of intervals.",
     )

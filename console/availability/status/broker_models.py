@@ -1,4 +1,4 @@
-"""Brokers as availability sees them, how restless they are, what the metadata log sets; counts over time."""
+"""Models of brokers, their churn per hour, min.insync.replicas from the metadata log; counts over time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from jobs.availability.status.tally import ScopeKind
 
 
 class Source(models.TextChoices):
-    """Who tells how partitions stand."""
+    """Source of partition states."""
 
     LOG = "log", "Metadata log"
     POLL = "poll", "Polled"
 
 
 class BrokerStatus(models.Model):
-    """A broker as the metadata log tells it, else as the cluster's rounds saw it.
+    """A broker, from the metadata log, else from the cluster's rounds.
 
-    `is_there`: unfenced, or alive for the rounds; null when nobody told. `since` is when that began,
-    `last_fenced_at` when it was last fenced or lost sight of.
+    `is_there`: unfenced, or alive for the rounds; null when unknown. `since` is the start of that state,
+    `last_fenced_at` the time it was last fenced or missing in a round.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="broker_statuses")
@@ -50,7 +50,7 @@ class BrokerStatus(models.Model):
 
 
 class BrokerChurn(models.Model):
-    """What a broker did to partitions in the hour that begins at `hour`; see `status.churn` in jobs."""
+    """ISR and leadership changes of a broker in the hour that begins at `hour`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     broker_id = models.IntegerField()
@@ -96,7 +96,7 @@ class MinIsrSetting(models.Model):
 
 
 class CountSample(models.Model):
-    """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
+    """The maximum of each of Kafka's counts in one interval of time.
 
     `at_s` is the begin of the step (Unix seconds). A broker or rack without a sample had all counts 0.
     """

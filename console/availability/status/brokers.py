@@ -1,4 +1,4 @@
-"""Brokers: racks, and since when each is there, from the metadata log, else from the cluster's rounds."""
+"""Brokers: racks and registrations, from the metadata log, else from the cluster's rounds."""
 
 from __future__ import annotations
 

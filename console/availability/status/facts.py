@@ -1,4 +1,4 @@
-"""The answer of the room: can every partition be written, and the numbers of the first row."""
+"""Availability of a cluster in one status, and the tiles of the overview and of a partition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jobs.numbers import DASH, format_age, format_count, format_span_s
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer in a word or two, how bad it is, and why."""
+    """Availability of a cluster: severity, status text, reason."""
 
     look: Look
     word: str
@@ -33,40 +33,41 @@ class Answer:
 
 
 def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
-    """Return whether every partition can be written; the worst that is true of any decides."""
+    """Return the availability of a cluster: the worst state of any partition."""
     if counts is None or freshness.succeeded_at is None:
-        return Answer(Look.NONE, "Not known yet", freshness.error)
+        return Answer(Look.NONE, "Unknown", freshness.error or "Not collected yet.")
     if counts.offline:
-        return Answer(Look.CRIT, "No", f"{_partitions(counts.offline)} without a leader.")
+        why = f"{_partitions(counts.offline)} without a leader."
+        return Answer(Look.CRIT, "Partitions offline", why)
     if counts.state_under_min_isr:
-        why = f"{_partitions(counts.state_under_min_isr)} below min.insync.replicas."
-        return Answer(Look.CRIT, "Not with acks=all", why)
+        why = f"{_partitions(counts.state_under_min_isr)}: writes with acks=all are refused."
+        return Answer(Look.CRIT, "Partitions under min ISR", why)
     if counts.state_at_min_isr:
-        why = f"{_partitions(counts.state_at_min_isr)} without a replica to spare."
-        return Answer(Look.RISK, "Yes, none to spare", why)
+        why = f"{_partitions(counts.state_at_min_isr)}: the next replica failure stops writes with acks=all."
+        return Answer(Look.RISK, "Partitions at min ISR", why)
     if counts.state_under_replicated:
-        why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
-        return Answer(Look.WARN, "Yes, replicas missing", why)
+        why = f"{_partitions(counts.state_under_replicated)} with a replica out of sync."
+        return Answer(Look.WARN, "Partitions under-replicated", why)
     return _of_good(counts, freshness)
 
 
 def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
-    """Return the answer where nothing was wrong; what is too old is not judged."""
+    """Return the availability where no partition is unhealthy; old data are not judged."""
     if counts.unsure:
         why = f"{_partitions(counts.unsure)}: {UNSURE[0].lower()}{UNSURE[1:]}"
         is_yes = not _not_known_writable(counts)
-        return Answer(Look.NONE, "Yes, replicas not known" if is_yes else "Not known", why)
+        return Answer(Look.NONE, "Replica state unknown" if is_yes else "Unknown", why)
     now = timezone.now()
     if freshness.succeeded_at is not None and freshness.is_stale(now):
         age = format_age(freshness.succeeded_at, now)
         return Answer(
-            Look.NONE, "Unknown", f"Every replica was in sync {age}; nothing was read since."
+            Look.NONE, "Unknown", f"All replicas were in sync {age}; no collection succeeded since."
         )
-    return Answer(Look.OK, "Yes", "Every replica is in sync.")
+    return Answer(Look.OK, "All partitions writable", "All replicas are in sync.")
 
 
 def _not_known_writable(counts: Rollup) -> int:
-    """Return of how many partitions at most it is not known whether they take writes with acks=all."""
+    """Return the maximum number of partitions of which it is unknown whether they accept acks=all writes."""
     return min(counts.unsure, counts.rf_below_min)
 
 
@@ -91,10 +92,10 @@ def _counted(row: Any) -> Rollup | None:
 def overview_facts(
     cluster: Cluster, counts: Rollup, oldest: datetime | None, unclean: int, label: str
 ) -> list[dict[str, Any]]:
-    """Return Kafka's counts, each leading to the partitions that it counts; `label` names the time range."""
+    """Return Kafka's partition counts, each with a link to its partitions; `label` names the time range."""
     facts = [_count(cluster, counts, one) for one in COUNTED_AS]
     since = "" if oldest is None else f"oldest {format_age(oldest, timezone.now())}"
-    note = since or "every replica is in sync"
+    note = since or "all replicas in sync"
     facts.append(
         {
             "label": "Replicas out of sync",
@@ -115,9 +116,9 @@ def overview_facts(
 
 _NOTES = {
     Counted.OFFLINE: "no leader",
-    Counted.UNDER_MIN_ISR: "by the value as it is set",
-    Counted.AT_MIN_ISR: "by the value as it is set",
-    Counted.UNDER_REPLICATED: "ISR smaller than the replicas",
+    Counted.UNDER_MIN_ISR: "by the configured value",
+    Counted.AT_MIN_ISR: "by the configured value",
+    Counted.UNDER_REPLICATED: "ISR smaller than replicas",
 }
 
 
@@ -152,9 +153,9 @@ def _unclean(count: int, label: str) -> dict[str, Any]:
 
 def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     return {
-        "label": "RF below min ISR",
+        "label": "RF < min ISR",
         "value": format_count(counts.rf_below_min),
-        "note": "a setting that cannot be kept",
+        "note": "RF < min.insync.replicas",
         "definition": definitions.RF_BELOW_MIN,
         "severity": "warn",
         "href": _list(cluster, severity="rf_below_min"),
@@ -163,9 +164,9 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
 
 def _unsure(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     return {
-        "label": "Not known",
+        "label": "Unknown",
         "value": format_count(counts.unsure),
-        "note": "under-replicated or being reassigned, or refused before Kafka 3.7",
+        "note": "under-replicated or being reassigned; before Kafka 3.7 also: writes refused",
         "definition": UNSURE,
         "href": _list(cluster, severity=UNKNOWN),
     }
@@ -177,8 +178,8 @@ def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     return {
         "label": "Partitions",
         "value": format_count(counts.partitions),
-        "note": f"{format_count(share)} can be written",
-        "definition": "All partitions of the cluster; those that can be written with acks=all.",
+        "note": f"{format_count(share)} writable",
+        "definition": "All partitions. Writable: a leader, and at least min.insync.replicas in the ISR.",
         "href": _list(cluster),
     }
 
@@ -189,7 +190,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
     return [
         {
             "label": "State",
-            "value": "Not known" if row.is_unsure else spoken(word) if row.severity else "OK",
+            "value": "Unknown" if row.is_unsure else spoken(word) if row.severity else "Healthy",
             "severity": "" if row.is_unsure else severity_of(word),
             "note": f"since {format_age(row.since, timezone.now())}",
             "definition": definitions.SEVERITY,
@@ -197,10 +198,10 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
         {
             "label": "Leader",
             "value": format_count(row.leader),
-            "note": "none leads"
+            "note": "no leader"
             if row.leader is None
             else f"epoch {format_count(row.leader_epoch)}",
-            "definition": "The broker that takes reads and writes.",
+            "definition": "The broker that serves reads and writes.",
             **({"severity": "crit"} if row.leader is None else {}),
         },
         {
@@ -219,14 +220,14 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
         {
             "label": "ELR",
             "value": DASH if row.elr is None else _ids(row.elr),
-            "note": "not told by polls" if row.elr is None else _last_known(row),
+            "note": "not reported by polling" if row.elr is None else _last_known(row),
             "definition": definitions.ELR,
         },
         {
-            "label": "Without a leader",
+            "label": "Leaderless time",
             "value": format_span_s(leaderless_s),
             "note": label,
-            "definition": "How long nobody led in the time range.",
+            "definition": "Time without a leader in the time range.",
         },
     ]
 
@@ -237,19 +238,19 @@ _ORIGINS = {
     "cluster": "the cluster's default",
     "static": "server.properties",
     "kafka": "Kafka's default",
-    "unknown": "nobody told",
+    "unknown": "source unknown",
 }
 
 
 def origin_words(origin: str) -> str:
-    """Return where min.insync.replicas comes from, in words."""
+    """Return the source of min.insync.replicas as text."""
     return _ORIGINS.get(origin, origin)
 
 
 def _spare(spare: int | None) -> str:
     if spare is None:
         return ""
-    return f", {spare} to spare" if spare >= 0 else f", {-spare} too few"
+    return f", {spare} failures tolerated" if spare >= 0 else f", {-spare} missing"
 
 
 def _last_known(row: PartitionStatus) -> str:

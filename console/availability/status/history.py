@@ -1,4 +1,4 @@
-"""What a partition was like in a time range: moments from the metadata log or polls, and its stretches."""
+"""History of a partition in a time range: moments from the metadata log or polls, and intervals."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Moment = tuple[datetime, PartitionSeen | None]
 class PartitionHistory:
     """A partition in a time range.
 
-    `moments` are what it became, oldest first, with the one before the range; `gone_at` when the last of them
-    removed it. `severities` and `absences` touch the range. `log_name` is the metadata log that offsets are
-    of. `unknown` are times whose records are missing and that nobody polled.
+    `moments` are its changes, oldest first, with the last one before the range; `gone_at` is set when the
+    last of them deleted it. `severities` and `absences` overlap the range. `log_name` is the metadata log of
+    the offsets. `unknown` are times without metadata records and without polls.
     """
 
     moments: Sequence[PartitionSeen]
@@ -46,7 +46,7 @@ class PartitionHistory:
     unknown: Sequence[tuple[datetime, datetime]] = ()
 
     def leaderless_s(self, start: datetime, end: datetime) -> float:
-        """Return for how many seconds nobody led between two times, as far as it is known."""
+        """Return the leaderless seconds between two times; unknown times are not counted."""
         spans = leader_spans(self.moments, self.gone_at)
         return leaderless(spans, start, end, self.unknown).total_seconds()
 
@@ -77,7 +77,7 @@ def read_history(row: PartitionStatus, time_range: TimeRange) -> PartitionHistor
 def _moments(
     row: PartitionStatus, log: quorum.Log | None, polled: Sequence[Moment], time_range: TimeRange
 ) -> tuple[list[PartitionSeen], datetime | None]:
-    """Return moments of log and polls in order, and when the last one removed the partition."""
+    """Return moments of log and polls in order, and when the partition was deleted."""
     found = list(polled)
     if log is not None:
         changes = quorum.changes_of_partition(log, row.key, time_range, MOST_MOMENTS)
@@ -89,7 +89,7 @@ def _moments(
 
 
 def _unknown(log: quorum.Log, polled: Sequence[datetime]) -> list[tuple[datetime, datetime]]:
-    """Return the gaps of a log up to the first poll in each: from there on polls know."""
+    """Return the gaps of a log, each up to its first poll."""
     return [
         (start, min((at for at in polled if start <= at < end), default=end))
         for start, end in quorum.unknown_times(log)
@@ -97,7 +97,7 @@ def _unknown(log: quorum.Log, polled: Sequence[datetime]) -> list[tuple[datetime
 
 
 def _judged(seen: PartitionSeen, row: PartitionStatus) -> PartitionSeen:
-    """Lanes tell who was where; where a partition stood is told by its stretches."""
+    """Add the observers of today to a moment that has none; the state comes from the intervals."""
     observers = tuple(one for one in row.observers if one in seen.replicas)
     return replace(seen, observers=observers) if observers and not seen.observers else seen
 
@@ -126,9 +126,9 @@ def _of_poll(one: PolledMoment) -> PartitionSeen | None:
 
 
 def with_behind(rows: Sequence[OutOfSyncSpan]) -> Sequence[OutOfSyncSpan]:
-    """Set `about` of absences: records that came in since the replica was last in sync; one query.
+    """Set `about` of absences: records appended since the replica left the ISR; one query.
 
-    None where nobody knows, and where the lag itself is known.
+    None where it is unknown, and where the lag itself is known.
     """
     wanted = {row.topic for row in rows if row.ended_at is None and row.lag is None}
     clusters = {row.cluster_id for row in rows}

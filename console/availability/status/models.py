@@ -1,4 +1,4 @@
-"""What is kept of availability: how each partition stands, since when, and what it was like before.
+"""Models of availability: state of each partition, its start, and its history.
 
 A time is exact unless `not_before` is set: then it was after that and at or before the time itself
 (the poll before it, or a snapshot of the metadata log, which tells no times). `cause` is a word of
@@ -28,7 +28,7 @@ RAW_STEP_S, MINUTE_S, HOUR_S = 10, 60, 3600
 
 
 class AvailabilityRound(models.Model):
-    """One kind of round over a cluster, and so how fresh its rows are.
+    """The last round of one kind over a cluster: how fresh its rows are.
 
     Of `status`: `source` is who tells now, `log_id` the metadata log that is read, and the three `cursor`
     fields the last change taken in (`effective_offset`, `offset`, `number`). `polled_at` is the round
@@ -38,7 +38,7 @@ class AvailabilityRound(models.Model):
     """
 
     class Noun(models.TextChoices):
-        """What is asked for."""
+        """What is collected."""
 
         STATUS = "status", "Status"
         LAG = "lag", "Replica lag"
@@ -79,14 +79,14 @@ class AvailabilityRound(models.Model):
 
 
 class PartitionStatus(models.Model):
-    """How a partition stands now; `since` is the begin of its severity, `known_since` of its history here.
+    """Current state of a partition; `since` is the start of its severity, `known_since` of its history here.
 
     `key` is topic id (the name where it is not known) and partition. `elr` and `last_known_elr` are null
     where no source has them. `adding` null: whether a reassignment is in progress is not known.
     `observers` are replicas that stay out of the ISR by design. `replica_text` and
     `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
-    begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica
-    that is furthest behind lacks; null when it is not known. `counted_text`: Kafka's counts, `|offline|`.
+    start of the oldest absence of a replica from the ISR, `worst_lag` the maximum lag of its out-of-sync
+    replicas in records; null when unknown. `counted_text`: Kafka's counts, `|offline|`.
     `is_unsure` as in `severity.Standing`; `limits_min_isr` is true where it makes no difference.
     """
 
@@ -154,7 +154,7 @@ class PartitionStatus(models.Model):
 
     @property
     def spare(self) -> int | None:
-        """How many in-sync replicas may still be lost before writes with acks=all stop."""
+        """In-sync replicas that may fail before writes with acks=all stop."""
         least = effective_min_isr(
             self.min_insync_replicas, len(self.replicas), is_limited=self.limits_min_isr
         )
@@ -162,7 +162,7 @@ class PartitionStatus(models.Model):
 
 
 class Stretch(models.Model):
-    """Something of a partition that began and, unless `ended_at` is null, ended."""
+    """An interval of a partition; ongoing while `ended_at` is null."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=KEY_LENGTH)
@@ -186,12 +186,12 @@ class Stretch(models.Model):
 
     @property
     def name(self) -> str:
-        """The partition as people write it."""
+        """Topic and partition, like `orders-0`."""
         return f"{self.topic}-{self.partition}"
 
 
 class SeveritySpan(Stretch):
-    """How long a partition was not well; a severity of OFFLINE is the time without a leader."""
+    """An interval in which a partition was unhealthy; severity OFFLINE is the leaderless time."""
 
     severity = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES)
 
@@ -251,7 +251,7 @@ class OutOfSyncSpan(Stretch):
 
 
 class UncleanElection(models.Model):
-    """A leader that was elected although it was not in sync: records may be lost.
+    """A leader that was elected outside the ISR: records may be lost.
 
     `isr_before` are the replicas that were in sync until then.
     """
@@ -276,20 +276,20 @@ class UncleanElection(models.Model):
 
     @property
     def name(self) -> str:
-        """The partition as people write it."""
+        """Topic and partition, like `orders-0`."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def why(self) -> str:
-        """Who leads now, and who was in sync before."""
-        before = " ".join(map(str, self.isr_before)) or "nobody"
-        return f"Broker {self.leader} leads although it was not in sync; in sync was {before}."
+        """The elected broker, and the ISR before."""
+        before = f"was {' '.join(map(str, self.isr_before))}" if self.isr_before else "was empty"
+        return f"Broker {self.leader} became leader, ISR {before}."
 
 
 class PolledMoment(models.Model):
-    """What a poll saw of a partition when it differed from the poll before; `state` null: it was gone.
+    """A partition in a poll that differs from the poll before; `state` null: it was deleted.
 
-    Of followed partitions the metadata log keeps this. It happened after `not_before` (null: nobody knows)
+    For followed partitions the metadata log has this. It happened after `not_before` (null: unknown)
     and at or before `at`. `state` holds `leader`, `replicas`, `isr`, `adding`, `observers` and
     `min_insync_replicas`.
     """
@@ -351,5 +351,5 @@ class Rollup(models.Model):
 
     @property
     def is_unsure(self) -> bool:
-        """Whether nothing is known to be wrong, and of a partition it is not known if it is well."""
+        """Whether no partition is known to be unhealthy, and the state of at least one is unknown."""
         return bool(self.unsure) and not self.worst

@@ -1,4 +1,4 @@
-"""Pages of availability: the clusters, one cluster now and lately, its partitions, its brokers."""
+"""Pages of availability: all clusters, one cluster, its partitions, its brokers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_UNCLEAN = 50
 @require_safe
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
-    """Show how available the partitions of all clusters are."""
+    """Show the availability of all clusters."""
     table = tables.CLUSTERS.read(request, queries.list_clusters())
     if table.is_export:
         return csv_response(table, "availability")
@@ -48,7 +48,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @page("view", queries.where)
 def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show whether every partition of a cluster can be written, what is missing, and what happened lately."""
+    """Show the availability of a cluster: counts, out-of-sync replicas, unavailability history."""
     cluster = find_cluster(alias)
     around = around_cluster(request, cluster, "detail")
     read = {
@@ -94,7 +94,7 @@ def _answer(cluster: Cluster, time_range: TimeRange) -> dict[str, Any]:
 @require_safe
 @page("view", queries.where)
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show every partition: how it stands, since when, why, and who is missing."""
+    """Show all partitions: state, start, cause, out-of-sync replicas."""
     cluster = find_cluster(alias)
     table = tables.partitions_of(queries.racks_of(cluster)).read(
         request, queries.list_statuses(cluster)
@@ -114,14 +114,14 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def partition_page(
     request: HttpRequest, alias: str, topic: str, partition: int
 ) -> HttpResponseBase:
-    """Show one partition: how it stands, its lanes, and who was out of sync when and why."""
+    """Show one partition: state, timeline, out-of-sync history."""
     cluster = find_cluster(alias)
     row = queries.get_status(cluster, topic, partition)
     if row is None:
         raise Http404
     around = around_cluster(request, cluster, "partitions")
     time_range, now = around["time_range"], timezone.now()
-    told = history.read_history(row, time_range)
+    past = history.read_history(row, time_range)
     racks = {b: rack for rack, brokers in queries.racks_of(cluster).items() for b in brokers}
     absences = tables.PAST_ABSENCES.read(
         request, queries.list_absences(cluster, is_open=False).filter(key=row.key)
@@ -129,15 +129,15 @@ def partition_page(
     if absences.is_export:
         return csv_response(absences, f"{alias}-{row}-out-of-sync")
     history.with_behind(absences.rows)
-    without_s = told.leaderless_s(time_range.start, min(now, time_range.end))
+    without_s = past.leaderless_s(time_range.start, min(now, time_range.end))
     context = {
         **around,
         "row": row,
-        "lanes": draw_partition(row, told, racks, time_range, now),
+        "lanes": draw_partition(row, past, racks, time_range, now),
         "absences": absences,
         "facts": partition_facts(row, without_s, time_range.label),
         "missing": [one for one in absences.rows if one.ended_at is None],
-        "log_name": told.log_name,
+        "log_name": past.log_name,
         "runbook": runbook_of_partition(row),
         "equivalents": of_partition(row),
     }
@@ -147,7 +147,7 @@ def partition_page(
 @require_safe
 @page("view", queries.where)
 def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show brokers and racks: what is out of sync there, and how restless they are."""
+    """Show brokers and racks: out-of-sync replicas, ISR and leadership churn."""
     cluster = find_cluster(alias)
     around = around_cluster(request, cluster, "brokers")
     table = tables.BROKERS.read(request, queries.list_brokers(cluster, around["time_range"]))
@@ -168,7 +168,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 
 
 def _lines(brokers: list[Any], racks: list[Rollup]) -> dict[str, str]:
-    """Return the lines of the charts, as the component takes them; names of racks may hold anything."""
+    """Return the series of the charts; rack names with "," or ":" are left out."""
     named = [row.name for row in racks if "," not in row.name and ":" not in row.name]
     return {
         "brokers": ",".join(f"{row.broker_id}:Broker {row.broker_id}" for row in brokers[:12]),

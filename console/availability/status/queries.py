@@ -92,7 +92,7 @@ def round_of(
 
 def freshness_of(cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS) -> Freshness:
     """Return how fresh a kind of rows is."""
-    # Lags are asked for while replicas are out of sync; without a log, the rounds of topics tell.
+    # Lags are queried while replicas are out of sync; without a log, the rounds of topics have the state.
     is_asked = noun == AvailabilityRound.Noun.STATUS
     every_s = (
         max(settings.AVAILABILITY_INTERVAL_S, settings.COLLECT_INTERVAL_S) if is_asked else None
@@ -102,25 +102,25 @@ def freshness_of(cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS) ->
 
 
 def method_of(row: AvailabilityRound | None) -> str:
-    """Return in a few words who tells, and to which resolution."""
+    """Return the source and its resolution as text."""
     if row is None or not row.source:
         return ""
     if row.source == "log":
-        return "from the metadata log, with causes"
+        return "metadata log, with causes"
     every = "" if not row.interval_ms else f", every {max(round(row.interval_ms / 1000), 1)} s"
-    return f"polled{every}: what came and went between two polls is not seen"
+    return f"polling{every}; changes between two polls are not recorded"
 
 
 def list_absences(
     cluster: Cluster | None = None, *, is_open: bool = True
 ) -> QuerySet[OutOfSyncSpan]:
-    """Return absences of replicas from the ISR, those that go on unless said otherwise."""
+    """Return absences of replicas from the ISR; by default only ongoing ones."""
     rows = _in(OutOfSyncSpan.objects.select_related("cluster"), cluster)
     return rows.filter(ended_at=None) if is_open else rows
 
 
 def oldest_absences(since: datetime) -> QuerySet[OutOfSyncSpan]:
-    """Return for each cluster and broker the first absence that began before a time and goes on."""
+    """Return for each cluster and broker the oldest ongoing absence that began before a time."""
     rows = OutOfSyncSpan.objects.filter(ended_at=None, began_at__lte=since).order_by()
     first = rows.values("cluster", "broker").annotate(first=Min("pk")).values("first")
     return list_absences().filter(pk__in=first).order_by("began_at")
@@ -141,7 +141,7 @@ def list_stretches(
     time_range: TimeRange | None = None,
     least: Severity = Severity.UNDER_REPLICATED,
 ) -> QuerySet[SeveritySpan]:
-    """Return stretches of at least a severity that touch a time range."""
+    """Return intervals of at least a severity that overlap a time range."""
     rows = _in(SeveritySpan.objects.select_related("cluster"), cluster)
     rows = rows.filter(severity__gte=least.value)
     if time_range is None:
@@ -182,7 +182,7 @@ def list_brokers(
 
 
 def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> list[Any]:
-    """Set `restless` of brokers: changes of the ISR in each of the last hours; one query."""
+    """Set `restless` of brokers: ISR changes in each of the last hours; one query."""
     found = list(rows)
     hour = now.replace(minute=0, second=0, microsecond=0)
     start = hour.timestamp() - (hours - 1) * 3600
@@ -228,12 +228,12 @@ def list_samples(cluster: Cluster, step_s: int) -> QuerySet[CountSample]:
 
 
 def list_polled(cluster: Cluster) -> QuerySet[PolledMoment]:
-    """Return what polls saw of partitions when it changed."""
+    """Return the changes of partitions that polls saw."""
     return PolledMoment.objects.filter(cluster=cluster)
 
 
 def cause_words(cause: str, broker: int | None = None) -> str:
-    """Return why a stretch began, in a few words."""
+    """Return the cause of an interval as text."""
     return definitions.cause_words(cause, broker)
 
 

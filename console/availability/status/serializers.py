@@ -60,60 +60,56 @@ class CountsSerializer(serializers.ModelSerializer[Rollup]):
 
 
 class AvailabilitySerializer(serializers.Serializer[Any]):
-    """A cluster: can every partition be written?"""
+    """Availability of a cluster."""
 
     cluster = serializers.CharField(source="alias")
-    answer = serializers.SerializerMethodField(help_text="Yes or no, in a few words.")
-    why = serializers.SerializerMethodField(help_text="What decides the answer.")
-    worst = serializers.SerializerMethodField(help_text="The worst step of any partition.")
-    counts = serializers.SerializerMethodField(help_text="Null before the first round.")
-    out_since = serializers.DateTimeField(
-        allow_null=True, help_text="The begin of the oldest absence from an ISR."
+    answer = serializers.SerializerMethodField(
+        help_text="Status text, such as All partitions writable."
     )
-    source = serializers.SerializerMethodField(help_text="log, poll, or empty: nobody told yet.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
+    why = serializers.SerializerMethodField(help_text="Reason of the status.")
+    worst = serializers.SerializerMethodField(help_text="The worst state of any partition.")
+    counts = serializers.SerializerMethodField(help_text="Null before the first collection.")
+    out_since = serializers.DateTimeField(
+        allow_null=True, help_text="Start of the oldest ongoing absence from an ISR."
+    )
+    source = serializers.SerializerMethodField(help_text="log, poll, or empty: not collected yet.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     resolution_ms = serializers.SerializerMethodField(
-        help_text="Between two polls; null where the metadata log tells exact times."
+        help_text="Time between two polls; null with the metadata log, which has exact times."
     )
     freshness = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.CharField())
     def get_answer(self, row: Any) -> str:
-        """Return the answer."""
         return _answer(row).word
 
     @extend_schema_field(serializers.CharField())
     def get_why(self, row: Any) -> str:
-        """Return what decides it."""
         return _answer(row).why
 
     @extend_schema_field(serializers.ChoiceField(choices=STATE_CHOICES, allow_null=True))
     def get_worst(self, row: Any) -> str | None:
-        """Return the worst step; null before the first round."""
+        """Return the worst state; null before the first collection."""
         is_unsure = row.worst == Severity.OK and row.unsure_count
         return None if row.worst is None else UNKNOWN if is_unsure else Severity(row.worst).word
 
     @extend_schema_field(CountsSerializer(allow_null=True))
     def get_counts(self, row: Any) -> dict[str, int] | None:
-        """Return the counts."""
         if row.partitions_count is None:
             return None
         return {name: getattr(row, f"{name}_count") for name in COUNTED}
 
     @extend_schema_field(serializers.CharField())
     def get_source(self, row: Cluster) -> str:
-        """Return who tells."""
         found = queries.round_of(row)
         return "" if found is None else found.source
 
     @extend_schema_field(serializers.IntegerField(allow_null=True))
     def get_resolution_ms(self, row: Cluster) -> int | None:
-        """Return how far apart polls are."""
         found = queries.round_of(row)
         return None if found is None or found.source != "poll" else found.interval_ms
 
     @extend_schema_field(FreshnessSerializer(many=True))
     def get_freshness(self, row: Cluster) -> list[dict[str, Any]]:
-        """Return how old status and lag are."""
         nouns = AvailabilityRound.Noun.values
         return [dict(FreshnessSerializer(queries.freshness_of(row, n)).data) for n in nouns]
 
@@ -126,7 +122,7 @@ def _answer(row: Any) -> Answer:
 
 
 class PartitionStatusSerializer(serializers.ModelSerializer[PartitionStatus]):
-    """How a partition stands now."""
+    """Current state of a partition."""
 
     cluster = serializers.CharField(source="cluster.alias")
     severity = SeverityField()
@@ -140,10 +136,11 @@ class PartitionStatusSerializer(serializers.ModelSerializer[PartitionStatus]):
     removing = serializers.ListField(child=serializers.IntegerField())
     observers = serializers.ListField(child=serializers.IntegerField())
     missing = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Sync replicas that are not in the ISR."
+        child=serializers.IntegerField(), help_text="Sync replicas outside the ISR."
     )
     spare = serializers.IntegerField(
-        allow_null=True, help_text="May still be lost before acks=all stops; negative: it did."
+        allow_null=True,
+        help_text="In-sync replicas that may fail before acks=all writes stop; negative: how many lack.",
     )
     min_isr_origin = serializers.CharField(help_text=_ORIGIN)
     source = serializers.CharField(help_text="log or poll")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
@@ -166,7 +163,7 @@ class _StretchSerializer(serializers.ModelSerializer[Any]):
 
 
 class StretchSerializer(_StretchSerializer):
-    """A time in which a partition was not well; null `ended_at`: it goes on."""
+    """An interval in which a partition was unhealthy; null `ended_at`: ongoing."""
 
     severity = SeverityField()
 
@@ -177,7 +174,7 @@ class StretchSerializer(_StretchSerializer):
 
 
 class AbsenceSerializer(_StretchSerializer):
-    """A time in which a replica was missing in the ISR; `lag` in records, null when not known."""
+    """An interval in which a replica was outside the ISR; `lag` in records, null when unknown."""
 
     class Meta:
         model = OutOfSyncSpan
@@ -186,7 +183,7 @@ class AbsenceSerializer(_StretchSerializer):
 
 
 class UncleanElectionSerializer(serializers.ModelSerializer[UncleanElection]):
-    """A leader that was elected although it was not in sync."""
+    """A leader that was elected outside the ISR."""
 
     cluster = serializers.CharField(source="cluster.alias")
     isr_before = serializers.ListField(child=serializers.IntegerField())
@@ -210,15 +207,15 @@ class RollupSerializer(serializers.ModelSerializer[Rollup]):
 
 
 class BrokerStatusSerializer(serializers.ModelSerializer[BrokerStatus]):
-    """A broker, what is out of sync there, and its churn in the time range."""
+    """A broker, its out-of-sync replicas, and its churn in the time range."""
 
     cluster = serializers.CharField(source="cluster.alias")
-    partition_count = serializers.IntegerField(help_text="Partitions with a replica there.")
+    partition_count = serializers.IntegerField(help_text="Partitions with a replica on it.")
     leader_count = serializers.IntegerField()
     out_of_sync_count = serializers.IntegerField()
     out_since = serializers.DateTimeField(allow_null=True)
-    shrinks = serializers.IntegerField(help_text="How often it left an ISR.")
-    expands = serializers.IntegerField(help_text="How often it joined one.")
+    shrinks = serializers.IntegerField(help_text="ISR shrinks of its replicas.")
+    expands = serializers.IntegerField(help_text="ISR expands of its replicas.")
     leaders_won = serializers.IntegerField()
     leaders_lost = serializers.IntegerField()
     unclean = serializers.IntegerField(help_text="Unclean elections that it won.")
@@ -235,7 +232,7 @@ class BrokerStatusSerializer(serializers.ModelSerializer[BrokerStatus]):
 
 
 class MomentSerializer(serializers.Serializer[PartitionSeen]):
-    """What a partition became at a moment."""
+    """A partition after a change."""
 
     at = serializers.DateTimeField()
     not_before = serializers.DateTimeField(allow_null=True, help_text=_NOT_BEFORE)
@@ -250,14 +247,14 @@ class MomentSerializer(serializers.Serializer[PartitionSeen]):
 
 
 class UnknownSerializer(serializers.Serializer[Any]):
-    """A time of which nobody knows anything."""
+    """A time without data."""
 
     from_at = serializers.DateTimeField()
     to_at = serializers.DateTimeField()
 
 
 class HistorySerializer(serializers.Serializer[Any]):
-    """A partition in a time range, oldest first; the first moment held at its begin."""
+    """A partition in a time range, oldest first; the first moment is the state at its start."""
 
     partition = PartitionStatusSerializer()
     moments = MomentSerializer(many=True)
@@ -265,24 +262,23 @@ class HistorySerializer(serializers.Serializer[Any]):
     out_of_sync = AbsenceSerializer(many=True)
     unclean_elections = UncleanElectionSerializer(many=True)
     leaderless_s = serializers.FloatField(
-        help_text="Without a leader in the time range, as far as it is known."
+        help_text="Leaderless seconds in the time range; unknown times are not counted."
     )
     unknown = UnknownSerializer(
-        many=True, help_text="Times whose records are missing and that nobody polled."
+        many=True, help_text="Times without metadata records and without polls."
     )
 
 
 class CountSeriesSerializer(serializers.Serializer[Any]):
-    """Columns of the same length: `at` in Unix seconds, and one per line; null where nobody looked.
+    """Columns of the same length: `at` in Unix seconds, and one per series; null without a sample.
 
-    Of the cluster the lines are its counts; of brokers and racks they are called as these.
+    For the cluster the series are its counts; for brokers and racks they have the names of these.
     """
 
     at = serializers.ListField(child=serializers.IntegerField())
     events = serializers.ListField(child=serializers.DictField())
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Add the counts of a cluster."""
         line = serializers.ListField
         return {
             **super().get_fields(),

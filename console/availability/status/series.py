@@ -1,4 +1,4 @@
-"""Counts of partitions over time, cut down to what a chart can show."""
+"""Counts of partitions over time, downsampled for charts."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def read_parts(
     now: datetime,
     points: int = MOST_POINTS,
 ) -> dict[str, list[Any]]:
-    """Return columns `at` and one per broker or rack that had something to tell, by its name."""
+    """Return columns `at` and one per broker or rack with a sample, by its name."""
     whole = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
     parts = _steps(cluster, kind, time_range, now, points)
     names = sorted({name for rows in parts.values() for name in rows}, key=_by_number)
     columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
     step_s, begins = _step_s(time_range, points), read_rises(cluster, time_range).begins
-    # When a part rose is when the cluster did: its own beginnings are not told apart.
+    # A count of a broker or rack rises when that of the cluster does: there are no start times per part.
     rises = Rises({name: sorted(set(begins.get(measure, ()))) for name in names})
     before: dict[str, int] | None = None
     for at_s, rows in _with_holes(whole, step_s):
@@ -72,7 +72,7 @@ def read_parts(
             told: Iterable[tuple[int, Mapping[str, int | None]]] = [(at_s, dict.fromkeys(names))]
             before = None
         else:
-            # A part without a sample where the cluster has one had nothing to tell.
+            # A part without a sample where the cluster has one had no unhealthy partition.
             here = parts.get(at_s, {})
             values = {name: here[name][measure] if name in here else 0 for name in names}
             told, before = rises.points(at_s, step_s, values, before), values
@@ -135,7 +135,7 @@ def _steps(
             known = found.setdefault(row["bucket"], {}).get(row["name"])
             found[row["bucket"]][row["name"]] = _worse(known, row)
         if rows:
-            # What a coarser step holds already is not told a second time by a finer one.
+            # A time that a coarser step covers is not read again from a finer one.
             begin = max(row["last"] for row in rows) + tier
     return dict(sorted(found.items()))
 
@@ -195,7 +195,7 @@ class Rises:
     begins: dict[str, list[int]] = field(default_factory=dict)
 
     def when(self, name: str, more: int, at_s: int, step_s: int) -> int:
-        """Return when within a step a count had risen by `more`; the begin of the step where nobody knows."""
+        """Return when within a step a count had risen by `more`; the start of the step if unknown."""
         known = self.begins.get(name, [])
         first = bisect_left(known, at_s)
         inside = bisect_left(known, at_s + step_s) - first

@@ -1,4 +1,4 @@
-"""The tables of the availability room: which columns, how they sort and filter, what they mean."""
+"""Tables of availability: columns, sort order, filters, help texts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CELL = "availability/cells/"
 _LARGEST = 2**31 - 1
 _WRITES_REFUSED = "not_writable"
 _SEVERITIES = (
-    ("wrong", "anything missing"),
+    ("wrong", "unhealthy"),
     (_WRITES_REFUSED, "not writable"),
     *((one.word, one.word.replace("_", " ").replace(" isr", " ISR")) for one in Severity),
-    ("rf_below_min", "RF below min ISR"),
-    (UNKNOWN, "not known"),
+    ("rf_below_min", "RF < min ISR"),
+    (UNKNOWN, "unknown"),
 )
 
 
@@ -41,7 +41,7 @@ def _of_severity(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
 
 
 def _of_broker(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-    """What is no number fits nothing: a filter that is silently left out would mislead."""
+    """Return no rows for text that is not a number: an ignored filter would mislead."""
     number = read_whole(text, _LARGEST)
     return rows.none() if number is None else rows.filter(with_replica([number]))
 
@@ -90,10 +90,11 @@ PARTITIONS = Table(
         Column("min_insync_replicas", "Min ISR", "min_insync_replicas", numeric=True,
                definition=definitions.MIN_ISR, template=f"{CELL}min_isr.html"),
         Column("min_isr_origin", "Min ISR from", "min_isr_origin", is_hidden=True),
-        Column("spare", "Spare", numeric=True, definition=definitions.SPARE, format=format_count),
-        Column("out_since", "Missing since", "out_since", definition=definitions.OUT_OF_SYNC,
+        Column("spare", "Failures tolerated", numeric=True, definition=definitions.SPARE,
+               format=format_count),
+        Column("out_since", "Out of sync since", "out_since", definition=definitions.OUT_OF_SYNC,
                template=f"{CELL}out_since.html"),
-        Column("worst_lag", "Behind", "worst_lag", numeric=True, definition=definitions.BEHIND,
+        Column("worst_lag", "Lag (records)", "worst_lag", numeric=True, definition=definitions.BEHIND,
                format=format_count),
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
         Column("leader_epoch", "Leader epoch", "leader_epoch", numeric=True, is_hidden=True,
@@ -102,7 +103,7 @@ PARTITIONS = Table(
                is_hidden=True, format=format_count),
         Column("observers", "Observers", is_hidden=True, template=f"{CELL}ids.html",
                csv=lambda row: " ".join(map(str, row.observers))),
-        Column("source", "Told by", "source", is_hidden=True, template=f"{CELL}source.html"),
+        Column("source", "Source", "source", is_hidden=True, template=f"{CELL}source.html"),
     ),
     search=("topic",),
     filters={
@@ -111,14 +112,14 @@ PARTITIONS = Table(
         "topic": _of_topic,
         "broker": _of_broker,
         "missing": _missing_on,
-        "source": Choice("Told by", (("log", "metadata log"), ("poll", "poll")), _of_source),
+        "source": Choice("Source", (("log", "metadata log"), ("poll", "poll")), _of_source),
     },
     default_sort="-severity",
 )  # fmt: skip
 
 
 def partitions_of(racks: Mapping[str, Sequence[int]]) -> Table:
-    """Return the table of partitions with a menu of these racks."""
+    """Return the table of partitions with filters for these racks."""
 
     def of_rack(rows: QuerySet[Any], rack: str) -> QuerySet[Any]:
         return rows.filter(with_replica(racks.get(rack, ())))
@@ -130,7 +131,7 @@ def partitions_of(racks: Mapping[str, Sequence[int]]) -> Table:
     filters: dict[str, ApplyFilter] = dict(PARTITIONS.filters)
     if named:
         filters["rack"] = Choice("Rack", named, of_rack)
-        filters["missing_rack"] = Choice("Missing in rack", named, missing_in)
+        filters["missing_rack"] = Choice("Out of sync in rack", named, missing_in)
     return replace(PARTITIONS, filters=filters)
 
 
@@ -149,9 +150,9 @@ _COUNTS = (
            is_hidden=True, definition=definitions.BROKERS_COUNT, format=format_count),
     Column("broker_at_min_isr", "At min ISR (brokers)", "broker_at_min_isr", numeric=True,
            is_hidden=True, definition=definitions.BROKERS_COUNT, format=format_count),
-    Column("unsure", "Not known", "unsure", numeric=True, is_hidden=True,
+    Column("unsure", "Unknown", "unsure", numeric=True, is_hidden=True,
            definition=UNSURE, format=format_count),
-    Column("rf_below_min", "RF below min ISR", "rf_below_min", numeric=True, is_hidden=True,
+    Column("rf_below_min", "RF < min ISR", "rf_below_min", numeric=True, is_hidden=True,
            definition=definitions.RF_BELOW_MIN, format=format_count),
 )  # fmt: skip
 
@@ -184,7 +185,7 @@ RACKS = Table(
 
 CLUSTERS = Table(
     (
-        Column("answer", "Answer", "worst", template=f"{CELL}answer.html", csv="answer.word"),
+        Column("answer", "Status", "worst", template=f"{CELL}answer.html", csv="answer.word"),
         Column("alias", "Cluster", "alias", template=f"{CELL}cluster.html"),
         Column("partitions_count", "Partitions", "partitions_count", numeric=True,
                format=format_count),
@@ -198,9 +199,9 @@ CLUSTERS = Table(
                numeric=True, definition=COUNTED[Counted.UNDER_REPLICATED], format=format_count),
         Column("out_of_sync_count", "Replicas out of sync", "out_of_sync_count", numeric=True,
                definition=definitions.OUT_OF_SYNC, format=format_count),
-        Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
-        Column("method", "Told by", template=f"{CELL}method.html"),
-        Column("freshness", "Seen", template=f"{CELL}seen.html", csv="freshness.succeeded_at"),
+        Column("out_since", "Out of sync since", "out_since", template=f"{CELL}ago.html"),
+        Column("method", "Source", template=f"{CELL}method.html"),
+        Column("freshness", "Last collected", template=f"{CELL}seen.html", csv="freshness.succeeded_at"),
     ),
     search=("alias",),
     default_sort="alias",
@@ -209,10 +210,10 @@ CLUSTERS = Table(
 ABSENCES = Table(
     (
         Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
-        Column("broker", "Out of sync", "broker", numeric=True, template=f"{CELL}absent.html"),
+        Column("broker", "Broker", "broker", numeric=True, template=f"{CELL}absent.html"),
         Column("began_at", "Since", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began.html"),
-        Column("lag", "Behind", "lag", numeric=True, definition=definitions.BEHIND,
+        Column("lag", "Lag (records)", "lag", numeric=True, definition=definitions.BEHIND,
                template=f"{CELL}behind.html"),
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
     ),
@@ -228,16 +229,16 @@ PAST_ABSENCES = replace(
     ABSENCES,
     columns=(
         Column("broker", "Broker", "broker", numeric=True, template=f"{CELL}absent.html"),
-        Column("began_at", "From", "began_at", definition=definitions.SINCE,
+        Column("began_at", "Started", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began_moment.html"),
-        Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
-        Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
+        Column("ended_at", "Ended", "ended_at", template=f"{CELL}ended.html"),
+        Column("lasted", "Duration", numeric=True, template=f"{CELL}lasted.html",
                csv=lambda row: "" if row.ended_at is None
                else (row.ended_at - row.began_at).total_seconds()),
-        Column("lag", "Behind", "lag", numeric=True, definition=definitions.BEHIND,
+        Column("lag", "Lag (records)", "lag", numeric=True, definition=definitions.BEHIND,
                template=f"{CELL}behind.html"),
-        Column("cause", "Began by", "cause", template=f"{CELL}cause.html", csv=_cause),
-        Column("end_cause", "Ended by", "end_cause", template=f"{CELL}end_cause.html"),
+        Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
+        Column("end_cause", "Cause of end", "end_cause", template=f"{CELL}end_cause.html"),
     ),
     search=(),
     default_sort="-began_at",
@@ -249,14 +250,14 @@ STRETCHES = Table(
         Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
         Column("severity", "State", "severity", definition=definitions.SEVERITY,
                template=f"{CELL}severity.html", csv="get_severity_display"),
-        Column("began_at", "From", "began_at", definition=definitions.SINCE,
+        Column("began_at", "Started", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began_moment.html"),
-        Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
-        Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
+        Column("ended_at", "Ended", "ended_at", template=f"{CELL}ended.html"),
+        Column("lasted", "Duration", numeric=True, template=f"{CELL}lasted.html",
                csv=lambda row: "" if row.ended_at is None
                else (row.ended_at - row.began_at).total_seconds()),
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
-        Column("end_cause", "Ended by", "end_cause", template=f"{CELL}end_cause.html"),
+        Column("end_cause", "Cause of end", "end_cause", template=f"{CELL}end_cause.html"),
     ),
     search=("topic",),
     default_sort="-began_at",
@@ -274,25 +275,25 @@ BROKERS = Table(
         Column("partition_count", "Replicas", "partition_count", numeric=True,
                format=format_count),
         Column("leader_count", "Leaders", "leader_count", numeric=True, format=format_count),
-        Column("out_of_sync_count", "Out of sync", "out_of_sync_count", numeric=True,
+        Column("out_of_sync_count", "Replicas out of sync", "out_of_sync_count", numeric=True,
                definition=definitions.OUT_OF_SYNC, template=f"{CELL}out_of_sync.html"),
-        Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
-        Column("shrinks", "Left an ISR", "shrinks", numeric=True, definition=definitions.CHURN,
+        Column("out_since", "Out of sync since", "out_since", template=f"{CELL}ago.html"),
+        Column("shrinks", "ISR shrinks", "shrinks", numeric=True, definition=definitions.CHURN,
                format=format_count),
-        Column("expands", "Joined an ISR", "expands", numeric=True, definition=definitions.CHURN,
+        Column("expands", "ISR expands", "expands", numeric=True, definition=definitions.CHURN,
                format=format_count),
-        Column("leaders_won", "Leaders won", "leaders_won", numeric=True, is_hidden=True,
+        Column("leaders_won", "Leaderships gained", "leaders_won", numeric=True, is_hidden=True,
                format=format_count),
-        Column("leaders_lost", "Leaders lost", "leaders_lost", numeric=True, is_hidden=True,
+        Column("leaders_lost", "Leaderships lost", "leaders_lost", numeric=True, is_hidden=True,
                format=format_count),
-        Column("unclean", "Won uncleanly", "unclean", numeric=True, is_hidden=True,
+        Column("unclean", "Unclean elections", "unclean", numeric=True, is_hidden=True,
                definition=definitions.UNCLEAN, format=format_count),
         Column("restless", "ISR changes, 24 h", template=f"{CELL}restless.html",
                csv=lambda row: sum(getattr(row, "restless", []))),
         Column("last_fenced_at", "Last fenced", "last_fenced_at", template=f"{CELL}ago.html"),
-        Column("registered_at", "Started", "registered_at", is_hidden=True,
+        Column("registered_at", "Registered", "registered_at", is_hidden=True,
                template=f"{CELL}ago.html"),
-        Column("source", "Told by", "source", is_hidden=True, template=f"{CELL}source.html"),
+        Column("source", "Source", "source", is_hidden=True, template=f"{CELL}source.html"),
     ),
     filters={"rack": lambda rows, rack: rows.filter(rack=rack)},
     default_sort="broker_id",

@@ -1,4 +1,4 @@
-"""Lanes of a partition: how it stood, who led, and what each broker was to it."""
+"""Timeline of a partition: lanes of its state, its leader, and each broker's membership in the ISR."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEMBERSHIPS = {
     Membership.ELIGIBLE: ("Eligible leader", Look.WARN),
     Membership.OUT_OF_SYNC: ("Out of sync", Look.RISK),
     Membership.ADDING: ("Being added", Look.NOTICE),
-    Membership.UNKNOWN: ("Out of sync or being added: not known", Look.NONE),
+    Membership.UNKNOWN: ("Out of sync or being added", Look.NONE),
 }
 
 
@@ -45,10 +45,10 @@ def draw_partition(
     time_range: TimeRange,
     now: datetime,
 ) -> StateTimeline:
-    """Return the lanes of a partition, with its unclean elections as marks; what is unknown is hatched."""
+    """Return the lanes of a partition, with unclean elections as marks; unknown times are hatched."""
     moments = history.moments
     brokers = sorted({broker for one in moments for broker in one.replicas} | set(row.replicas))
-    lanes = [("Severity", _severities(row, history)), ("Leader", _leaders(history))]
+    lanes = [("State", _severities(row, history)), ("Leader", _leaders(history))]
     for broker in brokers:
         rack = racks.get(broker)
         label = f"Broker {broker} · {rack}" if rack else f"Broker {broker}"
@@ -58,21 +58,26 @@ def draw_partition(
 
 
 def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[StateInterval]:
-    """Yield stretches that were not well, and between them those that were."""
+    """Yield the unhealthy intervals, and the healthy ones between them."""
     known, end = row.known_since, history.gone_at
     for span in history.severities:
         if span.began_at > known:
-            yield StateInterval("OK", Look.OK, known, span.began_at)
+            yield StateInterval("Healthy", Look.OK, known, span.began_at)
         word = Severity(span.severity).word
         why = cause_words(span.cause, span.cause_broker)
         href = record_url(history.log_name, span.offset)
         yield StateInterval(
-            spoken(word), severity_of(word), span.began_at, span.ended_at, href, _told(why, span)
+            spoken(word),
+            severity_of(word),
+            span.began_at,
+            span.ended_at,
+            href,
+            _with_accuracy(why, span),
         )
         if span.ended_at is None:
             return
         known = max(known, span.ended_at)
-    yield StateInterval("OK", Look.OK, known, end)
+    yield StateInterval("Healthy", Look.OK, known, end)
 
 
 def _leaders(history: PartitionHistory) -> Iterator[StateInterval]:
@@ -96,14 +101,13 @@ def _segment(history: PartitionHistory, word: str, look: Look, span: Any) -> Sta
     first: PartitionSeen = span.first
     why = cause_words(first.cause, first.cause_broker)
     href = record_url(history.log_name, first.offset)
-    return StateInterval(word, look, span.start, span.end, href, _told(why, first))
+    return StateInterval(word, look, span.start, span.end, href, _with_accuracy(why, first))
 
 
-def _told(why: str, one: Any) -> str:
-    """Add what is not exact about a time."""
+def _with_accuracy(why: str, one: Any) -> str:
     if one.not_before is None:
         return why
-    return f"{why}; began at or before this time"
+    return f"{why}; started at or before this time"
 
 
 def _marks(history: PartitionHistory) -> list[Event]:
@@ -111,7 +115,7 @@ def _marks(history: PartitionHistory) -> list[Event]:
         Event(
             one.at,
             "Unclean election",
-            f"Unclean election: leader {one.leader} was not in sync",
+            f"Unclean election: leader {one.leader} was not in the ISR",
             Look.CRIT,
             record_url(history.log_name, one.offset),
         )
@@ -120,7 +124,7 @@ def _marks(history: PartitionHistory) -> list[Event]:
 
 
 def record_url(log_name: str, offset: int | None) -> str:
-    """Return the page of the record that tells a change; "" where no record does."""
+    """Return the page of a change's metadata record; "" without a record."""
     if offset is None or offset < 0 or not log_name:
         return ""
     return reverse("quorum:record", args=[log_name, offset])

@@ -1,4 +1,4 @@
-"""What-if over collected clusters: asked, simulated, shown.
+"""Failure simulation of collected clusters.
 
 In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `cluster_models`, `snapshot_reader`,
 `cluster_snapshots`, `simulation`, `matrices`.

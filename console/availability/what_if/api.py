@@ -1,4 +1,4 @@
-"""What-if over REST: of a registered cluster, or of one that the caller describes. Nothing is stored."""
+"""Failure simulation over REST: of a registered cluster, or of a given model. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LARGEST_DIGITS = 9
 
 
 class WhatIfViewSet(ApiViewSet[TopicPlacement]):
-    """What is left of a cluster after losses."""
+    """Failure simulation of a cluster."""
 
     queryset = TopicPlacement.objects.none()
     serializer_class = WhatIfSerializer
@@ -60,14 +60,14 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
 
     @extend_schema(responses=WhatIfSerializer)
     def list(self, request: Request) -> Response:
-        """Say what steps do to a cluster; the same parameters as the page's address."""
+        """Simulate steps on a cluster; the same parameters as the page's address."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         told = answer_for(cluster, read_query(self.asked))
         return Response(_answer_json(told.answer, self.asked, cluster.alias, told.snapshot))
 
     @extend_schema(request=WhatIfQuery, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
-        """Say what steps do to a registered cluster or to one that is described; writes nothing."""
+        """Simulate steps on a registered cluster or on a given model; writes nothing."""
         query = WhatIfQuery(data=request.data)
         query.is_valid(raise_exception=True)
         asked: dict[str, Any] = dict(query.validated_data)
@@ -84,7 +84,7 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(responses=MatrixSerializer)
     @action(detail=False, pagination_class=None)
     def matrix(self, request: Request) -> Response:
-        """Say what every single failure would do, and which is the worst."""
+        """Return the effect of every single failure, and the worst one."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         kept = matrix_of(cluster)
         text, first = self.asked["topic"].lower(), self.asked["offset"]

@@ -34,17 +34,17 @@ from jobs.availability.what_if.matrix import PartitionClasses
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 
 _PICTURES: Recent[ClusterSnapshot | None] = Recent(4)
-# A snapshot that is older than this although rounds went on is not kept up by anybody: it is read anew.
+# A snapshot that is older than this although rounds succeeded is no longer updated: it is read from rows.
 OLDEST_PICTURE = timedelta(seconds=60)
-NOBODY_ACTS = ActedTopics()
+NO_AUTOMATION = ActedTopics()
 
 
 @dataclass(frozen=True, slots=True)
 class SeenCluster:
-    """A cluster and what could not be known of it.
+    """A cluster and its missing data.
 
-    `gaps` are sentences for people; `seen_at` is how old the facts are (None: never collected), the moment
-    itself where one of the past was asked for.
+    `gaps` are sentences for users; `seen_at` is the time of the data (None: never collected), or the
+    requested time in the past.
     """
 
     model: ClusterModel
@@ -195,7 +195,7 @@ def classes_of(
     snapshot: ClusterSnapshot,
     rules: PlacementRules,
     apart: frozenset[str] = frozenset(),
-    acted: ActedTopics = NOBODY_ACTS,
+    acted: ActedTopics = NO_AUTOMATION,
 ) -> PlacedClasses:
     """Return the units of a snapshot under the placements that count; topics of `apart` share no unit.
 
@@ -227,7 +227,7 @@ def _placed(model: ClusterModel, topics: Sequence[TopicClasses]) -> PlacedClasse
 
 
 def whole_model(
-    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
+    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NO_AUTOMATION
 ) -> ClusterModel:
     """Return the cluster with every partition under its own name."""
     found = classes_of(snapshot, rules, acted=acted)

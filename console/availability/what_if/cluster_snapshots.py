@@ -1,4 +1,4 @@
-"""A cluster as what-if sees it: who has which partition, in a form that is small and read in milliseconds.
+"""A cluster snapshot for failure simulation: the replicas of each partition, small and fast to read.
 
 Partitions with the same replicas, ISR, leader and ELR are one class: clusters of 50,000 partitions have few.
 """
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from jobs.availability.status.severity import BEFORE_LIMIT
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 
-# Written into every snapshot: another version's is made anew.
+# Written into every snapshot: one of another version is not read.
 FORMAT = 3
 V = TypeVar("V")
 
@@ -63,7 +63,7 @@ class TopicFacts:
     classes: Sequence[int]
 
     def to_row(self) -> list[Any]:
-        """Return it as JSON can hold it; the usual numbers are told by how many there are."""
+        """Return JSON values; consecutive partition numbers are stored as their count."""
         usual = list(self.numbers) == list(range(len(self.numbers)))
         numbers = len(self.numbers) if usual else list(self.numbers)
         settings = [self.min_insync_replicas, self.is_unclean_allowed, self.config]
@@ -149,7 +149,7 @@ class ClassNumbering:
     classes: list[PartitionClass] = field(default_factory=list)
 
     def number(self, key: Any, make: Any) -> int:
-        """Return the number of the class that a key stands for; `make` is asked once per key."""
+        """Return the number of the class of a key; `make` is called once per key."""
         known = self.found.get(key)
         if known is None:
             known = self.found[key] = len(self.classes)
@@ -197,33 +197,33 @@ def gaps_now(
     if not is_followed:
         yield (
             "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
-            "not known."
+            "unknown."
         )
     if why_unjudged:
         yield (
-            "Which voters answer is not known, so what a loss does to the quorum is not told. "
+            "The live voters are unknown, so the effect of a loss on the quorum is unknown. "
             f"{why_unjudged}"
         )
     elif not voters:
-        yield "The quorum was not described: what a loss does to it is not told."
+        yield "The quorum is not collected: the effect of a loss on it is unknown."
     yield from gaps_of_racks(voters)
     yield from gaps_of_topics(topics)
     if of_one:
         yield (
-            f"min.insync.replicas of {of_one:,} topics is what the broker that answered has in its "
-            "server.properties or for itself alone: a leader on a broker with another value goes by its own."
+            f"min.insync.replicas of {of_one:,} topics is from server.properties or the dynamic config of "
+            "one broker; leaders on brokers with another value use theirs."
         )
     bare = [str(one.broker_id) for one in brokers if one.rack is None]
     if bare:
-        yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
+        yield f"The rack of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])} is unknown."
 
 
 def gaps_of_racks(voters: Iterable[ControllerModel]) -> Iterable[str]:
     bare = [str(one.node_id) for one in voters if one.rack is None]
     if bare:
         yield (
-            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} are is not known: they are "
-            "lost only when they are named. Say it on the page of the controllers' sites."
+            f"The site of controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} is unknown: the loss of a "
+            "site does not include them. Enter it on the page Controller sites."
         )
 
 

@@ -1,4 +1,4 @@
-"""The form of a what-if: the moment, a proposed placement, and what happens next."""
+"""The form of a failure simulation: point in time, proposed placement, next step."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from jobs.availability.what_if.steps import Loss, Return, Step
 
 
 class WhatIfForm(ActionForm):
-    """What is asked beside the steps; the values stand in the address."""
+    """Parameters beside the steps; the values are in the address."""
 
     at = forms.CharField(
-        label="Moment",
+        label="Point in time",
         required=False,
         max_length=64,
-        help_text="Empty: now. A time of the past (2026-11-21T03:04:00Z) is answered from the metadata log.",
+        help_text="A time such as 2026-11-21T03:04:00Z is read from the metadata log. Default: now.",
     )
     sites = forms.CharField(
-        label="Where controllers stand",
+        label="Controller sites",
         required=False,
         max_length=1000,
-        help_text="4=west 5=east, for controllers that are no brokers: their racks are not told by Kafka.",
+        help_text="4=west 5=east, for controllers that are not brokers: Kafka does not report their racks.",
     )
     observers = forms.ChoiceField(
         required=False,
         choices=[
             ("", "As on this cluster"),
-            ("brokers", "As if the brokers kept them out of the ISR and promoted them"),
+            ("brokers", "Managed by the brokers (Confluent Server)"),
         ],
         help_text="Plain Kafka keeps only fenced standby brokers out of the ISR.",
     )
     pattern = forms.CharField(
-        label="As if these topics",
+        label="Topic or pattern",
         required=False,
         max_length=TOPIC_NAME_LENGTH,
-        help_text="Were placed otherwise: a name, or a pattern. Empty: as they are.",
+        help_text="Topics with a proposed placement.",
     )
-    kind = forms.ChoiceField(label="Which is", required=False, choices=PatternKind.choices)
+    kind = forms.ChoiceField(label="Match topics by", required=False, choices=PatternKind.choices)
     placement = forms.CharField(
-        label="Had this placement",
+        label="Proposed placement",
         required=False,
         max_length=20_000,
-        help_text="Confluent's placement JSON. Replicas are drawn up as a reassignment would leave them.",
+        help_text="Confluent's placement JSON. Replicas are assigned as by a reassignment.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "mono"}),
     )
     min_insync_replicas = forms.CharField(
-        label="And this min.insync.replicas",
+        label="Proposed min.insync.replicas",
         required=False,
         max_length=6,
-        help_text="Empty: as it is.",
+        help_text="Default: the current value.",
     )
 
     def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
@@ -67,15 +67,15 @@ class WhatIfForm(ActionForm):
         for name, text in errors.items():
             field, _, part = name.partition(".")
             known = field in self.fields
-            told = f"{part}: {text}" if part and known and field != "steps" else text
-            self.add_error(field if known else None, told)
+            full = f"{part}: {text}" if part and known and field != "steps" else text
+            self.add_error(field if known else None, full)
         if general and not errors:
             self.add_error(None, general)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that can be lost: its text in the address, its name, what is said beside it."""
+    """A rack or node that can fail: its text in the address, its name, its note."""
 
     value: str
     name: str
@@ -85,14 +85,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SiteTargets:
-    """A rack and what stands there; `rack` None: the nodes of which no rack is known."""
+    """A rack and its nodes; `rack` None: the nodes without a known rack."""
 
     rack: Target | None
     nodes: Sequence[Target]
 
 
 def targets_of(snapshot: ClusterSnapshot, steps: Sequence[Step]) -> list[SiteTargets]:
-    """Return everything that can be lost, by site; what the steps took already is marked."""
+    """Return all racks and nodes, by site; those that the steps failed already are marked."""
     racks = sorted(
         {one.rack for one in snapshot.brokers if one.rack}
         | {one.rack for one in snapshot.voters if one.rack}

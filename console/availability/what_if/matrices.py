@@ -1,4 +1,4 @@
-"""Every single failure of a cluster at once: what each would do, for all topics, and which is the worst.
+"""The single-failure matrix of a cluster: the effect of each loss on all topics, and the worst case.
 
 It is made after a round that changed something, and read by pages.
 """
@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from console.availability.placements.models import WhatIfPicture
 from console.availability.placements.placements import PlacementRules, list_placements, rules_of
 from console.availability.promotion.acted_topics import ActedTopics, acted_topics_of
-from console.availability.what_if.cluster_models import NOBODY_ACTS, classes_of, snapshot_of
+from console.availability.what_if.cluster_models import NO_AUTOMATION, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot, pack, unpack
 from console.availability.what_if.query import write_step
 from console.availability.what_if.snapshot_reader import read_now
@@ -29,7 +29,7 @@ from jobs.availability.what_if.steps import Loss
 
 # More sites than this no page has room for; the table of failures has all.
 MOST_SITES = 12
-# Clusters with more nodes than this are asked about sites only.
+# Of clusters with more nodes than this only sites are simulated.
 MOST_FAILURES = 200
 
 
@@ -115,7 +115,7 @@ def _kept(row: WhatIfPicture | None) -> ClusterSnapshot | None:
 
 
 def make_matrix(
-    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
+    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NO_AUTOMATION
 ) -> dict[str, Any]:
     """Return the document of the matrix: failures with their numbers, the worst of them, topics by site."""
     classes = classes_of(snapshot, rules, acted=acted)

@@ -1,10 +1,9 @@
-"""The page of what-if: what is left after losses, in sequence, now or then, as it is or could be placed."""
+"""Pages of failure simulation: a scenario of steps, and the single-failure matrix."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -34,10 +33,11 @@ from jobs.availability.what_if.outcome import QuorumOutcome
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_count
 
+NOTHING_MARKED = "No rack or node is selected. Select at least one below."
 KIND_WORDS = (
     ("changed", "changed"),
     ("unwritable", "not writable"),
-    ("unknown", "with writes not known"),
+    ("unknown", "writability unknown"),
     ("offline", "without a leader"),
     ("at_risk", "with data at risk"),
     ("unclean", "that need an unclean election"),
@@ -48,23 +48,22 @@ KIND_WORDS = (
 @require_safe
 @page("view", clusters.where)
 def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
-    """Show what is left of a cluster after losses; nothing is changed, here or on the cluster."""
+    """Show the simulated effect of failures; nothing is changed."""
     cluster = find_cluster(alias)
     added = next_step(request.GET)
     if added:
         return redirect(_with_step(request, alias, added))
-    if request.GET.get("then"):
-        messages.warning(request, "Nothing is marked: mark racks or nodes below, then press again.")
     form = WhatIfForm(values_of(request.GET.dict()))
-    told = _try_ask(cluster, request, form)
-    asked = told.asked if told else WhatIfRequest()
-    # Where the question was not understood, what can be lost now is shown.
-    snapshot = told.snapshot if told else snapshot_of(cluster)
+    found = _try_simulate(cluster, request, form)
+    asked = found.asked if found else WhatIfRequest()
+    # After an invalid request the nodes of the current cluster are shown.
+    snapshot = found.snapshot if found else snapshot_of(cluster)
     context = {
         **around_cluster(request, cluster, "what-if"),
         "form": form,
         "asked": asked,
         "targets": targets_of(snapshot, asked.steps),
+        "mark_error": NOTHING_MARKED if request.GET.get("then") else "",
         "steps_text": write_steps(asked.steps),
         "gaps": snapshot.gaps,
         "picture_freshness": Freshness("Placement", snapshot.seen_at),
@@ -74,12 +73,12 @@ def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         ),
         "matrix_worst": _worst(cluster),
     }
-    if told is not None and asked.steps:
-        context |= _answered(request, told)
+    if found is not None and asked.steps:
+        context |= _answered(request, found)
     return render_page(request, "availability/what_if/page.html", context)
 
 
-def _try_ask(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> WhatIfAnswer | None:
+def _try_simulate(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> WhatIfAnswer | None:
     form.is_valid()
     try:
         return answer_for(cluster, read_query(request.GET.dict()))
@@ -89,7 +88,7 @@ def _try_ask(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> WhatIf
 
 
 def _with_step(request: HttpRequest, alias: str, added: str) -> str:
-    """Return the address with one more step: all of what is asked stands in it."""
+    """Return the address with one more step: it holds the whole scenario."""
     query = request.GET.copy()
     steps = [part for part in (query.get("steps", ""), added) if part]
     for name in ("then", "mark", "election_topic", "topics", "partitions"):
@@ -101,8 +100,8 @@ def _with_step(request: HttpRequest, alias: str, added: str) -> str:
     return f"{path}?{query.urlencode(safe=':;,')}"
 
 
-def _answered(request: HttpRequest, told: WhatIfAnswer) -> dict[str, Any]:
-    answer = told.answer
+def _answered(request: HttpRequest, found: WhatIfAnswer) -> dict[str, Any]:
+    answer = found.answer
     kind = request.GET.get("show", "")
     topic = request.GET.get("topic", "")
     kind = kind if kind in KINDS else "changed"
@@ -130,7 +129,7 @@ def _answered(request: HttpRequest, told: WhatIfAnswer) -> dict[str, Any]:
 
 
 def _steps(request: HttpRequest, answer: WhatIfResult) -> list[dict[str, Any]]:
-    """Return the steps, each with the address of the same question without it and those after it."""
+    """Return the steps, each with the address of the scenario without it and those after it."""
     found = []
     for number, step in enumerate(answer.steps):
         query = request.GET.copy()
@@ -150,7 +149,7 @@ def _worst(cluster: Cluster) -> dict[str, Any] | None:
 @require_safe
 @page("view", clusters.where)
 def matrix_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Show every single failure at once, and the worst of them."""
+    """Show the effect of every single failure, and the worst case."""
     cluster = find_cluster(alias)
     kept = matrix_of(cluster)
     text = request.GET.get("topic", "").lower()
@@ -175,58 +174,53 @@ def _hit_worst(row: list[Any]) -> tuple[Any, ...]:
 
 
 def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
-    """Return what is writable after the last step, what has no leader, what is at risk."""
+    """Return the tiles: writable, leaderless, data at risk, leader changes."""
     counts = answer.counts
     writable = counts.partitions - counts.unwritable - counts.unknown
     return [
         {
-            "label": "Still writable",
+            "label": "Writable partitions",
             "value": format_count(writable),
             "note": f"of {format_count(counts.partitions)} partitions, with acks=all"
-            + (f"; {format_count(counts.unknown)} not known" if counts.unknown else ""),
+            + (f"; {format_count(counts.unknown)} unknown" if counts.unknown else ""),
             "definition": "Partitions with a leader and at least min.insync.replicas in the ISR.",
             **_graded(counts.unwritable, "crit"),
             **({"severity": "none"} if counts.unknown and not counts.unwritable else {}),
         },
         {
-            "label": "Without a leader",
+            "label": "No leader",
             "value": format_count(counts.offline),
             "note": _unclean_note(counts.needs_unclean),
-            "definition": "Partitions that can be neither read nor written.",
+            "definition": "Partitions that accept neither reads nor writes.",
             **_graded(counts.offline, "crit"),
         },
         {
             "label": "Data at risk",
             "value": format_count(counts.at_risk),
-            "note": f"{format_count(counts.lost)} lost acknowledged records"
+            "note": f"{format_count(counts.lost)} with lost records"
             if counts.lost
             else "partitions",
-            "definition": "Partitions where acknowledged records wait for a broker to come back, are "
-            "exposed to the next loss, or are gone.",
+            "definition": "Partitions whose acknowledged records need a broker to return, are on one replica "
+            "only, or are lost.",
             **_graded(counts.at_risk, "crit" if counts.lost else "risk"),
         },
         {
-            "label": "Leaders that move",
+            "label": "Leader changes",
             "value": format_count(counts.leader_changes),
             "note": _observer_note(counts.observers_in_isr),
-            "definition": "Partitions whose leader is another broker afterwards, or none.",
+            "definition": "Partitions with another leader afterwards, or none.",
         },
     ]
 
 
 def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str, Any]]:
-    """Return how the quorum of controllers stands."""
+    """Return the tile of the quorum."""
     fact: dict[str, Any] = {
         "label": "Quorum",
-        "definition": "Controllers that vote: without a majority no leader is elected, no ISR changes and "
-        "nothing is promoted.",
+        "definition": "Live voters. Without a majority there is no election, no ISR change and no promotion.",
     }
     if not quorum.is_known:
-        note = (
-            "whether enough voters live is not known"
-            if quorum.voters
-            else "its voters are not known"
-        )
+        note = "live voters unknown" if quorum.voters else "voters unknown"
         return [
             fact
             | {"value": format_count(None), "note": note, "severity": "none", "word": "Unknown"}
@@ -234,12 +228,10 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
     alive = len(quorum.alive_ids)
     value = f"{format_count(alive)} of {format_count(quorum.voters)}"
     if not quorum.has_majority:
-        note = f"{format_count(quorum.majority)} are needed"
+        note = f"{format_count(quorum.majority)} needed"
         return [fact | {"value": value, "note": note, "severity": "crit", "word": "No majority"}]
     spare = quorum.failures_tolerated
-    note = (
-        f"{format_count(spare)} more may be lost, {format_count(before.failures_tolerated)} before"
-    )
+    note = f"failures tolerated: {format_count(spare)}, before {format_count(before.failures_tolerated)}"
     return [fact | {"value": value, "note": note, "severity": "ok" if spare else "risk"}]
 
 

@@ -1,4 +1,4 @@
-"""What somebody asks of a what-if, from an address or from JSON: steps, the moment, proposed placements.
+"""Requests of failure simulation, from an address or JSON: steps, point in time, proposed placements.
 
 Steps stand in an address as `lose:rack:west,broker:4;return:broker:4;unclean`.
 """
@@ -51,15 +51,15 @@ _FIELDS = {"rack": "racks", "broker": "brokers", "controller": "controllers"}
 _ANSWERS: Recent[WhatIfResult] = Recent(4)
 LARGEST_MIN_ISR = 2**15
 MOST_SITES = 100
-# Who keeps observers out of the ISR and promotes them: as it is, or the brokers themselves.
+# Who keeps observers outside the ISR and promotes them: as on the cluster, or the brokers.
 BROKERS = "brokers"
 OBSERVERS = ("", BROKERS)
-_SITE_FORM = "Write node=site with blanks between: 4=west 5=east."
+_SITE_FORM = "Enter node=site, separated by blanks: 4=west 5=east."
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfRequest:
-    """A what-if that was understood; `sites` are the racks of controllers that no broker tells.
+    """A valid request; `sites` are the racks of controllers that are not brokers.
 
     `brokers_promote`: as if the brokers knew observers and promoted them, as Confluent Server does.
     """
@@ -73,7 +73,7 @@ class WhatIfRequest:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfAnswer:
-    """The answer with what it was asked of."""
+    """The result with its request and snapshot."""
 
     asked: WhatIfRequest
     snapshot: ClusterSnapshot
@@ -155,7 +155,7 @@ def read_query(given: Mapping[str, Any]) -> WhatIfRequest:
     proposed = read_proposed(given, errors)
     observers = str(given.get("observers") or "")
     if observers not in OBSERVERS:
-        errors["observers"] = f"One of {', '.join(OBSERVERS[1:])}, or nothing."
+        errors["observers"] = f"One of {', '.join(OBSERVERS[1:])}, or empty."
     if errors:
         raise InvalidFields(errors)
     proposals = (proposed,) if proposed else ()
@@ -169,14 +169,14 @@ def read_proposed(given: Mapping[str, Any], errors: dict[str, str]) -> Proposed 
     if not placement and least in {None, ""}:
         if pattern:
             errors["placement"] = (
-                "Give a placement, or other min.insync.replicas, for these topics."
+                "Enter a placement, or another min.insync.replicas, for these topics."
             )
         return None
     if wrong := check_pattern(kind, pattern):
         errors["pattern"] = wrong
     number = _read_least(least, errors)
     if not placement:
-        errors["placement"] = "Give the placement in whose stead it is asked."
+        errors["placement"] = "Enter a placement for this min.insync.replicas."
         return None
     try:
         return Proposed(kind, pattern, parse_placement(placement), number)
@@ -186,7 +186,7 @@ def read_proposed(given: Mapping[str, Any], errors: dict[str, str]) -> Proposed 
 
 
 def query_of(asked: WhatIfRequest, given: Mapping[str, Any]) -> str:
-    """Return the address that asks the same: short, and good to share."""
+    """Return the short address of the same request."""
     names = ("at", "sites", "observers", "kind", "pattern", "placement", "min_insync_replicas")
     values = {name: str(given[name]) for name in names if given.get(name)}
     if not asked.proposed:
@@ -202,7 +202,7 @@ def _read_at(text: str, errors: dict[str, str]) -> datetime | None:
         at = datetime.fromisoformat(text.strip())
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        errors["at"] = f"{text!r} is not a time: write 2026-11-21T03:04:00Z. Empty: now."
+        errors["at"] = f"{text!r} is not a time. Example: 2026-11-21T03:04:00Z. Empty: now."
         return None
 
 
@@ -250,7 +250,7 @@ def read_step(text: str) -> Step:
     if verb in {UNCLEAN, PREFERRED}:
         return make_election(verb, rest or None)
     if verb not in STEP_VERBS:
-        raise BadStep(f"{text!r} is no step. Write one like lose:rack:west,broker:4.")
+        raise BadStep(f"{text!r} is not a step. Example: lose:rack:west,broker:4.")
     targets = read_targets(rest.split(",") if rest else [])
     return make_step(verb, targets)
 

@@ -1,4 +1,4 @@
-"""The shapes of what-if in the API."""
+"""Serializers of failure simulation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ACTIONS = ("lose", "return", "unclean_election", "preferred_election")
 SEVERITY_WORDS = [one.word for one in Severity]
 FAILURE_KINDS = [(kind, kind) for kind in ("site", "broker", "controller")]
 LARGEST_OFFSET = 10_000_000
-_LIMIT = "Topics and partitions at most, each; the answer says how many there are."
+_LIMIT = "Maximum number of topics, and of partitions; the answer has their counts."
 
 
 class WhatIfParameters(ClusterParameters):
-    """The same question as a page's address."""
+    """The parameters of the page's address."""
 
     steps = serializers.CharField(
         required=False,
@@ -40,18 +40,18 @@ class WhatIfParameters(ClusterParameters):
         help_text="`lose:rack:west,broker:4;return:broker:4;unclean:orders`, names percent-encoded.",
     )
     at = serializers.CharField(
-        required=False, max_length=64, help_text="A time of the past, ISO 8601; now without it."
+        required=False, max_length=64, help_text="A past time, ISO 8601; default: now."
     )
     sites = serializers.CharField(
-        required=False, max_length=1000, help_text="Where controllers stand: `4=west 5=east`."
+        required=False, max_length=1000, help_text="Controller sites: `4=west 5=east`."
     )
     observers = serializers.ChoiceField(
         choices=[BROKERS],
         required=False,
-        help_text="As if the brokers kept observers out of the ISR and promoted them.",
+        help_text="`brokers`: the brokers keep observers outside the ISR and promote them.",
     )
     kind = serializers.ChoiceField(
-        choices=PatternKind.choices, required=False, help_text="What `pattern` is."
+        choices=PatternKind.choices, required=False, help_text="Type of `pattern`."
     )
     pattern = serializers.CharField(
         required=False, max_length=TOPIC_NAME_LENGTH, help_text="Topics of the proposed placement."
@@ -66,7 +66,7 @@ class WhatIfParameters(ClusterParameters):
         required=False, max_length=TOPIC_NAME_LENGTH, help_text="Partitions of this topic only."
     )
     show = serializers.ChoiceField(
-        choices=list(KINDS), required=False, default="changed", help_text="Which partitions."
+        choices=list(KINDS), required=False, default="changed", help_text="Filter of partitions."
     )
     limit = serializers.IntegerField(
         required=False, min_value=0, max_value=LARGEST_PAGE, default=50, help_text=_LIMIT
@@ -76,12 +76,12 @@ class WhatIfParameters(ClusterParameters):
         min_value=0,
         max_value=LARGEST_OFFSET,
         default=0,
-        help_text="Topics and partitions left out before the first.",
+        help_text="Number of skipped topics and partitions.",
     )
 
 
 class StepSerializer(BodySerializer):
-    """Something that happens: all that it names happens at once."""
+    """One step: all its losses or returns happen at once."""
 
     action = serializers.ChoiceField(choices=ACTIONS)
     racks = serializers.ListField(
@@ -100,7 +100,7 @@ class StepSerializer(BodySerializer):
         max_length=MOST_TARGETS,
     )
     is_clean = serializers.BooleanField(
-        required=False, help_text="Of a return: they had been stopped in order."
+        required=False, help_text="Of a return: after a clean shutdown."
     )
     topic = serializers.CharField(
         required=False,
@@ -111,7 +111,7 @@ class StepSerializer(BodySerializer):
 
 
 class ProposedSerializer(BodySerializer):
-    """A placement in place of the real one."""
+    """A proposed placement."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False, default="exact")
     pattern = serializers.CharField(max_length=TOPIC_NAME_LENGTH)
@@ -122,7 +122,7 @@ class ProposedSerializer(BodySerializer):
 
 
 class WhatIfQuery(BodySerializer):
-    """A question: about a registered cluster, or about a cluster that `model` describes."""
+    """A request: about a registered cluster, or about the cluster in `model`."""
 
     cluster = serializers.CharField(
         required=False, max_length=63, help_text="Alias of the cluster."
@@ -133,18 +133,18 @@ class WhatIfQuery(BodySerializer):
     )
     steps = StepSerializer(many=True, required=False)
     at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="A time of the past; now without it."
+        required=False, allow_null=True, help_text="A past time; default: now."
     )
     proposed = ProposedSerializer(many=True, required=False)
     sites = serializers.DictField(
         child=serializers.CharField(max_length=LONGEST_RACK),
         required=False,
-        help_text="Rack by id, of controllers that are no brokers.",
+        help_text="Rack by node id, of controllers that are not brokers.",
     )
     observers = serializers.ChoiceField(
         choices=[BROKERS],
         required=False,
-        help_text="As if the brokers kept observers out of the ISR and promoted them.",
+        help_text="`brokers`: the brokers keep observers outside the ISR and promote them.",
     )
     topic = serializers.CharField(required=False, max_length=TOPIC_NAME_LENGTH)
     show = serializers.ChoiceField(choices=list(KINDS), required=False, default="changed")
@@ -156,7 +156,7 @@ class WhatIfQuery(BodySerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Want one of both clusters, and not too many steps."""
+        """Require exactly one of `cluster` and `model`, and not too many steps."""
         if ("cluster" in attrs) == ("model" in attrs):
             raise serializers.ValidationError(
                 {"cluster": "Name a registered cluster, or describe one in `model`."}
@@ -167,8 +167,8 @@ class WhatIfQuery(BodySerializer):
             name for name, value in attrs.items() if value
         }
         if "model" in attrs and past:
-            told = "It belongs to a registered cluster: say it in the model itself."
-            raise serializers.ValidationError(dict.fromkeys(sorted(past), told))
+            text = "Only for a registered cluster; a model holds its own values."
+            raise serializers.ValidationError(dict.fromkeys(sorted(past), text))
         return attrs
 
 
@@ -180,7 +180,7 @@ class WhatIfCountsSerializer(serializers.Serializer[Any]):
     unwritable = serializers.IntegerField()
     became_unwritable = serializers.IntegerField()
     writable_unknown = serializers.IntegerField(
-        help_text="Of them it is not known whether they take writes: min.insync.replicas is not."
+        help_text="Writability unknown, because min.insync.replicas is."
     )
     needs_unclean = serializers.IntegerField()
     lost = serializers.IntegerField()
@@ -193,7 +193,7 @@ class WhatIfCountsSerializer(serializers.Serializer[Any]):
 
 
 class QuorumOutcomeSerializer(serializers.Serializer[Any]):
-    """The quorum; null where there is no verdict; `voters` 0: they are not known."""
+    """The quorum; null: unknown; `voters` 0: unknown."""
 
     voters = serializers.IntegerField()
     majority = serializers.IntegerField()
@@ -201,7 +201,7 @@ class QuorumOutcomeSerializer(serializers.Serializer[Any]):
     missing_ids = serializers.ListField(child=serializers.IntegerField())
     unsure_ids = serializers.ListField(
         child=serializers.IntegerField(),
-        help_text="Voters of which it is not known whether they live.",
+        help_text="Voters with unknown liveness.",
     )
     has_majority = serializers.BooleanField(allow_null=True)
     failures_tolerated = serializers.IntegerField(allow_null=True)
@@ -211,10 +211,10 @@ class QuorumOutcomeSerializer(serializers.Serializer[Any]):
 
 
 class StepAnswerSerializer(serializers.Serializer[Any]):
-    """What stands after a step."""
+    """The state after a step."""
 
     name = serializers.CharField()
-    step = serializers.CharField(help_text="As it stands in an address.")
+    step = serializers.CharField(help_text="Its text in an address.")
     counts = WhatIfCountsSerializer()
     quorum = QuorumOutcomeSerializer()
 
@@ -229,7 +229,7 @@ class TopicOutcomeSerializer(serializers.Serializer[Any]):
 
 
 class PartitionMomentSerializer(serializers.Serializer[Any]):
-    """A partition at one moment; `leader` null: none; `is_writable` null: not known."""
+    """A partition at one moment; `leader` null: none; `is_writable` null: unknown."""
 
     leader = serializers.IntegerField(allow_null=True)
     isr = serializers.ListField(child=serializers.IntegerField())
@@ -241,7 +241,7 @@ class PartitionMomentSerializer(serializers.Serializer[Any]):
 
 
 class DataAtRiskSerializer(serializers.Serializer[Any]):
-    """What happens to acknowledged records; `records` null: not known how many."""
+    """The risk of acknowledged records; `records` null: number unknown."""
 
     code = serializers.ChoiceField(choices=[one.value for one in RiskCode], source="code.value")
     sentence = serializers.CharField(allow_blank=True)
@@ -260,26 +260,26 @@ class PartitionOutcomeSerializer(serializers.Serializer[Any]):
     promoter = serializers.ChoiceField(
         choices=[one.value for one in Promoter], source="promoter.value"
     )
-    min_insync_replicas = serializers.IntegerField(allow_null=True, help_text="Null: not known.")
+    min_insync_replicas = serializers.IntegerField(allow_null=True, help_text="Null: unknown.")
     condition = serializers.CharField(
-        allow_blank=True, help_text="What depends on settings that are not known, by their values."
+        allow_blank=True, help_text="Results that depend on unknown settings, by value."
     )
 
 
 @extend_schema_serializer(many=False)
 class WhatIfSerializer(serializers.Serializer[Any]):
-    """The answer; of topics and partitions those from `offset` on, and how many there are."""
+    """The result; topics and partitions from `offset` on, and their counts."""
 
     cluster = serializers.CharField(allow_null=True)
     seen_at = serializers.DateTimeField(allow_null=True)
-    gaps = serializers.ListField(child=serializers.CharField(), help_text="What is not known.")
+    gaps = serializers.ListField(child=serializers.CharField(), help_text="Missing data.")
     quorum_before = QuorumOutcomeSerializer()
     steps = StepAnswerSerializer(many=True)
     counts = WhatIfCountsSerializer()
     quorum = QuorumOutcomeSerializer()
     topic_count = serializers.IntegerField()
     topics = TopicOutcomeSerializer(many=True)
-    partition_count = serializers.IntegerField(help_text="Of those that `show` and `topic` name.")
+    partition_count = serializers.IntegerField(help_text="Matching `show` and `topic`.")
     partitions = PartitionOutcomeSerializer(many=True)
     offset = serializers.IntegerField()
 
@@ -290,20 +290,20 @@ class FailureSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=FAILURE_KINDS)
     target = serializers.CharField()
     name = serializers.CharField()
-    step = serializers.CharField(help_text="As `steps` of the what-if takes it.")
+    step = serializers.CharField(help_text="As a value of `steps`.")
     counts = WhatIfCountsSerializer()
     quorum = QuorumOutcomeSerializer()
     does_harm = serializers.BooleanField()
 
 
 class WorstSerializer(FailureSerializer):
-    """The single failure that does most harm."""
+    """The worst single failure."""
 
     sentence = serializers.CharField()
 
 
 class SiteCellSerializer(serializers.Serializer[Any]):
-    """What the loss of a site does to a topic."""
+    """The effect of the loss of a site on a topic."""
 
     site = serializers.CharField()
     worst = serializers.ChoiceField(choices=SEVERITY_WORDS)
@@ -322,15 +322,17 @@ class TopicRowSerializer(serializers.Serializer[Any]):
 
 
 class MatrixSerializer(serializers.Serializer[Any]):
-    """Every single failure; `worst` null: none does harm. Topics those from `offset` on."""
+    """All single failures; `worst` null: none has an effect. Topics from `offset` on."""
 
     cluster = serializers.CharField()
     seen_at = serializers.DateTimeField(allow_null=True)
-    made_at = serializers.DateTimeField(allow_null=True, help_text="Null: made for this answer.")
+    made_at = serializers.DateTimeField(
+        allow_null=True, help_text="Null: computed for this request."
+    )
     gaps = serializers.ListField(child=serializers.CharField())
     worst = WorstSerializer(allow_null=True)
     failures = FailureSerializer(many=True)
-    left_out = serializers.IntegerField(help_text="Single failures that were not asked about.")
+    left_out = serializers.IntegerField(help_text="Single failures that were not simulated.")
     topic_count = serializers.IntegerField()
     topics = TopicRowSerializer(many=True)
     offset = serializers.IntegerField()

@@ -1,4 +1,4 @@
-"""Asks the rules what steps do to a cluster: once per unit, told per topic and partition."""
+"""Simulates steps on a cluster: once per unit of equal partitions, results per topic and partition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from console.availability.placements.placements import PlacementRules
 from console.availability.promotion.acted_topics import ActedTopics
 from console.availability.what_if.cluster_models import (
-    NOBODY_ACTS,
+    NO_AUTOMATION,
     PlacedClasses,
     TopicClasses,
     classes_of,
@@ -52,7 +52,7 @@ KINDS: Mapping[str, Keeps] = {
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What stands after one step."""
+    """The state after one step."""
 
     step: Step
     name: str
@@ -75,7 +75,7 @@ class TopicResult:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """What steps do to a cluster."""
+    """The simulated effect of steps on a cluster."""
 
     units: PlacedClasses
     what_if: WhatIf
@@ -95,7 +95,7 @@ class WhatIfResult:
 
     @cached_property
     def steps(self) -> list[StepResult]:
-        """What stands after each step."""
+        """The state after each step."""
         return [
             StepResult(asked, done.name, self._counts(done.partitions), done.quorum)
             for asked, done in zip(self.asked, self.what_if.steps, strict=True)
@@ -177,7 +177,7 @@ def simulate_snapshot(
     rules: PlacementRules,
     steps: Sequence[Step],
     *,
-    acted: ActedTopics = NOBODY_ACTS,
+    acted: ActedTopics = NO_AUTOMATION,
     brokers_promote: bool = False,
 ) -> WhatIfResult:
     """Return what steps do; raises `UnknownTarget` for what the cluster has not.

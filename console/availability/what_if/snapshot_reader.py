@@ -1,4 +1,4 @@
-"""Reads a cluster's snapshot from rows: as it was last collected, or as the metadata log says that it was."""
+"""Reads a cluster's snapshot from rows: as last collected, or at a time of the metadata log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FETCHES_WITHIN = timedelta(seconds=10)
 
 
 class UnknownMoment(Exception):
-    """The moment cannot be told: it lies before the history, or there is none."""
+    """The state at this time is unknown: it is before the history, or there is none."""
 
 
 def read_now(cluster: Cluster) -> ClusterSnapshot:
@@ -75,11 +75,11 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
 
 
 def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
-    """Return a cluster as the metadata log says that it was; raises `UnknownMoment` with a sentence."""
+    """Return a cluster at a time of the metadata log; raises `UnknownMoment` with a sentence."""
     log = quorum.log_of(cluster)
     if log is None:
         raise UnknownMoment(
-            f"No metadata log of {cluster.alias} is kept: only its present state is known."
+            f"crosslog has no metadata log of {cluster.alias}: only its current state is known."
         )
     try:
         moment = quorum.moment_at(log, at)
@@ -305,7 +305,7 @@ def _followers(log: Any) -> set[int]:
 
 
 def _brokers_then(known: _LogFacts) -> list[BrokerModel]:
-    """Return brokers as they stood; whether a fenced one was alive nobody can tell any more."""
+    """Return the brokers at that time; fenced ones count as dead, because their liveness is unknown."""
     return [
         BrokerModel(number, state.get("rack") or None, not state.get("is_fenced"))
         for number, state in sorted(known.brokers.items())
@@ -315,7 +315,7 @@ def _brokers_then(known: _LogFacts) -> list[BrokerModel]:
 def placed_voters(
     voters: Iterable[ControllerModel], brokers: Iterable[BrokerModel], sites: Mapping[int, str]
 ) -> list[ControllerModel]:
-    """Return voters with their racks: that of the broker with the same id, else what a person said."""
+    """Return voters with their racks: that of the broker with the same id, else the entered site."""
     racks = {one.broker_id: one.rack for one in brokers}
     return [
         replace(one, rack=racks.get(one.node_id) or sites.get(one.node_id) or None)
@@ -324,7 +324,7 @@ def placed_voters(
 
 
 def _why_unjudged(log: Any) -> str:
-    """Return why it is not known which voters answer; empty where it is."""
+    """Return why the live voters are unknown; empty if they are known."""
     status = quorum.status_of(log) if log is not None else None
     return "" if status is None else status.unjudged
 
@@ -343,22 +343,22 @@ def _voters_now(log: Any) -> list[ControllerModel]:
 def _voters_then(log: Any, moment: Any) -> tuple[list[ControllerModel], list[str]]:
     entry = quorum.voters_then(log, moment)
     if entry is None:
-        return [], ["The voters of the quorum at that time are not known."]
+        return [], ["The voters of the quorum at that time are unknown."]
     voters = [ControllerModel(row["id"]) for row in entry.voters]
-    told = "Whether a controller was alive at that time is not recorded: all voters count as alive."
-    return voters, [told]
+    gap = "The log does not record which controllers were alive: all voters count as alive."
+    return voters, [gap]
 
 
 def _gaps_then(known: _LogFacts, topics: list[TopicFacts]) -> Iterable[str]:
     taken = [t for t in topics if not known.configs.get(t.name, {}).get(MIN_ISR)]
     if taken and MIN_ISR not in known.defaults:
         yield (
-            f"The log has no min.insync.replicas of {len(taken):,} topics: the brokers' own setting is taken "
-            "as it is now."
+            f"The log has no min.insync.replicas of {len(taken):,} topics: the current broker setting is "
+            "used."
         )
     fenced = [str(n) for n, state in sorted(known.brokers.items()) if state.get("is_fenced")]
     if fenced:
-        yield f"Brokers that were fenced count as dead, as no log tells a standby: {', '.join(fenced)}."
+        yield f"Fenced brokers count as dead, because the log does not record standbys: {', '.join(fenced)}."
 
 
 def seen_at(cluster: Cluster) -> datetime | None:
@@ -371,6 +371,6 @@ def seen_at(cluster: Cluster) -> datetime | None:
 
 
 def _status_round(cluster: Cluster) -> datetime | None:
-    """Return when the room of availability last knew how partitions stand; None: never."""
+    """Return the time of the last successful status round; None: never."""
     rows = AvailabilityRound.objects.filter(cluster=cluster, noun=AvailabilityRound.Noun.STATUS)
     return rows.values_list("succeeded_at", flat=True).first()

@@ -31,7 +31,7 @@ class ClusterConnections:
     """How a cluster is reached.
 
     `connection` leads to its brokers. `controllers` leads to the listeners of the controllers where they
-    need other credentials; None: they are asked for by DescribeQuorum and reached like the brokers.
+    need other credentials; None: DescribeQuorum returns them, with the credentials of the brokers.
     """
 
     connection: Connection

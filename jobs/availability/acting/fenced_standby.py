@@ -50,7 +50,7 @@ def _now_ms() -> int:
 class FencedStandby:
     """Promotes one standby broker; see `Actor`.
 
-    `topics` are those for which it is asked (empty: all); it is promoted for all its partitions anyway.
+    `topics` are those that need it (empty: all); it is promoted for all its partitions anyway.
     `within_s`: how long `act` and `revert` wait for their effect.
     """
 

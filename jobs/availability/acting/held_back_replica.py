@@ -1,6 +1,6 @@
 """Actor (b): a replica that a replication throttle keeps out of the ISR, let in by lifting the throttle.
 
-Promotion only: a replica in the ISR is never throttled, so putting the throttle back takes nobody out of it.
+Promotion only: a replica in the ISR is never throttled, so a new throttle removes no replica from it.
 Source: KIP-73; leader.replication.throttled.replicas and follower.replication.throttled.replicas of a topic.
 """
 
@@ -155,9 +155,8 @@ class HeldBackReplica:
             expected=f"Broker {self.broker_id} catches up and joins the ISR of {len(held)} partitions.",
             expected_ms=EXPECTED_MS,
             warnings=(
-                "It cannot be taken back: a replica in the ISR is never throttled. Reassign it "
-                "away and back (a full copy).",
-                "Between the throttle's end and the ISR the replica copies as fast as it can.",
+                "No revert: a replica in the ISR is never throttled. Reassign it away and back (full copy).",
+                "Without the throttle the replica copies at full speed until it joins the ISR.",
             ),
             refusals=tuple(self._refusals(facts, held)),
             revert=self._command({name: _own(settings, name) for name in wanted}),

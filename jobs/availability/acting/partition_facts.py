@@ -27,7 +27,7 @@ class PartitionFacts:
     """One partition now.
 
     `ends` are the offsets after the last record of each replica that told it, `sizes` the bytes on its disk.
-    `high_watermark` is None while nobody leads.
+    `high_watermark` is None without a leader.
     """
 
     known: PartitionReplicas

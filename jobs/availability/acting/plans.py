@@ -96,10 +96,10 @@ class Actor(Protocol):
         """Return what `act` would do; sends nothing that changes anything."""
 
     def act(self) -> Outcome:
-        """Look again whether it still may be done, do it, and wait for its effect."""
+        """Check the conditions again, act, and wait for the effect."""
 
     def verify(self) -> Verdict:
-        """Say whether the effect is there now; a no is asked again for a moment (see `settled`)."""
+        """Return whether the effect is there; a negative result is checked again (see `settled`)."""
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
-        """Take it back; `undo` is that of the outcome of `act`."""
+        """Revert the action; `undo` is that of the outcome of `act`."""

@@ -150,7 +150,7 @@ class ReassignToSpare:
             if self.replaced is not None and self.replaced not in one.known.replicas:
                 found.append(f"Broker {self.replaced} has no replica of {where}.")
             if one.known.leader is None:
-                found.append(f"{where} has no leader: there is nobody to copy from.")
+                found.append(f"{where} has no leader: no replica to copy from.")
         return found
 
     async def _act(self, cluster: RawCluster) -> Outcome:

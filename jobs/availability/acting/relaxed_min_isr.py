@@ -42,10 +42,10 @@ EXPECTED_MS = 1_000
 _TRANSACTION_MS = 10_000
 _BUDGET_S = 10.0
 _WARNINGS = (
-    "Records that are acked meanwhile are on fewer replicas: the loss of those loses them.",
-    "A producer whose request waits already goes on waiting for up to 30 s; an empty, aborted transaction is "
-    "appended to end that (one offset per partition, no record that a consumer would see).",
-    "With eligible leader replicas (KIP-966) the change clears what Kafka knows of them for this topic.",
+    "Records acknowledged meanwhile are on fewer replicas.",
+    "Pending produce requests wait for up to 30 s; an empty, aborted transaction is appended to end that "
+    "(one offset per partition, no visible record).",
+    "With eligible leader replicas (KIP-966) the change clears the ELR of this topic.",
 )
 
 

@@ -38,7 +38,7 @@ def _brokers(split: Split, requirements: DesignRequirements) -> Iterator[Command
     for site in requirements.data_sites:
         plain = [str(one) for one in site.brokers if one not in standbys]
         if plain:
-            title = f"Properties of broker {', '.join(plain)}: the site, and clients that read near"
+            title = f"Properties of broker {', '.join(plain)}: the site, for placement and for nearby reads"
             yield CommandGroup(title, (f"broker.rack={site.name}",), is_file=True)
     for site in requirements.data_sites:
         for broker in site.brokers:
@@ -52,7 +52,7 @@ def _controllers(requirements: DesignRequirements) -> CommandGroup:
     layout = [f"--layout={name}={count}" for name, count in voters_of(requirements).items()]
     total = sum(voters_of(requirements).values())
     return CommandGroup(
-        f"Controllers: plan the way to {total} voters so (voters.json is of crosslog voters --json; add "
+        f"Plan of the change to {total} voters (voters.json: output of crosslog voters --json; add "
         "--site ID=SITE for each)",
         (line("crosslog", "quorum-change", "voters.json", *layout),),
     )
@@ -61,7 +61,7 @@ def _controllers(requirements: DesignRequirements) -> CommandGroup:
 def _placement(split: Split, placement: Placement) -> Iterator[CommandGroup]:
     if any(split.observers):
         text = json.dumps(placement.as_json())
-        yield CommandGroup("The placement constraints", (write_file(_FILE, text),))
+        yield CommandGroup("Placement constraints", (write_file(_FILE, text),))
 
 
 def _topic(
@@ -101,18 +101,18 @@ def _existing(
         of_topic = ["--entity-type", "topics", "--entity-name", requirements.topic]
         given = ["--alter", "--replica-placement", _FILE]
         yield CommandGroup(
-            "Give the topic its constraints; observers stay out of the ISR from then on",
+            "Set the placement constraints of the topic; its observers leave the ISR",
             (tools.tool("kafka-configs", *of_topic, *given),),
         )
     wanted = {(requirements.topic, number): replicas for number, replicas in enumerate(assignment)}
     yield CommandGroup(
-        "Move the replicas; everything that is new is copied (add --throttle BYTES to spare the network)",
+        "Reassign the replicas; new replicas are copied (--throttle BYTES limits the bandwidth)",
         tools.reassign(wanted),
     )
-    yield CommandGroup("Until it says that all is complete", (tools.verify_reassignment(),))
+    yield CommandGroup("Repeat until the reassignment is complete", (tools.verify_reassignment(),))
     least = str(split.least)
     yield CommandGroup(
-        "Only then ask for the in-sync replicas",
+        "After that, set min.insync.replicas",
         (
             tools.set_topic(
                 requirements.topic,
@@ -123,7 +123,7 @@ def _existing(
     )
     elect = ["--election-type", "preferred", "--topic", requirements.topic]
     yield CommandGroup(
-        "Give leadership to the first replicas",
+        "Elect the preferred leaders",
         tuple(
             tools.tool("kafka-leader-election", *elect, "--partition", str(number))
             for number in range(len(assignment))
@@ -133,7 +133,7 @@ def _existing(
 
 def _check(requirements: DesignRequirements, tools: KafkaTools) -> Iterator[CommandGroup]:
     yield CommandGroup(
-        "See that it stands: Replicas, Isr, and who is out of it on purpose",
+        "Check the result: Replicas, Isr, observers outside the ISR",
         (
             tools.tool("kafka-topics", "--describe", "--topic", requirements.topic),
             tools.tool("kafka-metadata-quorum", "describe", "--status"),

@@ -1,7 +1,7 @@
-"""A placement designed from wishes: replicas, observers, min.insync.replicas and controllers per site. Pure.
+"""Designs a placement: replicas, observers, min.insync.replicas and controllers per site. Pure.
 
-What a design survives is what `what_if.simulation.simulate` says of it, never a second rule; a design that
-does not survive there what was wished is not given out.
+Failures are simulated by `what_if.simulation.simulate`; a design that does not meet the requirements there is
+rejected.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def _check_survival(requirements: DesignRequirements, survives: Sequence[Surviva
     """Raise `ImpossibleRequirements` where the simulation says that a wish is not fulfilled."""
     problems: dict[str, str] = {}
     for one in survives:
-        if one.is_wished and not one.is_writable:
+        if one.is_required and not one.is_writable:
             problems.setdefault("writable_after", one.sentence)
         if requirements.rpo is LossAllowed.ZERO and one.data_at_risk:
             problems.setdefault("rpo", one.sentence)
-    slowest = max((one.takes_s or 0 for one in survives if one.is_wished), default=0)
+    slowest = max((one.takes_s or 0 for one in survives if one.is_required), default=0)
     if requirements.rto_s is not None and slowest > requirements.rto_s:
         problems["rto_s"] = least_time(slowest, requirements)
     if problems:
@@ -92,7 +92,7 @@ def _possible(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
             told.add(name)
             yield (
                 name,
-                f"Not with these sites and the other wishes. Possible would be: {words} "
+                f"Impossible with these sites and the other requirements. Possible: {words} "
                 f"({_short(split, requirements)}).",
             )
     if told:
@@ -100,15 +100,15 @@ def _possible(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     if len(requirements.data_sites) == 1:
         yield (
             "sites",
-            "With one site with brokers nothing survives its loss: add a further site, or ask for "
-            "writable_after broker and rpo any.",
+            "One site with brokers cannot survive its loss: add a site, or use writable_after broker and "
+            "rpo any.",
         )
         return
     brokers = sum(len(site.brokers) for site in requirements.sites)
     yield (
         "sites",
-        f"{len(requirements.data_sites)} sites with {count(brokers, 'broker')} are too few, whichever single "
-        "wish is given up: add brokers, or a further site with brokers.",
+        f"{len(requirements.data_sites)} sites with {count(brokers, 'broker')} are too few, even without any "
+        "single requirement: add brokers, or a site with brokers.",
     )
 
 
@@ -127,31 +127,30 @@ def _warnings(
 ) -> Iterator[str]:
     if requirements.majority_site is not None:
         yield (
-            f"The loss of {requirements.majority_site} is not survived without a person: it holds the "
-            "majority of the voters."
+            f"The loss of {requirements.majority_site} needs an operator: it holds the majority of the "
+            "voters."
         )
     if (
         needs_promotion_for_a_broker(split)
         and requirements.writable_after is not WritableAfter.NOTHING
     ):
         yield (
-            "Each restart of a broker needs a promotion: without one, writes with acks=all stop until "
-            "it is back."
+            "Each restart of a broker needs a promotion: without one, writes with acks=all stop until its "
+            "replicas are in sync."
         )
     if requirements.observers is ObserverSupport.FENCED_STANDBY and any(split.observers):
         yield (
-            "Somebody outside has to promote: run `manage.py promote` twice, neither program "
-            "alone in a site that may be lost, and opt in for the topic. Fenced standby brokers are "
-            "experimental."
+            "crosslog has to promote: run two `manage.py promote` processes in different sites, and enable "
+            "automatic mode for the topic. Fenced standby brokers are experimental."
         )
-        yield "Fenced standbys carry no leaders and no client reads, and are listed as under-replicated."
+        yield "Fenced standbys have no leaders and no client reads, and are listed as under-replicated."
     if requirements.rto_s is not None and any(
-        one.is_wished and one.is_writable and one.takes_s is None for one in survives
+        one.is_required and one.is_writable and one.takes_s is None for one in survives
     ):
-        yield "How fast such brokers promote was not measured here: measure rto_s in a drill."
+        yield "The promotion time of such brokers was not measured: measure it in a drill."
     at_risk = [one.loss for one in survives if one.data_at_risk]
     if at_risk:
         yield (
-            f"Acked records may be lost with {', '.join(at_risk)}: when the ISR had shrunk to it, or "
-            "what the others do not have yet."
+            f"Acknowledged records may be lost with {', '.join(at_risk)}: if only it had the ISR, or if the "
+            "other sites do not have them yet."
         )

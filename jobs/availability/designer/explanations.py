@@ -1,4 +1,4 @@
-"""Why each number of a design is what it is, and why other placements were not taken. Pure."""
+"""Reasons of the values of a design, and of the rejected alternatives. Pure."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def reasons(split: Split, requirements: DesignRequirements) -> Iterator[Reason]:
     if any(split.observers):
         yield Reason(
             "promotion_policy",
-            "under-min-isr: an observer is needed exactly when fewer than min.insync.replicas are in "
-            "sync; promoted earlier it would only make writes wait for it.",
+            "under-min-isr: an observer is needed only when fewer than min.insync.replicas are in sync; an "
+            "earlier promotion slows writes down.",
         )
     yield Reason("voters", _why_voters(requirements))
     yield Reason("rto_s", _why_time(requirements))
@@ -74,10 +74,12 @@ def _why_sync(split: Split, requirements: DesignRequirements) -> str:
         return f"as few as min.insync.replicas {split.least} allows."
     if needs_promotion_for_a_broker(split):
         return (
-            "the sites have brokers for no more; the loss of one broker already needs an observer."
+            "the sites have no brokers for more; the loss of one broker already needs an observer."
         )
     left = sum(split.sync) - 1
-    return f"without any one broker {left} are left, which is enough for min.insync.replicas {split.least}."
+    return (
+        f"after the loss of one broker {left} remain, enough for min.insync.replicas {split.least}."
+    )
 
 
 def _why_least(split: Split, requirements: DesignRequirements) -> str:
@@ -85,11 +87,11 @@ def _why_least(split: Split, requirements: DesignRequirements) -> str:
     name = requirements.data_sites[split.sync.index(most)].name
     if requirements.rpo is LossAllowed.ZERO:
         first = (
-            f"more than the {count(most, 'sync replica')} of {name}, the most that one site has, so that "
-            "every acked record is in two sites at least (RPO 0)"
+            f"more than the {count(most, 'sync replica')} of {name}, the maximum of one site, so that every "
+            "acknowledged record is in at least two sites (RPO 0)"
         )
     else:
-        first = "an acked record is on so many brokers at least"
+        first = "the minimum number of brokers with an acknowledged record"
     losses = required_losses(requirements)
     if not losses:
         return f"{first}."
@@ -97,25 +99,21 @@ def _why_least(split: Split, requirements: DesignRequirements) -> str:
     sync, observers = split.without(fewest)
     lost = requirements.data_sites[fewest].name
     with_observers = f" and {count(observers, 'observer')}" if observers else ""
-    return (
-        f"{first}; and not more than the {count(sync, 'sync replica')}{with_observers} that are left "
-        f"without {lost}."
-    )
+    return f"{first}; at most the {count(sync, 'sync replica')}{with_observers} that remain without {lost}."
 
 
 def _why_observers(split: Split, requirements: DesignRequirements) -> str:
     if not any(split.observers):
-        return "none: the sync replicas alone fulfil the wish."
+        return "none: the sync replicas alone meet the requirements."
     losses = required_losses(requirements)
     short = [index for index in losses if split.without(index)[0] < split.least]
-    why = "the sync replicas that are left after a loss are too few to write, and an observer stands in."
+    why = "the sync replicas that remain after a loss are too few for writes; observers replace the rest."
     if short:
         lost = requirements.data_sites[short[0]].name
         sync = split.without(short[0])[0]
         why = (
             f"without {lost} only {count(sync, 'sync replica')} can be in sync of the {split.least} that "
-            "writes need, and observers stand in for the rest. They cost no write its time while they "
-            "are out of the ISR."
+            "writes need; observers replace the rest. Outside the ISR they do not slow writes down."
         )
     return f"{sum(split.observers)}, {_per_site(split.observers, requirements)}: {why}"
 
@@ -128,29 +126,29 @@ def _why_voters(requirements: DesignRequirements) -> str:
     deadly = [name for name, number in voters.items() if total - number < majority]
     if not deadly:
         return (
-            f"{total} controllers, {told}: {majority} are a majority, and no site alone holds so many "
-            "that its loss ends it."
+            f"{total} controllers, {told}: {majority} are a majority, which survives the loss of any one "
+            "site."
         )
     if len(requirements.sites) == 1:
         return f"{total} controllers in the only site: {total - majority} may fail."
     return (
-        f"{total} controllers, {told}: with two sites one must hold the majority. The loss of "
-        f"{deadly[0]} is not survived without a person: no election, no promotion, until voters are "
-        "back. Only a third site for one controller changes that."
+        f"{total} controllers, {told}: with two sites one must hold the majority. After the loss of "
+        f"{deadly[0]} there is no election and no promotion until an operator restores voters. Only a "
+        "third site for one controller avoids that."
     )
 
 
 def _why_time(requirements: DesignRequirements) -> str:
     span = detection_span(requirements.session_timeout_ms)
     return (
-        f"A dead broker is noticed after {span} ({span.source}; broker.session.timeout.ms is "
-        f"{requirements.session_timeout_ms}); everything after that takes less than a second, and a new "
-        "leader of the quorum up to 3.3 s."
+        f"A failed broker is detected after {span} ({span.source}; broker.session.timeout.ms is "
+        f"{requirements.session_timeout_ms}); the following elections take less than a second, that of a "
+        "quorum leader up to 3.3 s."
     )
 
 
 def alternatives(split: Split, requirements: DesignRequirements) -> Iterator[Alternative]:
-    """Yield the usual other placements and why each was not taken."""
+    """Yield the usual other placements and why each was not chosen."""
     seen = {split}
     for title, other in _usual(requirements):
         if other in seen or not any(other.sync):
@@ -165,12 +163,14 @@ def alternatives(split: Split, requirements: DesignRequirements) -> Iterator[Alt
 def _why_not(other: Split, chosen: Split) -> str:
     if needs_promotion_for_a_broker(other) and not needs_promotion_for_a_broker(chosen):
         return (
-            "It fulfils the wish, but each restart of a broker needs a promotion: writes wait for it, "
-            "and for whoever makes it."
+            "It meets the requirements, but each restart of a broker needs a promotion, and writes wait for "
+            "it."
         )
     if other.copies > chosen.copies:
-        return f"It fulfils the wish with {other.copies} copies instead of {chosen.copies}."
-    return "It fulfils the wish as well; the chosen one has fewer observers or more even sites."
+        return f"It meets the requirements with {other.copies} copies instead of {chosen.copies}."
+    return (
+        "It meets the requirements; the chosen one has fewer observers or a more even distribution."
+    )
 
 
 def _usual(requirements: DesignRequirements) -> Iterator[tuple[str, Split]]:
@@ -190,19 +190,19 @@ def _usual(requirements: DesignRequirements) -> Iterator[tuple[str, Split]]:
 
 
 def relaxations(requirements: DesignRequirements) -> Iterator[tuple[str, DesignRequirements, str]]:
-    """Yield the wish with a single thing given up: the field, the lesser wish, and that in words."""
+    """Yield the requirements without a single one: the field, the relaxed requirements, and a text."""
     if requirements.writable_after is WritableAfter.SITE:
         less = replace(requirements, writable_after=WritableAfter.BROKER)
-        yield "writable_after", less, "writes that go on after the loss of a broker, not of a site"
+        yield "writable_after", less, "writable after the loss of a broker, not of a site"
     if requirements.writable_after is not WritableAfter.NOTHING:
         less = replace(requirements, writable_after=WritableAfter.NOTHING, rto_s=None)
-        yield "writable_after", less, "writes that stop with the first loss"
+        yield "writable_after", less, "writes may stop after the first loss"
     if requirements.rpo is LossAllowed.ZERO:
         less = replace(requirements, rpo=LossAllowed.BOUNDED)
         yield "rpo", less, "a bounded loss of records with a site (rpo bounded)"
     if requirements.rpo is not LossAllowed.ANY:
         less = replace(requirements, rpo=LossAllowed.ANY)
-        yield "rpo", less, "no word about the loss of a site (rpo any)"
+        yield "rpo", less, "any loss of records with a site (rpo any)"
     if requirements.observers is ObserverSupport.NONE:
         for support, words in _SUPPORTS.items():
             yield "observers", replace(requirements, observers=support), words
@@ -212,15 +212,15 @@ def relaxations(requirements: DesignRequirements) -> Iterator[tuple[str, DesignR
 
 _SUPPORTS = {
     ObserverSupport.FENCED_STANDBY: "fenced standby brokers as observers",
-    ObserverSupport.PROMOTES_ITSELF: "brokers that promote observers by themselves",
+    ObserverSupport.PROMOTES_ITSELF: "brokers with automatic observer promotion",
 }
 
 
 def least_time(takes_s: float, requirements: DesignRequirements) -> str:
-    """Return what keeps writes from going on sooner than after `takes_s`."""
+    """Return why writes do not resume before `takes_s`."""
     more = takes_s * 1000 - detection_span(requirements.session_timeout_ms).most_ms
-    words = f"It takes up to {takes_s:.1f} s: a dead broker is noticed only after broker.session.timeout.ms."
+    words = f"It takes up to {takes_s:.1f} s: a failed broker is detected after broker.session.timeout.ms."
     left = (requirements.rto_s or 0) * 1000 - more - 400
     if left < 1_000:  # noqa: PLR2004  below a second brokers would be fenced by every pause
-        return f"{words} Possible would be {takes_s:.1f} s."
-    return f"{words} Possible would be {takes_s:.1f} s, or a session timeout of {seconds(left)} at most."
+        return f"{words} Possible: {takes_s:.1f} s."
+    return f"{words} Possible: {takes_s:.1f} s, or a session timeout of at most {seconds(left)}."

@@ -1,4 +1,4 @@
-"""Requirements read from a document (JSON, the command line): each mistake at its field. Pure."""
+"""Requirements read from a document (JSON, the command line): each error at its field. Pure."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ _KINDS: Mapping[str, type] = {
 }
 _OPTIONAL = frozenset({"rto_s", "preferred_site", "majority_site", "most_copies", "voters"})
 _WANTED = {
-    str: "A text is wanted.",
-    int: "A whole number is wanted.",
-    float: "A number of seconds is wanted.",
-    bool: "true or false is wanted.",
+    str: "Must be a text.",
+    int: "Must be a whole number.",
+    float: "Must be a number of seconds.",
+    bool: "Must be true or false.",
 }
 REQUIREMENT_FIELDS = ("sites", *_KINDS)
 _SITE_KEYS = ("name", "brokers", "standbys")
 
 
 def parse_requirements(document: Any) -> DesignRequirements:
-    """Return the requirements in a document; raises `InvalidRequirements` with all that is wrong.
+    """Return the requirements in a document; raises `InvalidRequirements` with all errors.
 
-    Fields that are left out keep their defaults; only `sites` is needed.
+    Missing fields keep their defaults; only `sites` is required.
     """
     if not isinstance(document, Mapping):
         raise InvalidRequirements({"": "Requirements must be an object with `sites`."})
     known = ", ".join(REQUIREMENT_FIELDS)
     problems = {
-        str(key): f"There is no such field; the fields are {known}."
+        str(key): f"Unknown field. Fields: {known}."
         for key in document
         if key not in REQUIREMENT_FIELDS
     }
@@ -60,7 +60,7 @@ def parse_requirements(document: Any) -> DesignRequirements:
             _read(name, document[name], kind, given, problems)
     sites = document.get("sites", [])
     if not isinstance(sites, list | tuple):
-        problems["sites"], sites = "A list of sites is wanted.", []
+        problems["sites"], sites = "Must be a list of sites.", []
     read = tuple(_site(f"sites[{number}]", one, problems) for number, one in enumerate(sites))
     requirements = DesignRequirements(read, **given)
     problems = {**check_requirements(requirements), **problems}
@@ -72,13 +72,13 @@ def parse_requirements(document: Any) -> DesignRequirements:
 def _read(
     where: str, value: Any, kind: type, given: dict[str, Any], problems: dict[str, str]
 ) -> None:
-    """Put a value of this kind into `given`, or what is wrong with it into `problems`."""
+    """Put a value of this kind into `given`, or its error into `problems`."""
     if issubclass(kind, Enum):
         words = [one.value for one in kind]
         if value in words:
             given[where] = kind(value)
         else:
-            problems[where] = f"{value!r} is unknown; it is one of {', '.join(words)}."
+            problems[where] = f"{value!r} is unknown. Values: {', '.join(words)}."
     elif type(value) is kind or (kind is float and type(value) is int):
         given[where] = value
     else:
@@ -87,11 +87,11 @@ def _read(
 
 def _site(where: str, value: Any, problems: dict[str, str]) -> Site:
     if not isinstance(value, Mapping):
-        problems[where] = "A site is an object with name and brokers."
+        problems[where] = "A site must be an object with name and brokers."
         return Site("")
     for key in value:
         if key not in _SITE_KEYS:
-            problems[f"{where}.{key}"] = "A site has no such field: name, brokers, standbys."
+            problems[f"{where}.{key}"] = "Unknown field. Fields of a site: name, brokers, standbys."
     given: dict[str, Any] = {}
     _read(f"{where}.name", value.get("name", ""), str, given, problems)
     ids = [_ids(f"{where}.{name}", value.get(name, []), problems) for name in _SITE_KEYS[1:]]
@@ -101,5 +101,5 @@ def _site(where: str, value: Any, problems: dict[str, str]) -> Site:
 def _ids(where: str, value: Any, problems: dict[str, str]) -> tuple[int, ...]:
     if isinstance(value, list | tuple) and all(type(one) is int for one in value):
         return tuple(value)
-    problems[where] = "A list of broker ids is wanted."
+    problems[where] = "Must be a list of broker ids."
     return ()

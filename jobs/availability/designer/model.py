@@ -1,4 +1,4 @@
-"""What the designer answers: layout, reasons, what it survives, alternatives, commands."""
+"""Result of the designer: layout, reasons, simulated failures, alternatives, commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jobs.availability.what_if.model.cluster import ClusterModel
 
 @dataclass(frozen=True, slots=True)
 class SiteLayout:
-    """What stands at one site: copies that are in sync, observers, voters; `standbys` are brokers."""
+    """Sync replicas, observers and voters of one site; `standbys` are brokers."""
 
     site: str
     replicas: int
@@ -23,16 +23,16 @@ class SiteLayout:
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """What one loss does to the design, as `simulate` says it.
+    """The simulated effect of one loss on the design.
 
-    `is_wished`: the wish names it. `is_writable`: writes with acks=all go on without a person.
-    `data_at_risk`: acked records may be lost, also when the ISR had shrunk to the least that takes writes.
-    `promoted`: observers that are promoted. `takes_s`: at most so many seconds without writes; 0: none at
-    all, None: until a person acts, or there is no measured figure (`sentence` says which).
+    `is_required`: the requirements include it. `is_writable`: writes with acks=all continue without an
+    operator. `data_at_risk`: acknowledged records may be lost, also with the smallest writable ISR.
+    `promoted`: promoted observers. `takes_s`: maximum seconds without writes; 0: none, None: until an
+    operator acts, or not measured (see `sentence`).
     """
 
     loss: str
-    is_wished: bool
+    is_required: bool
     is_writable: bool
     data_at_risk: bool
     needs_unclean: bool
@@ -44,7 +44,7 @@ class Survival:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a number is what it is; `subject` names the number like `min_insync_replicas`."""
+    """The reason of a value of the design; `subject` is its name like `min_insync_replicas`."""
 
     subject: str
     sentence: str
@@ -52,9 +52,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another placement that was looked at, and why it was not taken.
+    """Another placement, and why it was not chosen.
 
-    `is_possible`: it fulfils the wish too, and costs more or leans on promotions more.
+    `is_possible`: it also meets the requirements, and costs more or needs more promotions.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""What somebody wants of a placement: sites, what may be lost, what must go on; and what is wrong with it."""
+"""Requirements of a placement: sites, RPO, RTO, observers; and their validation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST_ID = 2**31 - 1
 
 
 class ObserverSupport(StrEnum):
-    """Whether a cluster can have observers; the value is stable, for programs."""
+    """How a cluster supports observers; the value is stable, for programs."""
 
     PROMOTES_ITSELF = "promotes-itself"
     FENCED_STANDBY = "fenced-standby"
@@ -22,7 +22,7 @@ class ObserverSupport(StrEnum):
 
 
 class WritableAfter(StrEnum):
-    """After the loss of what writes with acks=all must go on without a person."""
+    """The failure after which writes with acks=all must continue without an operator."""
 
     NOTHING = "nothing"
     BROKER = "broker"
@@ -30,9 +30,9 @@ class WritableAfter(StrEnum):
 
 
 class LossAllowed(StrEnum):
-    """RPO: what may be lost of acked records when a site dies for good.
+    """RPO: the acceptable loss of acknowledged records when a site is lost permanently.
 
-    BOUNDED: what another site does not have yet. ANY: the loss of a site is not looked at.
+    BOUNDED: records that no other site has yet. ANY: the loss of a site is not considered.
     """
 
     ZERO = "zero"
@@ -44,7 +44,7 @@ class LossAllowed(StrEnum):
 class Site:
     """A site (rack, data centre); without brokers it is a witness, which holds controllers only.
 
-    `standbys` are those of `brokers` that run (or shall run) as fenced standby brokers.
+    `standbys` are those of `brokers` that run (or are planned) as fenced standby brokers.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class DesignRequirements:
-    """What somebody wants of a topic's placement.
+    """Requirements of a topic's placement.
 
-    `rto_s`: writes must go on within so many seconds after what `writable_after` names; None: no wish.
-    `preferred_site`: where leaders are to be, None: in all sites with sync replicas. `majority_site`: with
-    two sites, the one that holds the majority of the voters; naming it accepts that its loss is not survived
-    without a person. `most_copies` limits replicas and observers together. `session_timeout_ms` is the
-    brokers' broker.session.timeout.ms, after which a dead one is noticed.
+    `rto_s`: maximum seconds until writes resume after a failure of `writable_after`; None: no requirement.
+    `preferred_site`: the site of the leaders, None: all sites with sync replicas. `majority_site`: with
+    two sites, the one that holds the majority of the voters; setting it accepts that its loss needs an
+    operator. `most_copies` limits replicas and observers together. `session_timeout_ms` is the
+    brokers' broker.session.timeout.ms, the time until a failed one is detected.
     """
 
     sites: tuple[Site, ...]
@@ -88,12 +88,12 @@ class DesignRequirements:
 
     @property
     def names_standbys(self) -> bool:
-        """Whether somebody says which brokers are the standbys; else the designer chooses them."""
+        """Whether standby brokers are given; else the designer chooses them."""
         return any(site.standbys for site in self.sites)
 
 
 class ImpossibleRequirements(ValueError):
-    """A wish that nothing fulfils; `problems` maps a field like `sites[1].name` to what would be possible."""
+    """Requirements that no placement meets; `problems` maps a field like `sites[1].name` to the options."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
@@ -101,11 +101,11 @@ class ImpossibleRequirements(ValueError):
 
 
 class InvalidRequirements(ImpossibleRequirements):
-    """A wish that contradicts itself or is malformed; `problems` as in `ImpossibleRequirements`."""
+    """Contradictory or malformed requirements; `problems` as in `ImpossibleRequirements`."""
 
 
 def check_requirements(requirements: DesignRequirements) -> dict[str, str]:
-    """Return what is wrong with a wish in itself: field -> sentence; the first of each field."""
+    """Return the errors of requirements: field -> sentence; the first of each field."""
     problems: dict[str, str] = {}
     for name, sentence in (
         *_sites(requirements),
@@ -121,7 +121,7 @@ def _sites(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     if not requirements.data_sites:
         yield "sites", "Name at least one site with brokers."
     if len(requirements.sites) > MOST_SITES:
-        yield "sites", f"At most {MOST_SITES} sites can be designed for."
+        yield "sites", f"At most {MOST_SITES} sites."
     names: set[str] = set()
     seen: dict[int, str] = {}
     for index, site in enumerate(requirements.sites):
@@ -129,7 +129,7 @@ def _sites(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
         if not site.name.strip():
             yield f"{where}.name", "A site needs a name: the broker.rack of its brokers."
         elif site.name in names:
-            yield f"{where}.name", f"There is a site {site.name} already."
+            yield f"{where}.name", f"Site {site.name} is listed twice."
         names.add(site.name)
         yield from _brokers(where, site, seen)
 
@@ -137,13 +137,13 @@ def _sites(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
 def _brokers(where: str, site: Site, seen: dict[int, str]) -> Iterator[tuple[str, str]]:
     for broker in site.brokers:
         if not 0 <= broker <= _LARGEST_ID:
-            yield f"{where}.brokers", f"{broker} is no id of a broker."
+            yield f"{where}.brokers", f"{broker} is not a broker id."
         elif broker in seen:
-            yield f"{where}.brokers", f"Broker {broker} stands in site {seen[broker]} already."
+            yield f"{where}.brokers", f"Broker {broker} is also in site {seen[broker]}."
         seen[broker] = site.name
     strange = [one for one in site.standbys if one not in site.brokers]
     if strange:
-        yield f"{where}.standbys", f"Broker {strange[0]} is none of the brokers of {site.name}."
+        yield f"{where}.standbys", f"Broker {strange[0]} is not a broker of {site.name}."
 
 
 def _names(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _names(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     if requirements.preferred_site is not None and requirements.preferred_site not in data:
         yield (
             "preferred_site",
-            f"{requirements.preferred_site} is no site with brokers; they are {_list(data)}.",
+            f"{requirements.preferred_site} is not a site with brokers. Sites: {_list(data)}.",
         )
     if not _TOPIC.fullmatch(requirements.topic) or requirements.topic in {".", ".."}:
         yield (
@@ -159,21 +159,24 @@ def _names(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
             "A topic's name has 1 to 249 of the letters a-z, A-Z, digits, dot, underscore and hyphen.",
         )
     if requirements.names_standbys and requirements.observers is not ObserverSupport.FENCED_STANDBY:
-        yield "observers", "Standby brokers are named, so observers must be fenced-standby."
+        yield "observers", "Standby brokers need observers=fenced-standby."
 
 
 def _numbers(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     if not 1 <= requirements.partitions <= MOST_PARTITIONS:
-        yield "partitions", f"Between 1 and {MOST_PARTITIONS:,} partitions can be laid out at once."
+        yield "partitions", f"From 1 to {MOST_PARTITIONS:,} partitions."
     # Neither NaN nor infinite.
     if requirements.rto_s is not None and not 0 < requirements.rto_s < 1e12:  # noqa: PLR2004
-        yield "rto_s", "The time until writes go on must be a number of seconds, more than 0."
+        yield "rto_s", "The recovery time must be a number of seconds, more than 0."
     if requirements.rto_s is not None and requirements.writable_after is WritableAfter.NOTHING:
-        yield "rto_s", "Say after what writes must go on (writable_after), or leave the time out."
+        yield (
+            "rto_s",
+            "A recovery time needs writable_after site or broker. Set that, or leave the time out.",
+        )
     if requirements.most_copies is not None and requirements.most_copies < 1:
         yield "most_copies", "At least one copy is needed."
     if requirements.voters is not None and requirements.voters not in _VOTERS:
-        yield "voters", f"An odd number of voters is wanted: {_list([str(n) for n in _VOTERS])}."
+        yield "voters", f"An odd number of voters is required: {_list([str(n) for n in _VOTERS])}."
     if requirements.session_timeout_ms < 1:
         yield "session_timeout_ms", "broker.session.timeout.ms is at least 1."
 
@@ -184,20 +187,19 @@ def _quorum(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
         if requirements.majority_site not in sites:
             yield (
                 "majority_site",
-                f"{requirements.majority_site} is no site; they are {_list(sites)}.",
+                f"{requirements.majority_site} is not a site. Sites: {_list(sites)}.",
             )
         elif len(sites) > 2:  # noqa: PLR2004  three sites share the voters
             yield (
                 "majority_site",
-                f"With {len(sites)} sites none needs to hold the majority of the voters: leave it out.",
+                f"With {len(sites)} sites no site needs the majority of the voters. Leave it out.",
             )
     elif requirements.writable_after is WritableAfter.SITE and len(sites) == 2:  # noqa: PLR2004
         yield (
             "sites",
-            "With two sites one of them holds the majority of the voters, and its loss stops every "
-            "election and promotion. Possible would be a third site for one controller (a witness "
-            "without brokers), or to name the majority_site, whose loss is then not survived without a "
-            "person.",
+            "With two sites one of them holds the majority of the voters, and its loss stops all elections "
+            "and promotions. Add a third site for one controller (a witness without brokers), or set "
+            "majority_site: the loss of that site then needs an operator.",
         )
 
 

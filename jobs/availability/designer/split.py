@@ -1,8 +1,7 @@
-"""How many replicas and observers each site gets: the sizing rule, and the cheapest split that fulfils a
-wish. Pure.
+"""Replicas and observers per site: the sizing rule, and the cheapest split that meets the requirements. Pure.
 
 With S_d sync replicas and O_d observers in site d: no acked record is lost with d when min.insync.replicas >
-S_d; writes go on without d when min.insync.replicas <= the sum of S_x + O_x over the other sites.
+S_d; writes continue without d when min.insync.replicas <= the sum of S_x + O_x over the other sites.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from jobs.availability.designer.requirements import (
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Replicas and observers per site with brokers, in the wish's order; `least`: min.insync.replicas."""
+    """Replicas and observers per site with brokers, in the given order; `least`: min.insync.replicas."""
 
     sync: tuple[int, ...]
     observers: tuple[int, ...]
@@ -52,7 +51,7 @@ def room_of(site: Site, requirements: DesignRequirements) -> tuple[int, int, int
 
 
 def fits(split: Split, requirements: DesignRequirements) -> bool:
-    """Say whether the sites have brokers enough."""
+    """Return whether the sites have enough brokers."""
     for site, sync, observers in zip(
         requirements.data_sites, split.sync, split.observers, strict=True
     ):
@@ -63,19 +62,19 @@ def fits(split: Split, requirements: DesignRequirements) -> bool:
 
 
 def faults(split: Split, requirements: DesignRequirements) -> Iterator[str]:
-    """Yield, in sentences, which wishes a split does not fulfil, by the sizing rule."""
+    """Yield a sentence for each requirement that a split does not meet, by the sizing rule."""
     total = sum(split.sync)
     if not fits(split, requirements):
-        yield f"The sites have too few brokers for {split.copies} copies laid out so."
+        yield f"The sites have too few brokers for these {split.copies} copies."
     if requirements.most_copies is not None and split.copies > requirements.most_copies:
-        yield f"{split.copies} copies are more than the {requirements.most_copies} that are wanted at most."
+        yield f"{split.copies} copies are more than the maximum of {requirements.most_copies}."
     if split.least > total:
         yield (
-            f"min.insync.replicas {split.least} is more than {count(total, 'sync replica')}: no write "
-            "would pass."
+            f"min.insync.replicas {split.least} is more than {count(total, 'sync replica')}: all "
+            "writes would be refused."
         )
     if split.least < 2 <= sum(len(site.brokers) for site in requirements.data_sites):  # noqa: PLR2004
-        yield "With min.insync.replicas 1 a record may be acked by one copy, and be lost with that broker."
+        yield "With min.insync.replicas 1 an acknowledged record may be on one broker only."
     yield from _lost_records(split, requirements)
     yield from _lost_writes(split, requirements)
 
@@ -86,13 +85,13 @@ def _lost_records(split: Split, requirements: DesignRequirements) -> Iterator[st
         if requirements.rpo is LossAllowed.ZERO and split.least <= here:
             yield (
                 f"min.insync.replicas {split.least} is not more than the {count(here, 'sync replica')} "
-                f"of {site.name}: an ISR shrunk to {site.name} takes writes that die with it."
+                f"of {site.name}: with the ISR in {site.name} only, records can be lost with it."
             )
         if (
             requirements.rpo is LossAllowed.BOUNDED
             and split.copies - here == split.observers[index]
         ):
-            yield f"No other site has a copy of what {site.name} has: its loss loses everything."
+            yield f"No other site has replicas of {site.name}: its loss loses all records."
 
 
 def _lost_writes(split: Split, requirements: DesignRequirements) -> Iterator[str]:
@@ -110,7 +109,7 @@ def _lost_writes(split: Split, requirements: DesignRequirements) -> Iterator[str
         sync, observers = split.without(index)
         name = requirements.data_sites[index].name
         if sync < 1:
-            yield f"Without {name} no sync replica is left, and an observer cannot be promoted without one."
+            yield f"Without {name} no sync replica remains, and a promotion needs one."
         elif sync + observers < split.least:
             yield (
                 f"Without {name} {count(sync, 'sync replica')} and {count(observers, 'observer')} can be "
@@ -130,12 +129,12 @@ def required_losses(requirements: DesignRequirements) -> tuple[int, ...]:
 
 
 def needs_promotion_for_a_broker(split: Split) -> bool:
-    """Say whether the loss (or restart) of a single broker already needs an observer."""
+    """Return whether the loss (or restart) of a single broker already needs an observer."""
     return sum(split.sync) - 1 < split.least
 
 
 def cheapest(requirements: DesignRequirements) -> Split | None:
-    """Return the split with the fewest copies that fulfils a wish; None: there is none.
+    """Return the split with the fewest copies that meets the requirements; None: there is none.
 
     One that needs a promotion for each restart of a broker is taken only where there is no other. Of equal
     ones those with fewer observers, a smaller min.insync.replicas and more even sites are better.

@@ -1,7 +1,7 @@
-"""What a designed cluster survives: every broker and every site, each alone, as `simulate` says it. Pure.
+"""Simulated failures of a design: each site and each broker alone. Pure.
 
-Records are looked at from the worst ISR that still takes writes: shrunk to min.insync.replicas members,
-those of the lost site first.
+Data loss is judged from the worst ISR that accepts writes: min.insync.replicas members, those of the lost
+site first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jobs.availability.what_if.steps import Loss
 
 
 def survivals(cluster: ClusterModel, requirements: DesignRequirements) -> tuple[Survival, ...]:
-    """Return what the loss of each site and of the worst broker does; sites first."""
+    """Return the effect of the loss of each site and of the worst broker; sites first."""
     sites = [_site(site.name, cluster, requirements) for site in requirements.sites]
     brokers = [_broker(one, cluster, requirements) for one in sorted(cluster.brokers)]
     return (*sites, *_worst_broker(brokers))
@@ -37,37 +37,37 @@ def _site(name: str, cluster: ClusterModel, requirements: DesignRequirements) ->
         controllers=frozenset(one.node_id for one in cluster.voters if one.rack == name),
         name=f"site {name}",
     )
-    is_wished = (
+    is_required = (
         requirements.writable_after is WritableAfter.SITE and name != requirements.majority_site
     )
-    return _survival(loss, cluster, requirements, is_wished=is_wished)
+    return _survival(loss, cluster, requirements, is_required=is_required)
 
 
 def _broker(broker: int, cluster: ClusterModel, requirements: DesignRequirements) -> Survival:
     loss = Loss(brokers=frozenset({broker}), name=f"broker {broker}")
-    is_wished = requirements.writable_after is not WritableAfter.NOTHING
-    return _survival(loss, cluster, requirements, is_wished=is_wished)
+    is_required = requirements.writable_after is not WritableAfter.NOTHING
+    return _survival(loss, cluster, requirements, is_required=is_required)
 
 
 def _worst_broker(brokers: Sequence[Survival]) -> Iterator[Survival]:
-    """Yield the broker whose loss does most harm, as the one that stands for all."""
+    """Yield the broker with the worst loss, as the representative of all."""
     if brokers:
         worst = max(
             brokers, key=lambda one: (one.data_at_risk, not one.is_writable, one.takes_s or 0)
         )
-        yield replace(worst, loss="any one broker", sentence=f"The worst of them, {worst.sentence}")
+        yield replace(worst, loss="any one broker", sentence=f"Worst case: {worst.sentence}")
 
 
 def _survival(
-    loss: Loss, cluster: ClusterModel, requirements: DesignRequirements, *, is_wished: bool
+    loss: Loss, cluster: ClusterModel, requirements: DesignRequirements, *, is_required: bool
 ) -> Survival:
     after = simulate(cluster, [loss]).steps[0]
-    # Whether records are gone is asked of the copies alone: voters can come back later.
+    # Lost records depend on the replicas alone: voters can return later.
     worst = replace(worst_start(cluster, loss.brokers), voters=())
     at_worst = simulate(worst, [replace(loss, controllers=frozenset())]).steps[0]
     found = Survival(
         loss=loss.name,
-        is_wished=is_wished,
+        is_required=is_required,
         is_writable=all(one.after.is_writable for one in after.partitions),
         data_at_risk=any(_is_at_risk(one) for one in at_worst.partitions),
         needs_unclean=any(one.needs_unclean for one in after.partitions),
@@ -108,7 +108,7 @@ def _takes_s(
         return None
     ms = detection_span(requirements.session_timeout_ms).most_ms
     if loss.controllers:
-        # The leader of the quorum may be lost, too; the next one waits a session timeout anew.
+        # The leader of the quorum may be lost as well; the next one waits for another session timeout.
         ms += CONTROLLER_ELECTION_MS
     if found.promoted:
         ms += ACT[ActorKind.FENCED_STANDBY].most_ms
@@ -123,28 +123,28 @@ def _words(found: Survival, after: StepOutcome, requirements: DesignRequirements
     yield f"{found.loss}:"
     if not found.has_quorum:
         yield (
-            "the majority of the voters is lost: no election, no promotion, until a person brings "
-            "voters back."
+            "the majority of the voters is lost: no election and no promotion until an operator restores "
+            "voters."
         )
     if found.is_writable:
-        yield _goes_on(found, requirements)
+        yield _of_writable(found, requirements)
     elif found.needs_unclean:
-        yield "no leader: writes stop until the site is back or a person elects uncleanly."
+        yield "no leader: writes stop until the site is restored, or until an unclean election."
     elif found.has_quorum:
         stopped = sum(not one.after.is_writable for one in after.partitions)
         yield (
-            f"writes with acks=all stop in {stopped} of {len(after.partitions)} partitions until a "
-            "person acts."
+            f"writes with acks=all stop in {stopped} of {len(after.partitions)} partitions until an "
+            "operator acts."
         )
     else:
-        yield "Partitions led elsewhere serve reads until then."
+        yield "Partitions with a live leader serve reads until then."
     if found.data_at_risk:
-        yield "Acked records may be lost."
+        yield "Acknowledged records may be lost."
     else:
-        yield "No acked record is lost."
+        yield "No acknowledged record is lost."
 
 
-def _goes_on(found: Survival, requirements: DesignRequirements) -> str:
+def _of_writable(found: Survival, requirements: DesignRequirements) -> str:
     who = (
         "crosslog promotes"
         if requirements.observers is ObserverSupport.FENCED_STANDBY
@@ -152,7 +152,7 @@ def _goes_on(found: Survival, requirements: DesignRequirements) -> str:
     )
     promoted = f"; {who} {count(found.promoted, 'observer')}" if found.promoted else ""
     if found.takes_s is None:
-        return f"writes go on{promoted}; how long that takes was not measured on such brokers."
+        return f"writes resume{promoted}; the time was not measured on such brokers."
     if not found.takes_s:
-        return "nothing stops."
-    return f"writes go on within about {found.takes_s:.1f} s{promoted}."
+        return "all partitions stay writable."
+    return f"writes resume within about {found.takes_s:.1f} s{promoted}."

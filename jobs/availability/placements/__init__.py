@@ -1,4 +1,4 @@
-"""Placement constraints: how many replicas and observers belong into which rack, and who differs.
+"""Placement constraints: replicas and observers per rack, and their mismatches.
 
 In reading order: `placement`, `compare`.
 """

@@ -1,4 +1,4 @@
-"""How the real replicas of a partition differ from its placement. Pure."""
+"""Mismatches between the replicas of a partition and its placement. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Violation:
 def compare_placement(
     placement: Placement, partition: PartitionModel, racks: Mapping[int, str | None]
 ) -> tuple[Violation, ...]:
-    """Return every violation of one partition, empty when it stands as it should.
+    """Return the mismatches of one partition; empty when it matches its placement.
 
     `partition.observers` are the observers that the brokers know (or that stand on standby brokers); where
     there are none, the placement's own roles are taken, and only racks and counts can be wrong. While a
@@ -72,10 +72,10 @@ def _rack_violations(
             len([one for one in here if one in observers]),
         )
         if rack not in known:
-            sentence = f"{_both(wanted)} belong into rack {rack}, in which no broker is."
+            sentence = f"{_both(wanted)} required in rack {rack}, which has no broker."
             yield Violation(ViolationCode.RACK_MISSING, sentence)
         elif found != wanted:
-            sentence = f"Rack {rack} has {_both(found)}, wanted are {_both(wanted)}."
+            sentence = f"Rack {rack} has {_both(found)}; required: {_both(wanted)}."
             yield Violation(ViolationCode.WRONG_COUNT, sentence, tuple(here))
 
 
@@ -100,13 +100,13 @@ def _strangers(
             where = f"in rack {rack}" if rack else "in no rack"
             yield Violation(
                 ViolationCode.UNKNOWN_REPLICA,
-                f"The replica on broker {one} is {where}, which the placement does not name.",
+                f"The replica on broker {one} is {where}, which is not in the placement.",
                 (one,),
             )
         elif one in observers and not waiting:
             yield Violation(
                 ViolationCode.OBSERVER_IN_WRONG_RACK,
-                f"Broker {one} in rack {rack} is an observer; the placement wants none there.",
+                f"Broker {one} in rack {rack} is an observer; the placement has none in this rack.",
                 (one,),
             )
 
@@ -118,13 +118,11 @@ def _violations_now(
     racks: Mapping[int, str | None],
 ) -> Iterator[Violation]:
     if partition.leader in observers and partition.leader is not None:
-        sentence = (
-            f"Broker {partition.leader} leads, and is an observer: a preferred election ends that."
-        )
+        sentence = f"Broker {partition.leader} is leader and an observer: run a preferred election."
         yield Violation(ViolationCode.LEADER_IS_OBSERVER, sentence, (partition.leader,))
     inside = tuple(one for one in partition.isr if one in observers)
     if inside:
-        sentence = f"Observers in the ISR: {_ids(inside)}; they were promoted."
+        sentence = f"Promoted observers in the ISR: {_ids(inside)}."
         yield Violation(ViolationCode.OBSERVER_IN_ISR, sentence, inside)
     yield from _one_rack(placement, partition, racks)
     inside_sync = [one for one in partition.isr if one not in observers]
@@ -148,7 +146,7 @@ def _one_rack(
         where = f"rack {rack}" if rack else "brokers without a rack"
         yield Violation(
             ViolationCode.ISR_IN_ONE_RACK,
-            f"The whole ISR ({_ids(partition.isr)}) stands in {where}: its loss leaves no leader, and no "
+            f"The whole ISR ({_ids(partition.isr)}) is in {where}: its loss leaves no leader, and no "
             "second copy of the newest records.",
             tuple(partition.isr),
         )

@@ -97,7 +97,7 @@ class Placement:
 
 
 class InvalidPlacement(ValueError):
-    """A placement is refused. `problems`: path like `replicas[1].constraints.rack` -> sentence, never empty.
+    """An invalid placement. `problems`: path like `replicas[1].constraints.rack` -> sentence, never empty.
 
     The path of the whole text is the empty one.
     """
@@ -196,7 +196,7 @@ class _Reader:
                 continue
             if found.rack in seen:
                 self.problems[f"{name}[{index}].constraints.rack"] = (
-                    f"Rack {found.rack} stands in {name}[{seen[found.rack]}] already: each rack once."
+                    f"Rack {found.rack} is also in {name}[{seen[found.rack]}]: list each rack once."
                 )
             seen.setdefault(found.rack, index)
             yield found
@@ -268,10 +268,10 @@ def check_placement(placement: Placement, racks: Mapping[int, str | None]) -> di
 
 def _no_rack(rack: str, here: Counter[str], brokers: int) -> str:
     if not brokers:
-        return f"No broker is known: nobody can say whether there is a rack {rack}."
+        return f"No broker is known, so rack {rack} cannot be checked."
     if not here:
         return f"No broker has a rack: set broker.rack, then place topics in rack {rack}."
-    return f"No broker is in rack {rack}; racks are {', '.join(sorted(here))}."
+    return f"No broker is in rack {rack}. Racks: {', '.join(sorted(here))}."
 
 
 def _too_many(placement: Placement, rack: str, brokers: int) -> str:
@@ -279,7 +279,7 @@ def _too_many(placement: Placement, rack: str, brokers: int) -> str:
     both = f"{replicas} replicas and {observers} observers" if observers else f"{replicas} replicas"
     if not replicas:
         both = f"{observers} observers"
-    return f"{both} are wanted in rack {rack}, which has {brokers} broker{'s' * (brokers != 1)}."
+    return f"{both} required in rack {rack}, which has {brokers} broker{'s' * (brokers != 1)}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the promotion advisor is told and what it answers: policies, facts, evidence, advice."""
+"""Input and output of the promotion advisor: policies, facts, evidence, advice."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TopicPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStanding:
-    """How far one replica is; None where nobody knows. `lag_records` counts from the leader's log end."""
+    """The lag of one replica; None: unknown. `lag_records` counts from the leader's log end offset."""
 
     lag_records: int | None = None
     lag_bytes: int | None = None
@@ -80,7 +80,7 @@ class ReplicaStanding:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What an advice rests on, and what is looked at again just before acting; None where nobody knows.
+    """The evidence of an advice, checked again before acting; None: unknown.
 
     `at_ms` is when the facts were read (Unix time), `log_end_offset` the leader's.
     """
@@ -101,7 +101,7 @@ class PromotionFacts:
 
     `alive`: brokers that run and replicate, fenced standbys among them. `standings` by broker. `spares`: live
     brokers without a replica, for the actor that reassigns; one that it added is named as an observer of the
-    partition from then on. `relaxed_from`: min.insync.replicas before the actor lowered it, None: nobody did.
+    partition from then on. `relaxed_from`: min.insync.replicas before it was lowered, None: it was not.
     `promoted_since_ms` and `recovered_since_ms` come from `promotion_history.update_history`. `bytes_per_s`:
     how fast a replica is copied; `partition_bytes` what a new copy holds.
     """
@@ -144,7 +144,7 @@ class Candidate:
     why_not: str = ""
 
 
-NOTHING_AT_RISK = DataAtRisk(0, "Nothing that was acked is at risk.")
+NOTHING_AT_RISK = DataAtRisk(0, "No acknowledged record is at risk.")
 
 
 @dataclass(frozen=True, slots=True)

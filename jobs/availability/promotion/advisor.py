@@ -1,7 +1,7 @@
 """Which observer to promote or to demote, and why: advice about one partition. Pure, the clock is passed in.
 
 Promotion needs a live member of the ISR: where all sync replicas died at once the partition is leaderless,
-and only an unclean election, by a person, brings it back. Source: Confluent's observer promotion
+and only an unclean election by an operator restores it. Source: Confluent's observer promotion
 policies, and what Kafka 4.3.1 does with fenced standby brokers.
 """
 
@@ -44,8 +44,8 @@ def check_policy(policy: TopicPolicy) -> dict[str, str]:
         and policy.policy is not PromotionPolicy.UNDER_MIN_ISR
     ):
         problems["actor"] = (
-            "Relaxing min.insync.replicas adds no replica, so it serves only under-min-isr, not "
-            f"{policy.policy}."
+            "Lowering min.insync.replicas adds no replica, so this method works only with under-min-isr, not "
+            f"with {policy.policy}."
         )
     for name in ("hold_ms", "longest_promoted_ms", "most_lag_records", "most_caught_up_age_ms"):
         if getattr(policy, name) < 0:
@@ -95,7 +95,7 @@ def _advise(
             start,
             code=AdviceCode.PROMOTES_ITSELF,
             actor=None,
-            why="The brokers promote and demote observers by themselves; crosslog watches them.",
+            why="The brokers promote and demote observers; crosslog monitors them.",
         )
     if need.short:
         return _short(start, partition, facts, policy, need)
@@ -121,16 +121,16 @@ def _short(
     policy: TopicPolicy,
     need: RequiredIsr,
 ) -> Advice:
-    """An in-sync replica is missing: whom to promote, or why nobody can be."""
+    """The ISR is too small: which observer to promote, or why none can be."""
     have = len(partition.isr)
-    missing = f"The ISR has {have} of the {need.threshold} members that {policy.policy} wants"
+    missing = f"The ISR has {have} of the {need.threshold} members that {policy.policy} requires"
     start = replace(start, code=_SHORT_CODES[policy.policy], still_missing=need.short)
     if policy.actor is ActorKind.RELAX_MIN_ISR:
         return _relax(start, partition, policy, missing)
     ranked = candidates(partition, facts, policy)
     able = [one for one in ranked if not one.why_not]
     if not able:
-        return _nobody(start, ranked, policy, facts, missing)
+        return _blocked(start, ranked, policy, facts, missing)
     best = able[0]
     span = act_span(policy.actor, facts.partition_bytes, facts.bytes_per_s)
     evidence = replace(start.evidence, observer_lag_records=best.standing.lag_records)
@@ -139,13 +139,13 @@ def _short(
         action=AdviceAction.PROMOTE,
         observer=best.broker_id,
         evidence=evidence,
-        why=f"{missing}. Broker {best.broker_id} is the best to promote: {best.why}.",
+        why=f"{missing}. Broker {best.broker_id} is the best candidate: {best.why}.",
         todo=f"Promote broker {best.broker_id}.",
         expected_ms=None if span is None else span.most_ms,
         data_at_risk=DataAtRisk(
             0,
-            f"Nothing that was acked is at risk: broker {best.broker_id} joins the ISR only when it has "
-            "all of it.",
+            f"No acknowledged record is at risk: broker {best.broker_id} joins the ISR only when it has all "
+            "of them.",
         ),
         how_to_demote=how_to_demote(policy.actor, best.broker_id, partition),
         still_missing=need.short - 1,
@@ -154,51 +154,51 @@ def _short(
 
 
 def _relax(start: Advice, partition: PartitionModel, policy: TopicPolicy, missing: str) -> Advice:
-    """min.insync.replicas comes down to the members there are; nothing is copied, and acks are worth less."""
+    """Lower min.insync.replicas to the size of the ISR; nothing is copied, acks need fewer replicas."""
     if policy.policy is not PromotionPolicy.UNDER_MIN_ISR:
         return replace(
             start,
             action=AdviceAction.BLOCKED,
             code=AdviceCode.WRONG_POLICY,
             why=f"{missing}. {check_policy(policy)['actor']}",
-            todo="Choose another actor for this topic, or the policy under-min-isr.",
+            todo="Choose another method for this topic, or the trigger under-min-isr.",
         )
     have = len(partition.isr)
-    copies = "one copy" if have == 1 else f"{have} copies"
+    copies = "one replica" if have == 1 else f"{have} replicas"
     span = act_span(policy.actor)
     return replace(
         start,
         action=AdviceAction.PROMOTE,
-        why=f"{missing}. With min.insync.replicas {have} it takes writes again.",
+        why=f"{missing}. With min.insync.replicas {have} it accepts writes.",
         todo=f"Set min.insync.replicas of {partition.topic} to {have}, then end the stall of pending "
         "writes with one record from a second connection.",
         expected_ms=None if span is None else span.most_ms,
         data_at_risk=DataAtRisk(
             None,
-            f"Every record acked while it is relaxed is on {copies} only: losing "
-            f"{'it' if have == 1 else 'them'} loses those records. Nothing acked before is at risk.",
+            f"Records acknowledged while it is lowered are on {copies} only: losing "
+            f"{'it' if have == 1 else 'them'} loses those records. Earlier records are not at risk.",
         ),
         how_to_demote=how_to_demote(policy.actor, None, partition),
         still_missing=0,
     )
 
 
-def _nobody(
+def _blocked(
     start: Advice,
     ranked: Sequence[Candidate],
     policy: TopicPolicy,
     facts: PromotionFacts,
     missing: str,
 ) -> Advice:
-    """Say why no observer can be promoted: there is none, none is alive, none is near enough."""
+    """Return why no observer can be promoted: there is none, none is alive, none has caught up."""
     start = replace(start, action=AdviceAction.BLOCKED, candidates=tuple(ranked))
     if not ranked:
         what = "spare broker" if policy.actor is ActorKind.REASSIGN_TO_SPARE else "further observer"
         return replace(
             start,
             code=AdviceCode.NO_OBSERVERS,
-            why=f"{missing}, and it has no {what}.",
-            todo="Bring the missing sync replicas back, or choose another actor for this topic.",
+            why=f"{missing}, and there is no {what}.",
+            todo="Restore the sync replicas, or choose another method for this topic.",
         )
     alive = [one for one in ranked if one.broker_id in facts.alive]
     if not alive:
@@ -207,7 +207,7 @@ def _nobody(
             start,
             code=AdviceCode.NO_OBSERVER_ALIVE,
             why=f"{missing}, and of its observers ({which}) none is alive.",
-            todo=f"Start broker {ranked[0].broker_id}, or bring the missing sync replicas back.",
+            todo=f"Start broker {ranked[0].broker_id}, or restore the sync replicas.",
         )
     best = alive[0]
     if policy.actor is ActorKind.FENCED_STANDBY and best.broker_id not in facts.standbys:
@@ -216,7 +216,7 @@ def _nobody(
             code=AdviceCode.NO_STANDBY,
             observer=best.broker_id,
             why=f"{missing}, and no observer can be promoted. {best.why_not}",
-            todo="Choose another actor for this topic, or set the observer's broker up as a fenced standby.",
+            todo="Choose another method for this topic, or set up the observer's broker as a fenced standby.",
         )
     is_known = best.standing.lag_records is not None or best.standing.caught_up_ago_ms is not None
     behind, speed = best.standing.lag_bytes, facts.bytes_per_s
@@ -224,9 +224,9 @@ def _nobody(
         start,
         code=AdviceCode.OBSERVER_NOT_CAUGHT_UP if is_known else AdviceCode.LAG_UNKNOWN,
         observer=best.broker_id,
-        why=f"{missing}, and no observer can join at once. {best.why_not}",
-        todo=f"Wait until broker {best.broker_id} has caught up ({how_far(best.standing)}), or bring "
-        "the missing sync replicas back.",
+        why=f"{missing}, and no observer has caught up. {best.why_not}",
+        todo=f"Wait until broker {best.broker_id} has caught up ({how_far(best.standing)}), or restore "
+        "the sync replicas.",
         expected_ms=behind / speed * 1000 if behind is not None and speed else None,
     )
 
@@ -237,9 +237,9 @@ def _no_quorum(wanted: Advice) -> Advice:
         wanted,
         action=AdviceAction.BLOCKED,
         code=AdviceCode.NO_QUORUM,
-        why=f"{wanted.why} But the KRaft quorum has no majority: no ISR can change, nobody can be "
-        "promoted, demoted or elected.",
-        todo="Bring a majority of the voters back first.",
+        why=f"{wanted.why} But the KRaft quorum has no majority: no ISR change, no promotion, no demotion, "
+        "no election.",
+        todo="Restore a majority of the voters first.",
         expected_ms=None,
         is_automatic_allowed=False,
     )
@@ -252,8 +252,7 @@ _SHOWN = 3
 class BrokerAdvice:
     """Advice about one whole broker: a fenced standby is promoted or demoted for all its partitions at once.
 
-    `because` are the partitions that ask for it. `held_by` keep it in the ISR although others would let it
-    go.
+    `because` are the partitions that need it. `held_by` are those that still need it in the ISR.
     """
 
     broker_id: int
@@ -289,13 +288,13 @@ def _one(
 ) -> BrokerAdvice:
     promote = tuple(asked.get(AdviceAction.PROMOTE, ()))
     if promote:
-        why = f"{_places(promote)} {_verb(promote, 'wants', 'want')} broker {broker} in the ISR."
+        why = f"{_places(promote)} {_verb(promote, 'needs', 'need')} broker {broker} in the ISR."
         return BrokerAdvice(broker, AdviceAction.PROMOTE, why, promote, holding)
     demote = tuple(asked[AdviceAction.DEMOTE])
     if holding:
-        why = f"{_places(holding)} {_verb(holding, 'needs', 'need')} broker {broker} in the ISR still."
+        why = f"{_places(holding)} still {_verb(holding, 'needs', 'need')} broker {broker} in the ISR."
         return BrokerAdvice(broker, AdviceAction.NONE, why, demote, holding)
-    why = f"No partition needs broker {broker} in the ISR any more ({_places(demote)})."
+    why = f"No partition needs broker {broker} in the ISR ({_places(demote)})."
     return BrokerAdvice(broker, AdviceAction.DEMOTE, why, demote)
 
 

@@ -13,14 +13,14 @@ from jobs.availability.promotion.advice import (
 )
 from jobs.availability.what_if.model.cluster import PartitionModel
 
-# A replica that nobody knows the lag of comes after every one that somebody does.
+# A replica with unknown lag comes after every one with a known lag.
 _UNKNOWN = 1 << 62
 
 
 def candidates(
     partition: PartitionModel, facts: PromotionFacts, policy: TopicPolicy
 ) -> tuple[Candidate, ...]:
-    """Return who could be promoted, the best first; those with a `why_not` stand at the end, and say why not.
+    """Return the candidates, the best first; excluded ones (with a `why_not`) are at the end.
 
     The actor that reassigns takes spares, all others observers that are not in the ISR.
     """
@@ -67,20 +67,20 @@ def _why(
     facts: PromotionFacts,
     standing: ReplicaStanding,
 ) -> str:
-    where = "its rack is not known" if rack is None else f"it is in {rack}"
+    where = "rack unknown" if rack is None else f"rack {rack}"
     if rack is not None:
         has = any(facts.racks.get(one) == rack for one in partition.isr)
-        where += ", where the ISR has a member already" if has else ", where the ISR has no member"
+        where += " has an ISR member already" if has else " has no ISR member"
     return f"{where}, {how_far(standing)}"
 
 
 def how_far(standing: ReplicaStanding) -> str:
-    """Return how far behind a replica is, in words."""
+    """Return the lag of a replica as text."""
     if standing.lag_records is not None:
-        return f"{standing.lag_records:,} records behind"
+        return f"lag {standing.lag_records:,} records"
     if standing.caught_up_ago_ms is not None:
         return f"last caught up {standing.caught_up_ago_ms / 1000:.1f} s ago"
-    return "its lag is not known"
+    return "lag unknown"
 
 
 def _why_not(
@@ -89,15 +89,15 @@ def _why_not(
     if broker not in facts.alive:
         return f"Broker {broker} is not alive."
     if policy.actor is not ActorKind.FENCED_STANDBY:
-        # A held-back replica is behind on purpose, and a spare begins with nothing.
+        # A held-back replica lags on purpose, and a spare starts without records.
         return ""
     if broker not in facts.standbys:
-        return f"Broker {broker} is no fenced standby broker: heartbeats from outside change nothing there."
+        return f"Broker {broker} is not a fenced standby broker: crosslog cannot unfence it."
     return "" if is_caught_up(standing, policy) else f"Broker {broker}: {how_far(standing)}."
 
 
 def is_caught_up(standing: ReplicaStanding, policy: TopicPolicy) -> bool:
-    """Say whether a replica is near enough to join the ISR at once; what nobody knows is not.
+    """Return whether a replica can join the ISR at once; False for an unknown lag.
 
     Either figure is enough: a leader that takes records counts a few for a replica that was level a moment
     ago.

@@ -1,7 +1,7 @@
-"""When an observer goes back out of the ISR, and how: the automatic revert rule. Pure.
+"""When and how an observer leaves the ISR: the automatic revert rule. Pure.
 
-An observer is demoted when the sync replicas alone fulfil the policy for a hold time, one at a time, the
-leader last; never earlier, and always then.
+Observers are demoted one at a time, the leader last, when the sync replicas alone meet the policy for the
+hold time.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def settled(
     need: RequiredIsr,
     now_ms: int,
 ) -> Advice:
-    """Return the advice where no in-sync replica is missing: nothing, wait, or take a promotion back."""
+    """Return the advice for an ISR that is large enough: nothing, wait, or revert a promotion."""
     is_relaxed = facts.relaxed_from is not None
     if not need.observers_in_isr and not is_relaxed:
         return replace(
             start,
             why=f"The ISR has {len(partition.isr)} of {len(partition.replicas)} replicas, and "
-            f"{policy.policy} wants no more.",
+            f"{policy.policy} requires no more.",
         )
     start = replace(start, warnings=tuple(_warnings(need, facts, policy, now_ms)))
     if not need.is_recovered:
@@ -48,7 +48,7 @@ def settled(
         return replace(
             start,
             code=AdviceCode.WAITS_FOR_HOLD,
-            why=f"The sync replicas are back for {seconds(waited)}; the promotion is taken back after "
+            why=f"The sync replicas are in the ISR for {seconds(waited)}; the promotion is reverted after "
             f"{seconds(policy.hold_ms)}.",
         )
     return _demote(start, partition, facts, policy, waited)
@@ -57,12 +57,12 @@ def settled(
 def _still_needed(start: Advice, need: RequiredIsr, policy: TopicPolicy) -> Advice:
     which = ", ".join(map(str, need.observers_in_isr))
     have = len(need.sync_in_isr)
-    back = f"of the sync replicas {have} {'is' if have == 1 else 'are'} in the ISR"
+    back = f"{have} sync replica{'s' * (have != 1)} in the ISR"
     observers = f"Observer {which} is in the ISR and still needed: " if which else ""
     return replace(
         start,
         code=AdviceCode.STILL_NEEDED,
-        why=f"{observers}{back}, and {policy.policy} wants {need.wanted_back}.",
+        why=f"{observers}{back}, {policy.policy} requires {need.wanted_back}.",
     )
 
 
@@ -74,7 +74,7 @@ def _warnings(
         if since is not None and now_ms - since > policy.longest_promoted_ms:
             yield (
                 f"Observer {broker} is in the ISR for {seconds(now_ms - since)}, longer than the "
-                f"{seconds(policy.longest_promoted_ms)} that were allowed: every write waits for it."
+                f"allowed {seconds(policy.longest_promoted_ms)}: every write waits for it."
             )
 
 
@@ -90,11 +90,11 @@ def _demote(
     warnings = list(start.warnings)
     if observer is not None and observer == partition.leader:
         warnings.append(
-            f"Observer {observer} leads: its leadership moves to another in-sync replica when it goes. A "
-            "preferred election before it is gentler."
+            f"Observer {observer} is the leader: its demotion moves the leadership. Run a preferred election "
+            "first to avoid an abrupt change."
         )
     what = (
-        f"set min.insync.replicas back to {facts.relaxed_from}"
+        f"restore min.insync.replicas to {facts.relaxed_from}"
         if observer is None
         else f"demote broker {observer}"
     )
@@ -103,11 +103,11 @@ def _demote(
         action=AdviceAction.DEMOTE,
         code=AdviceCode.RECOVERED,
         observer=observer,
-        why=f"The sync replicas are back for {seconds(waited)} and fulfil {policy.policy} alone.",
+        why=f"The sync replicas are in the ISR for {seconds(waited)} and meet {policy.policy} alone.",
         todo=f"{what[0].upper()}{what[1:]}.",
         expected_ms=None if span is None else span.most_ms,
         data_at_risk=DataAtRisk(
-            0, "Nothing is at risk: the sync replicas have every acked record."
+            0, "No record is at risk: the sync replicas have every acknowledged record."
         ),
         how_to_demote=how_to_demote(policy.actor, observer, partition, facts.relaxed_from),
         warnings=tuple(warnings),
@@ -129,18 +129,18 @@ def how_to_demote(
     partition: PartitionModel,
     relaxed_from: int | None = None,
 ) -> str:
-    """Return how a promotion is taken back with this actor, in a sentence."""
+    """Return how a promotion by this method is reverted, as a sentence."""
     if actor is ActorKind.FENCED_STANDBY:
         return (
-            f"Fence broker {observer} again (a heartbeat with wantFence=true: out of the ISR within 0.04 "
-            "s, nothing is copied), or stop the heartbeats (out after 9.6 s)."
+            f"Fence broker {observer} again (heartbeat with wantFence=true: out of the ISR within 0.04 s, "
+            "no copy), or stop the heartbeats (out after 9.6 s)."
         )
     if actor is ActorKind.HELD_BACK_REPLICA:
         return (
-            f"Kafka cannot push broker {observer} out of the ISR again: reassign the partition without "
-            "it and back, which copies everything, or leave it in."
+            f"Kafka cannot remove broker {observer} from the ISR: reassign the partition without it and "
+            "back, which copies all records, or keep it in the ISR."
         )
     if actor is ActorKind.REASSIGN_TO_SPARE:
         return f"Reassign the partition without broker {observer}; its copy is deleted."
     back = partition.min_insync_replicas if relaxed_from is None else relaxed_from
-    return f"Set min.insync.replicas of {partition.topic} back to {back}."
+    return f"Restore min.insync.replicas of {partition.topic} to {back}."

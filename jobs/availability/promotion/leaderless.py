@@ -1,8 +1,7 @@
-"""What to do with a partition without a leader: wait for a replica that has everything, or elect one that
-has not. Pure.
+"""Advice for a partition without a leader: wait for a complete replica, or elect one uncleanly. Pure.
 
-Kafka elects by itself whoever of the ISR or ELR comes back. All else is an unclean election: it may lose
-acked records, so it is only ever advised to a person. Source: KIP-966.
+The controller elects a replica of the ISR or ELR that returns. All else is an unclean election: it may lose
+acknowledged records, so it is only advised, never automatic. Source: KIP-966.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ def advise_leaderless(
         return replace(
             start,
             code=AdviceCode.NO_QUORUM,
-            why="There is no leader, and the KRaft quorum has no majority: no leader can be elected, "
-            "not even uncleanly.",
-            todo="Bring a majority of the voters back first.",
+            why="There is no leader, and the KRaft quorum has no majority: no election is possible, not even "
+            "an unclean one.",
+            todo="Restore a majority of the voters first.",
         )
     complete = _complete(partition)
     back = [one for one in complete if one in facts.alive and one not in facts.standbys]
@@ -48,9 +47,9 @@ def advise_leaderless(
             start,
             action=AdviceAction.NONE,
             code=AdviceCode.WAITS_FOR_ELECTION,
-            why=f"There is no leader, but broker {back[0]} has every acked record and is alive: the "
-            "controller elects it by itself as soon as it is unfenced.",
-            todo=f"Look whether broker {back[0]} is fenced, and why.",
+            why=f"There is no leader, but broker {back[0]} has every acknowledged record and is alive: the "
+            "controller elects it as soon as it is unfenced.",
+            todo=f"Check whether broker {back[0]} is fenced, and why.",
         )
     return _unclean(start, partition, facts, policy, complete)
 
@@ -68,7 +67,7 @@ def _unclean(
     policy: TopicPolicy,
     complete: Sequence[int],
 ) -> Advice:
-    first = _bring_back(complete)
+    first = _restore(complete)
     ranked = _ranked(partition, facts)
     if not ranked:
         return replace(
@@ -76,9 +75,7 @@ def _unclean(
             code=AdviceCode.NO_LIVE_LEADER,
             why="There is no leader, and no replica is alive.",
             todo=first,
-            data_at_risk=DataAtRisk(
-                None, "Nothing is lost while a complete replica can come back."
-            ),
+            data_at_risk=DataAtRisk(None, "No record is lost while a complete replica can return."),
         )
     best = ranked[0]
     is_standby = best.broker_id in facts.standbys and policy.actor is ActorKind.FENCED_STANDBY
@@ -92,23 +89,23 @@ def _unclean(
         start,
         code=AdviceCode.NO_LIVE_LEADER,
         observer=best.broker_id,
-        why="There is no leader: every in-sync replica died, and promotion needs a live one. Broker "
-        f"{best.broker_id} is the best that is left: {best.why}.",
-        todo=f"{first} Only when that is impossible:{unfence} elect broker {best.broker_id} uncleanly "
+        why="There is no leader: all in-sync replicas are down, and a promotion needs a live one. Best live "
+        f"replica: broker {best.broker_id}, {best.why}.",
+        todo=f"{first} Only if that is impossible:{unfence} elect broker {best.broker_id} uncleanly "
         f"(kafka-leader-election --election-type unclean {which}).",
         expected_ms=UNCLEAN_ELECTION_MS,
         data_at_risk=_at_risk(best),
-        how_to_demote="An unclean election cannot be taken back: replicas that return are cut to the "
-        "new leader's log.",
+        how_to_demote="An unclean election cannot be reverted: replicas that return truncate their logs to "
+        "that of the new leader.",
         candidates=ranked,
     )
 
 
-def _bring_back(complete: Sequence[int]) -> str:
+def _restore(complete: Sequence[int]) -> str:
     if not complete:
-        return "Bring any replica back that was in the ISR last."
+        return "Start a broker whose replica was in the ISR last."
     which = ", ".join(map(str, complete))
-    return f"Bring broker {which} back: it has every acked record, and nothing is lost."
+    return f"Start broker {which}: it has every acknowledged record."
 
 
 def _ranked(partition: PartitionModel, facts: PromotionFacts) -> tuple[Candidate, ...]:
@@ -118,9 +115,7 @@ def _ranked(partition: PartitionModel, facts: PromotionFacts) -> tuple[Candidate
         if broker in facts.alive:
             standing = facts.standings.get(broker, ReplicaStanding())
             role = (
-                "an observer"
-                if broker in partition.observers
-                else "a sync replica that was out of the ISR"
+                "an observer" if broker in partition.observers else "a sync replica outside the ISR"
             )
             why = f"{role}, {how_far(standing)}"
             found.append(Candidate(broker, facts.racks.get(broker), standing, why))
@@ -137,13 +132,14 @@ def _at_risk(best: Candidate) -> DataAtRisk:
     if lag is None:
         return DataAtRisk(
             None,
-            f"Every acked record that broker {best.broker_id} does not have is lost; how many is not known.",
+            f"Acknowledged records that broker {best.broker_id} does not have are lost; number unknown.",
         )
     if not lag:
         return DataAtRisk(
             0,
-            f"Broker {best.broker_id} had every record when it was last looked at; later ones are lost.",
+            f"Broker {best.broker_id} had every record at the last check; later ones are lost.",
         )
     return DataAtRisk(
-        lag, f"Up to {lag:,} acked records that broker {best.broker_id} does not have are lost."
+        lag,
+        f"Up to {lag:,} acknowledged records that broker {best.broker_id} does not have are lost.",
     )

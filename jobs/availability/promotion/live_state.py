@@ -1,6 +1,6 @@
-"""What a cluster says of some partitions now: ISR, epochs, ends of logs, how far replicas are.
+"""Live state of some partitions: ISR, epochs, log end offsets, replica lag.
 
-The evidence of an advice, and what is looked at again just before acting. Only what is asked for costs
+The evidence of an advice, checked again before acting. Only requested data cost
 requests: a description of the topics always, the ends of logs only for partitions where something is
 missing.
 """
@@ -22,7 +22,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 
 Place = tuple[str, int]
-# Of more partitions the ends are not asked for: the rest of them is told with the same brokers missing.
+# Of more partitions the log end offsets are not queried: the others miss the same brokers.
 MOST_LOOKED = 500
 _ANSWER_S = 2.0
 
@@ -51,7 +51,7 @@ class LivePartition:
 class LiveState:
     """What a cluster said at `at_ms` (Unix time); empty: it was not asked.
 
-    `alive` are the brokers that are unfenced or that answered for a replica, None: nobody asked.
+    `alive` are the brokers that are unfenced or that answered for a replica, None: not queried.
     """
 
     at_ms: int
@@ -134,7 +134,7 @@ async def _described(
 
 
 async def _has_quorum(cluster: RawCluster) -> bool | None:
-    """Say whether the controllers have a leader; None: nobody told."""
+    """Say whether the controllers have a leader; None: unknown."""
     try:
         return (await read_quorum(cluster, budget_s=_ANSWER_S)).leader_id is not None
     except ClusterFault:

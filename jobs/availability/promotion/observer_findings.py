@@ -1,4 +1,4 @@
-"""Observers, also those of brokers that promote by themselves: what happened, what is not well. Pure."""
+"""Observers, also those of brokers with automatic promotion: events and findings. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ObserverEvent:
 
 
 class ObserverFindingCode(StrEnum):
-    """What is not well with an observer; the value is stable, for programs."""
+    """The kind of a finding about an observer; the value is stable, for programs."""
 
     PROMOTED_TOO_LONG = "promoted_too_long"
     NOT_NEEDED = "not_needed"
@@ -54,7 +54,7 @@ class ObserverFindingCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ObserverFinding:
-    """What is not well with one observer of one partition, and what to do."""
+    """A finding about one observer of one partition, and what to do."""
 
     code: ObserverFindingCode
     topic: str
@@ -66,10 +66,10 @@ class ObserverFinding:
 
 @dataclass(frozen=True, slots=True)
 class ObserverLimits:
-    """When an observer is worth a word; milliseconds and records.
+    """Limits of findings, in milliseconds and records.
 
-    `promotion_ms`: the brokers have so long to promote by themselves before it is said that they did not;
-    `demotion_ms` likewise to demote when the sync replicas are back.
+    `promotion_ms`: time for the brokers to promote an observer before a finding is opened; `demotion_ms`:
+    time to demote it when the sync replicas are in the ISR.
     """
 
     longest_promoted_ms: int = 3_600_000
@@ -113,10 +113,10 @@ def _event(
 
 def _roles(before: PartitionModel, after: PartitionModel, at_ms: int) -> Iterator[ObserverEvent]:
     for one in (one for one in after.observers if one not in before.observers):
-        words = "Broker {broker} is an observer of {place} now."
+        words = "Broker {broker} became an observer of {place}."
         yield _event(ObserverEventKind.ASSIGNED, after, one, at_ms, words)
     for one in (one for one in before.observers if one not in after.observers):
-        words = "Broker {broker} is no observer of {place} any more."
+        words = "Broker {broker} is no longer an observer of {place}."
         yield _event(ObserverEventKind.UNASSIGNED, after, one, at_ms, words)
 
 
@@ -130,8 +130,8 @@ def _isr(
     if broker in after.isr and broker not in before.isr:
         had = len(before.isr)
         words = (
-            f"Observer {{broker}} was promoted into the ISR of {{place}}, which had {had} of "
-            f"{before.min_insync_replicas or '? (min.insync.replicas is not known)'}."
+            f"Observer {{broker}} joined the ISR of {{place}}, which had {had} members; min.insync.replicas "
+            f"is {before.min_insync_replicas or 'unknown'}."
         )
         yield _event(ObserverEventKind.PROMOTED, after, broker, at_ms, words)
     elif broker in before.isr and broker not in after.isr:
@@ -146,10 +146,10 @@ def _leadership(
     broker: int, before: PartitionModel, after: PartitionModel, at_ms: int
 ) -> Iterator[ObserverEvent]:
     if after.leader == broker != before.leader:
-        words = "Observer {broker} leads {place} now."
+        words = "Observer {broker} became leader of {place}."
         yield _event(ObserverEventKind.BECAME_LEADER, after, broker, at_ms, words)
     elif before.leader == broker != after.leader:
-        words = "Observer {broker} leads {place} no more."
+        words = "Observer {broker} is no longer leader of {place}."
         yield _event(ObserverEventKind.LEFT_LEADERSHIP, after, broker, at_ms, words)
 
 
@@ -161,19 +161,19 @@ def findings(
     limits: ObserverLimits,
     now_ms: int,
 ) -> tuple[ObserverFinding, ...]:
-    """Return what is not well with the observers of a partition now, in the order of the observers."""
+    """Return the findings about the observers of a partition, in the order of the observers."""
     found: list[ObserverFinding] = []
     for broker in partition.observers:
-        told = (
+        news = (
             _of_promoted(broker, partition, tracked, limits, now_ms)
             if broker in partition.isr
             else _of_waiting(broker, standings.get(broker, ReplicaStanding()), alive, limits)
         )
-        found += [_finding(partition, broker, *one) for one in told]
+        found += [_finding(partition, broker, *one) for one in news]
     return (*found, *_not_promoted(partition, tracked, limits, now_ms))
 
 
-_Told = tuple[ObserverFindingCode, str, str]
+_Finding = tuple[ObserverFindingCode, str, str]
 
 
 def _finding(
@@ -188,26 +188,26 @@ def _of_promoted(
     tracked: PromotionHistory,
     limits: ObserverLimits,
     now_ms: int,
-) -> Iterator[_Told]:
+) -> Iterator[_Finding]:
     since, recovered = tracked.promoted_since_ms.get(broker), tracked.recovered_since_ms
     if recovered is not None and now_ms - recovered > limits.demotion_ms:
         yield (
             ObserverFindingCode.NOT_NEEDED,
-            f"Observer {broker} is in the ISR, although the sync replicas are back for "
+            f"Observer {broker} is in the ISR, although the sync replicas are in sync for "
             f"{seconds(now_ms - recovered)}.",
-            "Demote it, or look why the brokers do not.",
+            "Demote it, or find out why the brokers do not.",
         )
     elif since is not None and now_ms - since > limits.longest_promoted_ms:
         yield (
             ObserverFindingCode.PROMOTED_TOO_LONG,
             f"Observer {broker} is in the ISR for {seconds(now_ms - since)}: every write with acks=all "
             "waits for it.",
-            "Bring the sync replicas back that it stands in for.",
+            "Restore the sync replicas that it replaces.",
         )
     if partition.leader == broker:
         yield (
             ObserverFindingCode.LEADS,
-            f"Observer {broker} leads: producers and consumers go to its site.",
+            f"Observer {broker} is the leader: clients connect to its site.",
             "Elect the preferred replica as soon as it is in the ISR (kafka-leader-election "
             "--election-type preferred).",
         )
@@ -215,11 +215,11 @@ def _of_promoted(
 
 def _of_waiting(
     broker: int, standing: ReplicaStanding, alive: frozenset[int], limits: ObserverLimits
-) -> Iterator[_Told]:
+) -> Iterator[_Finding]:
     if broker not in alive:
         yield (
             ObserverFindingCode.NOT_ALIVE,
-            f"Observer {broker} is not alive: nobody can promote it.",
+            f"Observer {broker} is down: it cannot be promoted.",
             f"Start broker {broker}.",
         )
         return
@@ -229,10 +229,8 @@ def _of_waiting(
     if is_far if lag is not None else is_old:
         yield (
             ObserverFindingCode.NOT_CAUGHT_UP,
-            f"Observer {broker} is {how_far(standing)}: it would not be in the ISR at once."
-            if lag is not None
-            else f"Observer {broker} was {how_far(standing)}: it would not be in the ISR at once.",
-            f"Look at the network and the disks of broker {broker}, and at throttles.",
+            f"Observer {broker} has not caught up: {how_far(standing)}.",
+            f"Check network and disks of broker {broker}, and throttles.",
         )
 
 
@@ -248,14 +246,14 @@ def _not_promoted(
             partition,
             waiting[0],
             ObserverFindingCode.NOT_PROMOTED,
-            f"In-sync replicas are missing for {seconds(now_ms - short)}, and no observer was promoted.",
-            "Look whether an observer is alive and caught up, and whether the quorum has a majority.",
+            f"The ISR is too small for {seconds(now_ms - short)}, and no observer was promoted.",
+            "Check that an observer is alive and has caught up, and that the quorum has a majority.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PromotionHistory:
-    """What must be remembered of a partition between two looks at it; times are Unix milliseconds.
+    """The state of a partition between two evaluations; times are Unix milliseconds.
 
     `promoted_since_ms`: observers in the ISR, since when. `recovered_since_ms` None: the policy still
     needs an observer. `short_since_ms` None: no in-sync replica is missing.
@@ -273,10 +271,10 @@ def update_history(
     now_ms: int,
     relaxed_from: int | None = None,
 ) -> PromotionHistory:
-    """Return what is remembered after looking at the partition at `now_ms`.
+    """Return the state after an evaluation at `now_ms`.
 
-    `before` None: it was never looked at, so that everything begins now. A clock that went back begins anew,
-    because a hold time that never ran must not count. A partition without a leader is not recovered.
+    `before` None: first evaluation, all times begin now. If the clock was set back they begin again, because
+    a hold time that never ran must not count. A partition without a leader is not recovered.
     """
     before = before or PromotionHistory()
     need = required_isr_of(partition, policy, relaxed_from)

@@ -1,6 +1,6 @@
-"""Whether an advised action may be made now: every reason why not, each a sentence with its code. Pure.
+"""Blocking conditions of an advised action, each a sentence with its code. Pure.
 
-Looked at just before acting, with facts that were read after those of the advice. What nobody knows refuses.
+Checked before acting, with facts that were read after those of the advice. Unknown facts block.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class PreconditionRules:
 
 @dataclass(frozen=True, slots=True)
 class PreconditionState:
-    """How things stand on the cluster at the moment of acting.
+    """The state of the cluster at the moment of acting.
 
-    `is_by_person`: a person asked for this action and confirmed it, so that it needs no opt-in. `running` are
-    actions not ended yet, as sentences like "promotion of broker 5". `last_ended_ms` maps keys of
+    `is_by_person`: a user confirmed this action, so that it needs no opt-in. `running` are actions not ended
+    yet, as sentences like "promotion of broker 5". `last_ended_ms` maps keys of
     `keys_after` to when the last action of that key ended, Unix milliseconds. `actor_problems` are the
-    sentences of `actors.catalogue.usability`. `has_quorum` None: nobody knows.
+    sentences of `actors.catalogue.usability`. `has_quorum` None: unknown.
     """
 
     is_stopped: bool = False
@@ -81,7 +81,7 @@ class PreconditionState:
 
 @dataclass(frozen=True, slots=True)
 class PreconditionRefusal:
-    """One reason why an action is not made, and what to do about it."""
+    """One blocking condition of an action, and what to do about it."""
 
     code: PreconditionCode
     sentence: str
@@ -95,10 +95,10 @@ def check_preconditions(
     state: PreconditionState,
     now_ms: int,
 ) -> tuple[PreconditionRefusal, ...]:
-    """Return every reason why the advised action must not be made now; empty: it may.
+    """Return all blocking conditions of the advised action; empty: it may start.
 
     `current` is read just before acting; None: it could not be read, which refuses. The stop switch refuses
-    promotions only: what is promoted may be taken back.
+    promotions only: reverts are allowed.
     """
     return (
         *_switches(advice, state),
@@ -112,19 +112,19 @@ def _switches(advice: Advice, state: PreconditionState) -> Iterator[Precondition
     if state.is_stopped and advice.action is AdviceAction.PROMOTE:
         yield PreconditionRefusal(
             PreconditionCode.STOPPED,
-            "The stop switch is on: nothing is promoted.",
-            "Turn it off when it is clear why somebody turned it on.",
+            "The stop switch is on: no promotion starts.",
+            "Find out why it was turned on, then turn it off.",
         )
     if state.is_read_only:
         yield PreconditionRefusal(
             PreconditionCode.READ_ONLY,
-            "crosslog is read-only: it changes nothing on any cluster.",
-            "Use the commands of the plan by hand, or end the read-only mode.",
+            "crosslog is read-only: it changes no cluster.",
+            "Run the commands of the plan manually, or end the read-only mode.",
         )
     if state.in_maintenance:
         yield PreconditionRefusal(
             PreconditionCode.MAINTENANCE,
-            "The cluster is in maintenance: brokers go and come on purpose.",
+            "The cluster is in maintenance: broker restarts are expected.",
             "End the maintenance first.",
         )
     if state.has_quorum is not True:
@@ -132,7 +132,7 @@ def _switches(advice: Advice, state: PreconditionState) -> Iterator[Precondition
         yield PreconditionRefusal(
             PreconditionCode.NO_QUORUM,
             f"The KRaft quorum {no}: no ISR can change.",
-            "Look at the quorum first.",
+            "Check the quorum first.",
         )
 
 
@@ -141,7 +141,7 @@ def _permission(
 ) -> Iterator[PreconditionRefusal]:
     if advice.action not in {AdviceAction.PROMOTE, AdviceAction.DEMOTE}:
         yield PreconditionRefusal(
-            PreconditionCode.NOT_ADVISED, f"Nothing is to be done with {advice.place}: {advice.why}"
+            PreconditionCode.NOT_ADVISED, f"No action is advised for {advice.place}: {advice.why}"
         )
     if not state.is_by_person:
         yield from _automatic(advice, rules)
@@ -155,8 +155,8 @@ def _permission(
     if rules.is_dry_run_needed and not state.is_dry_run_done:
         yield PreconditionRefusal(
             PreconditionCode.NO_DRY_RUN,
-            "No dry run was made.",
-            "Make the dry run and read its plan.",
+            "No dry run yet.",
+            "Run the dry run and check its plan.",
         )
     for problem in state.actor_problems:
         yield PreconditionRefusal(PreconditionCode.ACTOR_UNUSABLE, problem)
@@ -166,19 +166,19 @@ def _automatic(advice: Advice, rules: PreconditionRules) -> Iterator[Preconditio
     if rules.mode is not Mode.ACT:
         yield PreconditionRefusal(
             PreconditionCode.ADVICE_ONLY,
-            f"The policy of {advice.topic} only advises.",
-            "Set its mode to act, or act by hand.",
+            f"The policy of {advice.topic} is in mode advise.",
+            "Set its mode to automatic, or promote manually.",
         )
     if advice.topic not in rules.opted_in:
         yield PreconditionRefusal(
             PreconditionCode.NOT_OPTED_IN,
-            f"Nobody opted in to automatic actions for {advice.topic}.",
-            "Opt in for this topic, or act by hand.",
+            f"Automatic actions are not enabled for {advice.topic}.",
+            "Enable them for this topic, or promote manually.",
         )
     if not advice.is_automatic_allowed:
         yield PreconditionRefusal(
             PreconditionCode.NEEDS_A_PERSON,
-            "This may lose records or copy data, so a person has to do it.",
+            "This may lose records or copy data: it needs an operator.",
             advice.todo,
         )
 
@@ -189,8 +189,8 @@ def _one_at_a_time(
     if state.running:
         yield PreconditionRefusal(
             PreconditionCode.ANOTHER_ACTION,
-            f"Another action is not ended yet: {state.running[0]}.",
-            "Wait until it is verified or has failed; one action is made at a time.",
+            f"Another action is in progress: {state.running[0]}.",
+            "Wait until it is verified or has failed; one action runs at a time.",
         )
     for key in cooldown_keys(advice):
         ended = state.last_ended_ms.get(key)
@@ -199,14 +199,14 @@ def _one_at_a_time(
         if now_ms < ended:
             yield PreconditionRefusal(
                 PreconditionCode.CLOCK_WENT_BACK,
-                f"The last action on {key} ended {seconds(ended - now_ms)} in the future: a clock went back.",
-                "Set the clocks right.",
+                f"The last action on {key} ended {seconds(ended - now_ms)} in the future: clocks differ.",
+                "Correct the clocks.",
             )
         elif now_ms - ended < rules.cooldown_ms:
             left = seconds(rules.cooldown_ms - (now_ms - ended))
             yield PreconditionRefusal(
                 PreconditionCode.COOLDOWN,
-                f"The last action on {key} ended {seconds(now_ms - ended)} ago; the next one may begin "
+                f"The last action on {key} ended {seconds(now_ms - ended)} ago; the next one may start "
                 f"in {left}.",
                 f"Wait {left}, or shorten the policy's cooldown.",
             )
@@ -237,7 +237,7 @@ def keys_after(advice: Advice) -> tuple[str, ...]:
     return (target_of(advice),)
 
 
-_AGAIN = "Look again: the advice is made anew from what is true now."
+_AGAIN = "Reload the page: the next evaluation uses the current state."
 _NEEDED = {
     "leader_epoch": "the leader epoch",
     "partition_epoch": "the partition epoch",
@@ -258,8 +258,8 @@ def _facts(
     (it would mean that a leader was cut), and the observer must still be near.
     """
     if current is None:
-        what = f"The state of {advice.place} could not be read just now."
-        yield _fact("facts_missing", what, "Look whether the cluster answers.")
+        what = f"The state of {advice.place} could not be read."
+        yield _fact("facts_missing", what, "Check the connection to the cluster.")
         return
     yield from _age(advice, current, now_ms, rules.longest_fact_age_ms)
     yield from _known(advice, current)
@@ -277,13 +277,13 @@ def _age(
     if age > longest_age_ms:
         yield _fact(
             "facts_too_old",
-            f"The facts are {seconds(age)} old, and {seconds(longest_age_ms)} are allowed.",
+            f"The facts are {seconds(age)} old; allowed: {seconds(longest_age_ms)}.",
         )
     elif age < 0:
         yield _fact(
             "clock_went_back",
-            f"The facts are from {seconds(-age)} in the future: a clock went back.",
-            "Set the clocks right.",
+            f"The facts are from {seconds(-age)} in the future: a clock was set back.",
+            "Correct the clocks.",
         )
 
 
@@ -291,13 +291,13 @@ def _known(advice: Advice, current: Evidence) -> Iterator[PreconditionRefusal]:
     for name, words in _NEEDED.items():
         before, now = getattr(advice.evidence, name), getattr(current, name)
         if name == "partition_epoch" and before is None and now is None:
-            # Only the metadata log tells it: where it may not be read, the ISR has to be the same (`_same`).
+            # Only the metadata log has it: if that cannot be read, the ISR has to be the same (`_same`).
             continue
         if before is None or now is None:
             when = "when the advice was made" if before is None else "now"
             yield _fact(
                 "facts_missing",
-                f"{words[0].upper()}{words[1:]} of {advice.place} is not known {when}.",
+                f"{words[0].upper()}{words[1:]} of {advice.place} is unknown {when}.",
             )
 
 
@@ -306,8 +306,8 @@ def _same(advice: Advice, current: Evidence) -> Iterator[PreconditionRefusal]:
     if current.leader is None:
         yield _fact(
             "no_live_leader",
-            f"{advice.place} has no leader: promotion needs a live member of the ISR.",
-            "Bring an in-sync replica back; an unclean election is for a person.",
+            f"{advice.place} has no leader: a promotion needs a live member of the ISR.",
+            "Restore an in-sync replica; an unclean election needs an operator.",
         )
     elif current.leader != before.leader:
         yield _fact(
@@ -329,8 +329,8 @@ def _same(advice: Advice, current: Evidence) -> Iterator[PreconditionRefusal]:
     if was is not None and is_now is not None and is_now < was:
         yield _fact(
             "high_watermark_went_back",
-            f"The high watermark went back from {was:,} to {is_now:,}: a leader was cut.",
-            "Find out why before anything else is done.",
+            f"The high watermark went back from {was:,} to {is_now:,}: a leader truncated its log.",
+            "Find out why before any other action.",
         )
 
 
@@ -344,5 +344,5 @@ def _observer(
     if lag is not None and lag > allowed:
         yield _fact(
             "observer_fell_behind",
-            f"Observer {advice.observer} is {lag:,} records behind now, and {allowed:,} are allowed.",
+            f"Lag of observer {advice.observer}: {lag:,} records; allowed: {allowed:,}.",
         )

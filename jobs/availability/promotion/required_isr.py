@@ -45,7 +45,7 @@ def required_isr_of(
     """Return what a policy wants of a partition and what there is, by the rule of what-if
     (`observer_target`).
 
-    `relaxed_from` is min.insync.replicas as it was before an actor lowered it; None: nobody did.
+    `relaxed_from` is min.insync.replicas as it was before an actor lowered it; None: not lowered.
     """
     observers = set(partition.observers)
     now = replace(partition, policy=policy)

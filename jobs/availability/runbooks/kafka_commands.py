@@ -51,7 +51,7 @@ class KafkaTools:
         return line(f"bin/{name}.sh", *before, *options, *words[len(before) :])
 
     def set_topic(self, topic: str, **settings: str) -> str:
-        """Return the command that sets settings of a topic; `_` in a name stands for a dot."""
+        """Return the command that sets settings of a topic; `_` in a name becomes a dot."""
         given = ",".join(f"{name.replace('_', '.')}={value}" for name, value in settings.items())
         return self.alter_topic(topic, "--add-config", given)
 

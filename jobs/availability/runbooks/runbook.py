@@ -1,10 +1,10 @@
-"""What to do at 03:12: for each severity and cause of a partition's trouble, steps with commands.
+"""Runbooks: for each severity and cause of an unhealthy partition, steps with commands.
 
-The texts are Markdown files: one for each cause, one for each severity, and one for what all of them have. A
-file has a heading, a paragraph, and steps: a sentence, its commands, what shows that it worked, and the
-command that shows it. `{topic}` and the like are the values of `known`. Where one of the sentence or of the
-first command is not known, the text behind `Otherwise:` is said instead, or the step is left out. `Only:` has
-the severities of a step, `Needs:` one more value. Kafka's tools have no folder, address and credentials.
+The texts are Markdown files: one for each cause, one for each severity, and one for the common steps. A file
+has a heading, a paragraph, and steps: a sentence, its commands, the expected result, and the command that
+shows it. `{topic}` and the like are the values of `known`. If a value of the sentence or of the first command
+is unknown, the text behind `Otherwise:` replaces the sentence, or the step is left out. `Only:` has the
+severities of a step, `Needs:` one more value. Kafka's tools have no folder, address and credentials.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).parent
 
 
 class Trouble(StrEnum):
-    """How bad it is: the words of `Severity`, and RF < min ISR apart."""
+    """The words of `Severity`, and RF < min.insync.replicas."""
 
     UNDER_REPLICATED = "under_replicated"
     AT_MIN_ISR = "at_min_isr"
@@ -33,7 +33,7 @@ class Trouble(StrEnum):
 
 
 class TroubleCause(StrEnum):
-    """Why; the value is stable, for programs."""
+    """The cause; the value is stable, for programs."""
 
     BROKER_DEAD = "broker_dead"
     BROKER_FENCED = "broker_fenced"
@@ -51,11 +51,11 @@ class TroubleCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunbookFacts:
-    """What fills the commands in. Empty or None: not known, and a step that needs it says so instead.
+    """Values for the commands. Empty or None: unknown; a step that needs it has another text.
 
-    `broker` is the one that it is about; None: the first replica that is not in the ISR. `spares`: live
-    brokers without a replica. `observers`: placement observers. `page` is where crosslog shows the partition.
-    `trouble` and `cause` are what was seen of it; None: it is healthy, or not known.
+    `broker` is the affected one; None: the first replica that is not in the ISR. `spares`: live brokers
+    without a replica. `observers`: placement observers. `page` is the partition's page. `trouble` and
+    `cause` are its current state; None: healthy, or unknown.
     """
 
     topic: str
@@ -76,7 +76,7 @@ class RunbookFacts:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How to see that a step worked: a command, what it must show, and where crosslog shows it."""
+    """The check of a step: a command, its expected output, and the page that shows the same."""
 
     command: str
     expect: str
@@ -85,7 +85,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class RunbookStep:
-    """One step; `commands` are lines of a shell in their order, empty where a person does something else."""
+    """One step; `commands` are lines of a shell in their order, empty for a manual step."""
 
     number: int
     sentence: str
@@ -101,10 +101,10 @@ class RunbookStep:
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """The steps for one partition's trouble. `summary`: what it means for producers and consumers.
+    """The steps for one severity and cause. `summary`: the effect on producers and consumers.
 
-    `applies`: the partition was seen in this state, with this cause. `actual` is the state that it is in
-    instead, a sentence; empty where it is this one, or where no partition is named.
+    `applies`: the partition is in this state, with this cause. `actual` is its state if that is another one,
+    a sentence; empty if it is this one, or without a partition.
     """
 
     trouble: Trouble
@@ -118,8 +118,13 @@ class Runbook:
     applies: bool
     actual: str
 
+    @property
+    def is_setting(self) -> bool:
+        """Whether the state is a matter of configuration, not of a failure with a cause."""
+        return is_setting(self.trouble, self.cause)
 
-# Words of the metadata log's history (the values of its `Cause`), by what is to be done about them.
+
+# Causes of the metadata log's history (the values of its `Cause`), by runbook.
 _OF_WORD: Mapping[str, TroubleCause] = {
     "broker_unregistered": TroubleCause.BROKER_DEAD,
     "broker_restarted": TroubleCause.BROKER_DEAD,
@@ -134,9 +139,9 @@ _OF_WORD: Mapping[str, TroubleCause] = {
 
 
 def cause_of(word: str) -> TroubleCause:
-    """Return the cause that a word of the metadata log's history stands for, like `isr_shrink`.
+    """Return the runbook cause of a cause of the metadata log's history, like `isr_shrink`.
 
-    The words of `TroubleCause` stand for themselves, all others for `UNKNOWN`.
+    Values of `TroubleCause` are returned unchanged, all others become `UNKNOWN`.
     """
     if word in set(TroubleCause):
         return TroubleCause(word)
@@ -144,22 +149,20 @@ def cause_of(word: str) -> TroubleCause:
 
 
 def runbook(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Runbook:
-    """Return the steps for this trouble with this cause, every command filled in and quoted for a shell.
+    """Return the steps for this severity and cause, every command filled in and quoted for a shell.
 
-    They begin with a look, then come those of the cause and of the severity, and they end with a look.
+    They start with a check, then come those of the cause and of the severity, and they end with a check.
     """
     every, of_cause, of_trouble = (
         text_of("every"),
-        text_of(f"causes/{cause}"),
+        text_of("causes/setting" if is_setting(trouble, cause) else f"causes/{cause}"),
         text_of(f"severities/{trouble}"),
     )
     templates = (every.steps[0], *of_cause.steps, *of_trouble.steps, *every.steps[1:])
     words = known(facts)
     state = _state(trouble, words)
-    if facts.trouble is not trouble:
-        title = f"If {state} because {of_cause.title}"
-    else:
-        title = f"{state}: {'' if facts.cause is cause else 'if '}{of_cause.title}"
+    doubt = "" if facts.trouble is not trouble or facts.cause is cause else "possibly "
+    title = f"{'' if facts.trouble is trouble else 'If '}{state}: {doubt}{of_cause.title}"
     return Runbook(
         trouble=trouble,
         cause=cause,
@@ -172,6 +175,11 @@ def runbook(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Runbo
         applies=facts.trouble is trouble and facts.cause is cause,
         actual="" if facts.trouble is trouble or not facts.replicas else _actual(facts),
     )
+
+
+def is_setting(trouble: Trouble, cause: TroubleCause) -> bool:
+    """Return whether the state is a matter of configuration, not of a failure with a cause."""
+    return trouble is Trouble.RF_BELOW_MIN_ISR and cause is TroubleCause.UNKNOWN
 
 
 def _state(trouble: Trouble | None, words: Mapping[str, object]) -> str:
@@ -203,7 +211,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class RunbookText:
-    """A file: `about` is what a severity means, or how to prevent a cause."""
+    """A file: `about` is the effect of a severity, or the prevention of a cause."""
 
     title: str
     about: str
@@ -216,14 +224,14 @@ _STEP = re.compile(
     (?:\ {3}Only:\ (?P<only>.+?)\n\n)?
     (?:\ {3}Needs:\ (?P<needs>.+?)\n\n)?
     (?:\ {3}```sh\n(?P<commands>[^`]+)\ {3}```\n\n)?
-    \ {3}It\ worked\ when:\ (?P<expect>.+?)\n\n
+    \ {3}Expected:\ (?P<expect>.+?)\n\n
     \ {3}```sh\n(?P<check>[^`]+)\ {3}```\n\s*""",
     re.DOTALL | re.VERBOSE,
 )
 _NAMED = re.compile(r"\{(\w+)\}")
 # Known of every partition; a command that names nothing else is shown beside the other words of its step.
 _ALWAYS = frozenset({"topic", "partition", "place", "present_replicas"})
-# What the checks say of a value that is not known.
+# Texts of unknown values in checks.
 _IN_GENERAL = {
     "broker": "the broker",
     "sync": "all replicas",
@@ -235,7 +243,7 @@ _IN_GENERAL = {
 
 @cache
 def text_of(name: str) -> RunbookText:
-    """Return what the file `name` beside this module says, like `causes/broker_dead`."""
+    """Return the text of the file `name` beside this module, like `causes/broker_dead`."""
     text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
     head, *steps = re.split(r"^(?=1\. )", text, flags=re.MULTILINE)
     title, _, about = head.partition("\n\n")
@@ -264,7 +272,7 @@ def _joined(text: str) -> str:
 
 
 def known(facts: RunbookFacts) -> dict[str, object]:
-    """Return everything that sentences and commands may name; None where it is not known."""
+    """Return the values for sentences and commands; None where unknown."""
     missing = [r for r in facts.replicas if r not in facts.isr and r not in facts.observers]
     broker = facts.broker if facts.broker is not None else next(iter(missing), None)
     spare, least = next(iter(facts.spares), None), facts.min_insync_replicas
@@ -334,7 +342,7 @@ def _has_all(text: str, words: Mapping[str, object]) -> bool:
 
 
 def _fill(text: str, words: Mapping[str, object]) -> str:
-    """Put values in the place of names, once: what looks like a name in a value stays as it is."""
+    """Replace names by values, once: a name inside a value stays as it is."""
     return _NAMED.sub(lambda found: str(words.get(found[1], found[0])), text)
 
 

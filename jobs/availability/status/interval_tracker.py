@@ -23,9 +23,9 @@ class IntervalStart:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTrack:
-    """A partition as it stands.
+    """A partition and its current intervals.
 
-    `since` is the beginning of its severity, `out` that of each missing replica's absence from the ISR.
+    `since` is the start of its severity, `out` that of each replica's absence from the ISR.
     """
 
     seen: PartitionSeen

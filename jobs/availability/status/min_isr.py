@@ -32,7 +32,7 @@ _IN_LOG = frozenset({MinIsrOrigin.TOPIC, MinIsrOrigin.CLUSTER})
 
 @dataclass(frozen=True, slots=True)
 class MinIsr:
-    """The value in force; None when nobody told it."""
+    """The value in force; None when unknown."""
 
     value: int | None
     origin: MinIsrOrigin
@@ -42,7 +42,7 @@ NOT_KNOWN = MinIsr(None, MinIsrOrigin.UNKNOWN)
 
 
 def described_min_isr(value: int | None, source: str) -> MinIsr:
-    """Return what DescribeConfigs said; `source` is Kafka's name of it, "" when it was not told."""
+    """Return the value of DescribeConfigs; `source` is Kafka's name of it, "" when unknown."""
     if value is None:
         return NOT_KNOWN
     return MinIsr(value, _SOURCES.get(source, MinIsrOrigin.UNKNOWN))

@@ -61,7 +61,7 @@ class PartitionSeen:
 
     @property
     def standing(self) -> Standing:
-        """Where it stands on the ladder."""
+        """Its severity, counts and failures tolerated."""
         return judge_partition(
             leader=self.leader,
             replicas=self.replicas,

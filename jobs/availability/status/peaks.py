@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from jobs.availability.status.tally import WHOLE, Counts, Scope, ScopeKind
 
-# What a step tells; the numbers of partitions and leaders are told by the roll-ups.
+# The counts of a step; the numbers of partitions and leaders are in the roll-ups.
 SAMPLED = (
     "under_replicated",
     "at_min_isr",
@@ -21,7 +21,7 @@ SAMPLED = (
 Peak = tuple[int, ...]
 _NOTHING: Peak = (0,) * len(SAMPLED)
 _SAMPLED = attrgetter(*SAMPLED)
-# Topics are too many; what happened to one is told by its partitions' stretches.
+# Topics are too many; the history of one is in the intervals of its partitions.
 _KINDS = frozenset({ScopeKind.CLUSTER, ScopeKind.BROKER, ScopeKind.RACK})
 
 
@@ -38,7 +38,7 @@ class StepPeaks:
     """Peaks by step; times never go back behind the step that is being written.
 
     `at_s` is the step that is being written, None before the first. `known` are the peaks that it has
-    already. Steps before `oldest_s` are not told.
+    already. Steps before `oldest_s` are left out.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class StepPeaks:
             self.note(scope, counts[scope])
 
     def note(self, scope: Scope, counts: Counts) -> None:
-        """Take in how a scope stands now."""
+        """Take in the current counts of a scope."""
         if scope[0] not in _KINDS:
             return
         now = _SAMPLED(counts)

@@ -1,7 +1,6 @@
-"""How bad the state of a partition is: one ladder, from well to worst, and what stands beside it.
+"""Severity of a partition's state, and Kafka's counts.
 
-A state is one step of the ladder. Kafka's counts overlap: `Standing.counted_as` says in which of them a
-partition is.
+A partition has one severity. Kafka's counts overlap: `Standing.counted_as` are those that include it.
 """
 
 from __future__ import annotations
@@ -70,16 +69,16 @@ NO_MOVES = Moves()
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a partition stands.
+    """The judged state of a partition.
 
     `missing` are the sync replicas that are not in the ISR, in the order of the replicas: no observers,
-    which stay out by design, no replicas that a reassignment is still adding, and none that one of these in
-    the ISR makes up for. `is_unsure`: replicas are out of the ISR, and whether a reassignment adds them is
+    which stay outside by design, no replicas that a reassignment is adding, and none that one of these in the
+    ISR replaces. `is_unsure`: replicas are out of the ISR, and whether a reassignment adds them is
     not known: none counts as missing; or all are in the ISR, min.insync.replicas asks for more, and whether
     brokers limit it is not known. OK is then no verdict. `observers_in_isr` were promoted. `is_rf_below_min`:
     min.insync.replicas asks for more replicas than there are, see `effective_min_isr`. `spare` is how many
     in-sync replicas may still be lost before writes with acks=all stop: negative while they are refused, None
-    where the number that is asked for is not known. `counted_as` are Kafka's counts that the partition is in.
+    if min.insync.replicas is unknown. `counted_as` are Kafka's counts that the partition is in.
     """
 
     severity: Severity
@@ -92,7 +91,7 @@ class Standing:
 
     @property
     def is_well(self) -> bool:
-        """Whether there is nothing to tell: all replicas in sync, and as many as are asked for."""
+        """Whether all replicas are in sync, and at least min.insync.replicas."""
         return not (self.severity or self.missing or self.is_rf_below_min or self.is_unsure)
 
     @property
@@ -110,10 +109,10 @@ class Standing:
 def partition_severity(
     *, leader: int | None, replicas: int, isr: int, min_insync_replicas: int | None
 ) -> Severity:
-    """Return where a partition stands, from the numbers of its replicas and in-sync replicas.
+    """Return the severity of a partition from the numbers of its replicas and in-sync replicas.
 
-    Without a known `min_insync_replicas` the two middle steps cannot be told. It is held against all the
-    replicas at most.
+    With an unknown `min_insync_replicas` the two middle severities do not occur. It is limited by the number
+    of replicas.
     """
     missing = max(replicas - isr, 0)
     least = effective_min_isr(min_insync_replicas, replicas, is_limited=True)
@@ -130,7 +129,7 @@ def judge_partition(  # noqa: PLR0913 - one keyword for each thing that decides
     moves: Moves = NO_MOVES,
     is_limited: bool | None = None,
 ) -> Standing:
-    """Return where a partition stands.
+    """Return the judged state of a partition.
 
     `replicas` are all of them, observers and those being added included; `observers` count for
     min.insync.replicas while they are in the ISR, as a broker counts them, and are never missing.

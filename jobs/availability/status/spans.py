@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Span(Generic[V]):
-    """`value` held from `start` to before `end` (None: it goes on); `first` is what began it."""
+    """`value` held from `start` to before `end` (None: ongoing); `first` is the change that started it."""
 
     value: V
     start: datetime
@@ -53,7 +53,7 @@ def spans_of(
 def leader_spans(
     moments: Iterable[PartitionSeen], gone_at: datetime | None = None
 ) -> list[Span[int | None]]:
-    """Return who led how long; None: nobody."""
+    """Return the intervals of leaders; None: no leader."""
     return spans_of(moments, lambda seen: seen.leader, gone_at)
 
 
@@ -70,9 +70,9 @@ def leaderless(
     end: datetime,
     unknown: Sequence[tuple[datetime, datetime]] = (),
 ) -> timedelta:
-    """Return how long nobody led between two times, as far as it is known.
+    """Return the leaderless time between two times.
 
-    `unknown` are times, none touching another, of which nobody knows: they do not count.
+    `unknown` are disjoint times without data: they do not count.
     """
     found = timedelta()
     for span in spans:

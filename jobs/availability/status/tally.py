@@ -20,7 +20,7 @@ class ScopeKind(StrEnum):
 
 Scope = tuple[ScopeKind, str]
 WHOLE: Scope = (ScopeKind.CLUSTER, "")
-# Stands for the topic of whatever moves; no topic is called so.
+# Placeholder for the topic of the changed partition; no topic has this name.
 _OWN_TOPIC: Scope = (ScopeKind.TOPIC, "")
 
 
@@ -84,7 +84,7 @@ class Counts:
 
     @property
     def worst(self) -> Severity:
-        """The worst step that any partition stands on."""
+        """The worst severity of any partition."""
         for severity in sorted(Severity, reverse=True):
             if severity and getattr(self, STATE_COUNTS[severity]):
                 return severity

@@ -17,7 +17,7 @@ from jobs.availability.what_if.model.cluster import PartitionModel
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPartition:
-    """A partition as it stands in the metadata, and what its replicas are worth.
+    """A partition in the metadata, and the state of its replicas.
 
     `lagging`: replicas that live and do not join the ISR. `lost_by`: the leader of an unclean election that
     was made, None when none was; `is_last_known` says that it was the last leader before all crashed. These
@@ -38,7 +38,7 @@ class PartitionContext:
     """What a partition's rules need to know of the cluster.
 
     `acceptable`: brokers that live and are not fenced. `restarted`: those that came back after a crash and
-    register anew. `observers`: replicas that brokers keep out of the ISR. `is_unclean_asked`: somebody asks
+    register again. `observers`: replicas that brokers keep out of the ISR. `is_unclean_asked`: somebody asks
     for an unclean election now.
     """
 
@@ -111,7 +111,7 @@ def settle(
 def _is_at_rest(
     partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
 ) -> bool:
-    """Return whether plainly nothing follows: a living leader and ISR, nobody to come, nothing eligible."""
+    """Return whether plainly nothing follows: a living leader and ISR, no replica to join, none eligible."""
     if context.observers or now.elr or now.last_known_elr or now.leader not in now.isr:
         return False
     if not context.acceptable.issuperset(now.isr) or not context.restarted.isdisjoint(now.isr):
@@ -168,7 +168,7 @@ def _elect(
 
 
 def _led(now: SimulatedPartition, leader: int, context: PartitionContext) -> SimulatedPartition:
-    """Return a partition with a new leader: where there was none, the others follow it anew."""
+    """Return a partition with a new leader: where there was none, the others follow it again."""
     lagging = now.lagging if now.leader is not None else frozenset()
     last_known = () if context.has_elr else now.last_known_elr
     return replace(now, leader=leader, lagging=lagging, last_known_elr=last_known)
@@ -245,7 +245,7 @@ def wanted_observers(
 def observer_target(partition: PartitionModel, leader: int | None, observers: Sequence[int]) -> int:
     """Return up to which size of the ISR the policy promotes observers; 0: none.
 
-    `leader-is-observer` brings back as many as should be in sync: the tutorial's cases with
+    `leader-is-observer` promotes as many as should be in sync: the tutorial's cases with
     min.insync.replicas 1 have two.
     """
     if partition.policy is PromotionPolicy.UNDER_MIN_ISR:

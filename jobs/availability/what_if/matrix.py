@@ -101,7 +101,7 @@ def _shape(one: PartitionModel, alive: AbstractSet[int]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class MatrixColumn:
-    """What one loss does; `harm` is how bad it is, to compare losses: the worst thing first."""
+    """The effect of one loss; `harm` compares losses, the worst effect first."""
 
     loss: Loss
     quorum: QuorumOutcome
@@ -112,7 +112,7 @@ class MatrixColumn:
 
     @property
     def name(self) -> str:
-        """What is lost, in words."""
+        """The lost nodes as text."""
         return step_name(self.loss)
 
     @cached_property
@@ -128,20 +128,20 @@ class MatrixColumn:
 
     @property
     def sentence(self) -> str:
-        """What it does, in words."""
+        """The effect as a sentence."""
         sums = self.cluster
         words = (
-            (sums.became_unwritable, f"{{:,}} of {sums.partitions:,} partitions take no writes"),
-            (sums.unknown, "of {:,} it is not known whether they take writes"),
-            (sums.lost, "{:,} have no complete copy left"),
-            (sums.at_risk - sums.lost, "{:,} wait for a broker to come back"),
-            (sums.exposed, "{:,} have one copy of new records"),
+            (sums.became_unwritable, f"{{:,}} of {sums.partitions:,} partitions refuse writes"),
+            (sums.unknown, "{:,} with unknown writability"),
+            (sums.lost, "{:,} without a complete replica"),
+            (sums.at_risk - sums.lost, "{:,} need a broker to return"),
+            (sums.exposed, "{:,} with new records on one replica only"),
         )
         told = [words.format(count) for count, words in words if count]
         if self.harm[2]:
             told.append("the quorum loses its majority")
         if not told:
-            told = [f"{sums.leader_changes:,} leaders change, nothing stops"]
+            told = [f"{sums.leader_changes:,} leader changes, all partitions stay writable"]
         return f"{self.name}: {', '.join(told)}."
 
 

@@ -40,7 +40,7 @@ class DataAtRisk:
 
 
 class Promoter(StrEnum):
-    """Who would promote an observer of a partition."""
+    """The promoter of observers of a partition."""
 
     BROKER = "broker"
     CROSSLOG = "crosslog"
@@ -49,9 +49,9 @@ class Promoter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IsrState:
-    """A partition at one moment. Lists stand in the order of its replicas.
+    """A partition at one moment. Lists are in the order of its replicas.
 
-    `isr` is what stands in the metadata: without a majority of voters dead members stay in it, and without
+    `isr` is that of the metadata: without a majority of voters dead members stay in it, and without
     ELR the last member does. `leader` is None when the recorded one is dead. `is_writable`: acks=all works;
     None: that depends on min.insync.replicas, which is not known.
     """
@@ -246,12 +246,12 @@ def quorum_outlook(
 
     Of those whose life is not known only `sure` ones, which came back, count as alive.
 
-    Without a majority there is no change of an ISR, no promotion and no election at all: leaders that live
-    go on.
+    Without a majority there is no change of an ISR, no promotion and no election at all: live leaders
+    stay.
     """
     voters = sorted({one.node_id for one in cluster.voters})
     if not voters:
-        sentence = "Unknown: the voters are not known. For the partitions a majority is assumed."
+        sentence = "Unknown: voters not known. For the partitions a majority is assumed."
         return QuorumOutcome(
             0, 0, (), (), has_majority=True, failures_tolerated=0, sentence=sentence
         )
@@ -299,7 +299,7 @@ def _unsure(living: list[int], unsure: list[int], voters: list[int]) -> str:
     majority = len(voters) // 2 + 1
     spare = len(living) - majority
     these = f"voter{'s' * (len(unsure) > 1)} {', '.join(map(str, unsure))}"
-    why = f"whether {these} live{'s' * (len(unsure) == 1)} is not known (a fenced broker tells nothing of it)"
+    why = f"state of {these} unknown (fenced broker)"
     told = f"At least {len(living)} of {len(voters)} voters alive, {majority} needed; {why}"
     if spare >= 0:
         return f"{told}: majority; {f'{spare} more may fail' if spare else 'one more may end it'}."
@@ -311,5 +311,5 @@ def _unsure(living: list[int], unsure: list[int], voters: list[int]) -> str:
 def _sentence(living: int, voters: int, majority: int, spare: int) -> str:
     alive = f"{living} of {voters} voters alive, {majority} needed"
     if spare < 0:
-        return f"{alive}: no majority. No ISR changes, nobody is promoted or elected; living leaders go on."
-    return f"{alive}: {f'{spare} more may fail' if spare else 'no further one may fail'}."
+        return f"{alive}: no majority. No ISR change, no promotion, no election; live leaders stay."
+    return f"{alive}: failures tolerated: {spare}."

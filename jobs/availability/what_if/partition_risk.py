@@ -42,7 +42,7 @@ def state_of(
 ) -> IsrState:
     """Return what a partition is worth with these brokers up.
 
-    A dead member that still stands in the ISR (no majority of voters) stops the high watermark, so that
+    A dead member that is still in the ISR (no majority of voters) stops the high watermark, so that
     writes with acks=all end in a timeout.
     """
     leader = now.leader if now.leader in serving else None
@@ -117,27 +117,27 @@ def _conditions(
         is_known = partition.limits_min_isr
         yield (
             f"min.insync.replicas {partition.min_insync_replicas} is more than the replicas: "
-            f"{'writable' if is_known else 'not known'}, {BEFORE_LIMIT}."
+            f"{'writable' if is_known else 'unknown'}, {BEFORE_LIMIT}."
         )
     elif after.is_writable is None:
         size = len(after.isr)
         enough = "1" if size == 1 else f"{size} or less"
         yield (
-            f"min.insync.replicas is not known: writable if it is {enough}, not if it is {size + 1} or more."
+            f"min.insync.replicas is unknown: writable if it is {enough}, not if it is {size + 1} or more."
         )
         if moment.has_elr or partition.policy is not None:
             yield "ELR and promotions are as with 1."
     if partition.adding is None and partition.added:
         yield (
-            f"Whether a reassignment adds broker {_ids(partition.added)} is not known: what is out of the "
-            "ISR counts as added, and not as missing."
+            f"Unknown whether a reassignment adds broker {_ids(partition.added)}: replicas outside the ISR "
+            "count as added."
         )
     ready = [one for one in living if one not in moment.fenced]
     is_open = partition.is_unclean_allowed is None and after.leader is None
     if is_open and ready and moment.has_majority:
         yield (
             "unclean.leader.election.enable is not known: no leader if it is false; if it is true, broker "
-            f"{ready[0]} is elected uncleanly, and what it lacks is gone."
+            f"{ready[0]} is elected uncleanly, and the records that it lacks are lost."
         )
 
 
@@ -167,13 +167,13 @@ def data_at_risk(
     if not living:
         return DataAtRisk(
             RiskCode.LOST,
-            f"No broker with a replica is alive: everything is lost unless the disk of one of "
-            f"{_ids(partition.replicas)} comes back.",
+            f"No broker with a replica is alive: all records are lost unless the disk of one of "
+            f"{_ids(partition.replicas)} returns.",
         )
     if not moment.has_majority:
         return DataAtRisk(
             RiskCode.WAITING,
-            "No leader until a majority of the voters is back; nothing is lost by that.",
+            "No leader until the quorum has a majority; no record is lost.",
         )
     return _waiting(partition, now, moment, living)
 
@@ -189,7 +189,7 @@ def _unclean(partition: PartitionModel, leader: int, *, is_last_known: bool) -> 
     gone = (
         "what it did not have is gone"
         if lag is None
-        else f"{lag:,} records that it lacked are gone"
+        else f"{lag:,} records that it lacked are lost"
     )
     return DataAtRisk(RiskCode.UNCLEAN, f"Broker {leader} was elected uncleanly: {gone}.", lag)
 
@@ -198,7 +198,7 @@ def _led(after: IsrState) -> DataAtRisk:
     if after.is_writable is not False and len(after.isr) == 1:
         return DataAtRisk(
             RiskCode.EXPOSED,
-            f"Only broker {after.isr[0]} gets new records: its loss loses what was acknowledged since.",
+            f"Only broker {after.isr[0]} has new records: its loss loses them.",
         )
     return DataAtRisk(RiskCode.NONE, "Every acknowledged record is on the replicas in the ISR.")
 
@@ -211,11 +211,11 @@ def _waiting(
     ready = [one for one in living if one not in moment.fenced]
     candidate = (ready or living)[0]
     lag = partition.lag_records.get(candidate)
-    loses = "what it lacks" if lag is None else f"{lag:,} records"
+    loses = "the records that it lacks" if lag is None else f"{lag:,} records"
     first = "" if ready else f"unfence standby broker {candidate}, then "
     return DataAtRisk(
         RiskCode.WAITING,
-        f"Nothing is lost if broker {complete} comes back; else {first}an unclean election of broker "
+        f"No record is lost if broker {complete} returns; else {first}an unclean election of broker "
         f"{candidate} loses {loses}.",
         lag,
     )

@@ -1,4 +1,4 @@
-"""What becomes of a cluster when brokers, racks or controllers are lost, step by step.
+"""Simulates losses and returns of brokers, racks and controllers, step by step.
 
 The losses of a step are settled when everything that follows by itself has happened: fencing, elections,
 catching up, promotions, demotions. How long that takes is not said here (session timeouts, 9 s by default).
@@ -93,7 +93,7 @@ def _from_first_to_last(outcomes: Sequence[PartitionOutcome]) -> PartitionOutcom
 
 
 def simulate(cluster: ClusterModel, steps: Sequence[Step]) -> WhatIf:
-    """Return what the steps do, one after the other; raises `UnknownTarget` for what is not there."""
+    """Return the effect of the steps in sequence; raises `UnknownTarget` for unknown nodes and topics."""
     check_steps(cluster, steps)
     state = _SimulationState(cluster)
     before = state.quorum
@@ -178,7 +178,7 @@ class _SimulationState:
         )
 
     def _move(self, step: Loss | Return) -> None:
-        """Take nodes away or bring them back; who comes back waits for a quorum before it serves."""
+        """Apply losses and returns; a returned node waits for a quorum before it serves."""
         nodes = nodes_of(self.cluster, step)
         voters = nodes & {one.node_id for one in self.cluster.voters}
         if isinstance(step, Loss):
@@ -279,7 +279,7 @@ def standby_ids(cluster: ClusterModel) -> frozenset[int]:
 def promoter_of(
     cluster: ClusterModel, partition: PartitionModel, observers: Sequence[int]
 ) -> Promoter:
-    """Return who would promote an observer: brokers by themselves, crosslog where asked to, or nobody."""
+    """Return who promotes an observer: the brokers, crosslog by an automatic policy, or none."""
     if not observers or partition.policy is None:
         return Promoter.NOBODY
     if cluster.promotes_itself:

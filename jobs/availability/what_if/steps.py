@@ -23,7 +23,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Nodes that come back and catch up. `is_clean`: they had been stopped in order (and stay in the ELR)."""
+    """Nodes that return and catch up. `is_clean`: after a clean shutdown (they stay in the ELR)."""
 
     brokers: frozenset[int] = frozenset()
     racks: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class UncleanElection:
-    """Somebody asks for an unclean election where there is no leader; `topic` None: of all topics."""
+    """An unclean election of leaderless partitions; `topic` None: of all topics."""
 
     topic: str | None = None
     name: str = ""
@@ -68,7 +68,7 @@ def check_steps(cluster: ClusterModel, steps: Sequence[Step]) -> None:
         if isinstance(step, Loss | Return):
             problems |= {f"{where}.{path}": what for path, what in _unknown_nodes(cluster, step)}
         elif step.topic is not None and step.topic not in topics:
-            problems[f"{where}.topic"] = f"There is no topic {step.topic}."
+            problems[f"{where}.topic"] = f"Unknown topic: {step.topic}."
     if problems:
         raise UnknownTarget(problems)
 
@@ -77,10 +77,10 @@ def _unknown_nodes(cluster: ClusterModel, step: Loss | Return) -> Iterator[tuple
     voters = {one.node_id for one in cluster.voters}
     racks = {*cluster.racks.values(), *cluster.voter_racks().values()} - {None}
     for one in sorted(step.brokers - set(cluster.brokers)):
-        yield "brokers", f"There is no broker {one}; brokers are {_some(sorted(cluster.brokers))}."
+        yield "brokers", f"Unknown broker: {one}. Brokers: {_some(sorted(cluster.brokers))}."
     for one in sorted(step.controllers - voters):
         known = _some(sorted(voters)) if voters else "not known"
-        yield "controllers", f"There is no voter {one}; voters are {known}."
+        yield "controllers", f"Unknown voter: {one}. Voters: {known}."
     for rack in sorted(step.racks - racks):
         known = _some(sorted(str(one) for one in racks))
         there = f"racks are {known}" if racks else "no broker has a rack"

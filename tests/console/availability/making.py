@@ -149,7 +149,7 @@ def finish_round(cluster: Cluster, at: datetime | None, **fields) -> None:
 
 
 def make_available(cluster: Cluster, now: datetime = NOW) -> None:
-    """Rows as rounds leave them: two topics, a lost follower, a partition that nobody leads."""
+    """Rows as rounds leave them: two topics, a lost follower, a leaderless partition."""
     row = AvailabilityRound.objects.create(
         cluster=cluster, noun="status", source=Source.POLL, succeeded_at=now, finished_at=now,
         interval_ms=10_000,

@@ -36,7 +36,7 @@ STANDBY = 3
 
 
 class Clock:
-    """A clock that goes when it is told to."""
+    """A clock that advances on demand."""
 
     def __init__(self, now: datetime | None = None) -> None:
         self.now = now or timezone.now()
@@ -157,7 +157,7 @@ def make_drill(cluster: Cluster, **fields: Any) -> Drill:
         promote_ms=412,
         revert_ms=38,
         expected_ms=140,
-        message="It was promoted and taken back.",
+        message="Promoted and reverted.",
         at=now,
     )
     return row
@@ -326,5 +326,5 @@ class PaperDoor:
 
     @property
     def acts(self) -> list[str]:
-        """What was asked that changes something."""
+        """Requests that change something."""
         return [word for word in self.asked if word in {"act", "revert"}]

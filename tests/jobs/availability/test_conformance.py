@@ -95,7 +95,7 @@ def placements(draw, policies=tuple(PromotionPolicy)):
 
 
 def placed(placement, min_insync_replicas, *, spare=0, **facts):
-    """Return a cluster whose one partition stands as the placement wants, and the loss of each rack."""
+    """Return a cluster whose one partition matches its placement, and the loss of each rack."""
     racks, id_ = {}, 0
     for rack in placement.racks:
         for _ in range(sum(placement.wanted(rack)) + spare):

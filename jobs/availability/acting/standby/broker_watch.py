@@ -71,7 +71,7 @@ class BrokerWatch:
     async def opened(
         cls, connections: ClusterConnections, now_ms: Callable[[], int]
     ) -> AsyncIterator[BrokerWatch]:
-        """Open the connections; nothing is asked before `follow` and `poll` run."""
+        """Open the connections; the first requests are those of `follow` and `poll`."""
         async with AsyncExitStack() as stack:
             cluster = await stack.enter_async_context(connections.cluster())
             three = [await stack.enter_async_context(connections.leader(cluster)) for _ in range(3)]
@@ -107,7 +107,7 @@ class BrokerWatch:
         heartbeat = Heartbeat(
             beat.broker_id, beat.broker_epoch, beat.metadata_offset, beat.want_fence
         )
-        # Whoever follows the log knows first who leads now.
+        # The follower of the log is the first to know a new leader.
         self._sending.know_epoch(self._following.leader_epoch)
         try:
             return await send_heartbeat(self._sending, heartbeat)
@@ -166,7 +166,7 @@ class BrokerWatch:
         return False
 
     async def _quorum(self) -> QuorumDescription | None:
-        """Ask the leader who reads its log; None where that may not be asked, or nobody answers now."""
+        """Query the leader for the readers of its log; None without the right, or without an answer."""
         try:
             async with asyncio.timeout(_ANSWER_S):
                 return await self._polling.ask(quorum_at)
@@ -175,7 +175,7 @@ class BrokerWatch:
             return None
 
     async def _ask_directly(self, numbers: Collection[int], *, is_proof: bool) -> None:
-        """Ask brokers on their client listeners: whoever answers is ready, and alive."""
+        """Query brokers on their client listeners: those that answer are ready and alive."""
         servers = {
             one.broker_id: one.server for one in (await list_brokers(self._cluster)).values()
         }

@@ -1,13 +1,13 @@
-"""What a standby loop does next: pure, the clock is passed in.
+"""The next steps of a standby loop. Pure, the clock is passed in.
 
-The rules that keep two loops from doing harm:
-1. Heartbeats for one promotion may come from any number of loops: saying the same twice changes nothing.
+The rules that keep two loops from conflicting:
+1. Heartbeats for one promotion may come from any number of loops: they are idempotent.
 2. Only the holder of the lease fences, and ends a demotion.
-3. A loop that cannot read the store goes on from memory, but only keeps what is unfenced: once it sees
-   that somebody fenced the broker, it lets go until it can read the store again.
+3. A loop that cannot read the store continues from memory, but only keeps unfenced brokers: when it sees
+   the broker fenced, it stops until it can read the store again.
 4. A demotion ends when the broker has stayed fenced for longer than a heartbeat can be late, and every loop
    that shows signs of life has seen it.
-5. Nobody speaks for a broker that does not itself read the metadata log: a dead one would seem alive.
+5. No loop sends heartbeats for a broker that does not read the metadata log: a dead one would seem alive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LoopTiming:
     """The waits of a loop.
 
     `tick_ms`: how often the store is read. `beat_ms`: between two heartbeats of one loop, far below the
-    broker session of 9 s. `lease_ms`: how long a lease lasts. `memory_ms`: for how long a loop goes on
+    broker session of 9 s. `lease_ms`: how long a lease lasts. `memory_ms`: for how long a loop continues
     without the store. `late_ms`: how late a heartbeat of another loop may come. `sign_ms`: a loop without a
     sign for so long is not waited for. `store_ms`: a store that needs longer is away for this tick.
     """
@@ -126,7 +126,7 @@ def plan_tick(facts: TickFacts, timing: LoopTiming) -> TickPlan:
 
 
 def _why_let_go(promotion: HeldPromotion, facts: TickFacts, timing: LoopTiming) -> str:
-    """Return why a loop without its store stops sending heartbeats; empty: it goes on."""
+    """Return why a loop without its store stops sending heartbeats; empty: it continues."""
     if facts.is_fresh or promotion.phase is not Phase.HELD:
         return ""
     if facts.now_ms - facts.read_at_ms > timing.memory_ms:

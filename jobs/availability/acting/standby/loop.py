@@ -1,7 +1,7 @@
 """Keeps promoted standby brokers in the ISR by heartbeats: one of any number of loops that share a store.
 
 What it does next is decided by `decisions.plan_tick`, which is pure; here are the waits and the requests. A
-loop never stops by itself because of the cluster or the store: it notes what is wrong and goes on.
+loop never stops by itself because of the cluster or the store: it records the error and continues.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class StandbyLoop:
         is_fresh = await self._read_store()
         self._watch_problem = watch.problem
         brokers = watch.views()
-        # Fenced ones too: whoever is to be promoted next is known to be alive already.
+        # Fenced ones too: the next one to promote is then known to be alive.
         watch.interest = frozenset(one.broker_id for one in self._memory.state.promotions).union(
             number for number, one in brokers.items() if one.is_fenced
         )
@@ -184,8 +184,8 @@ class StandbyLoop:
         try:
             async with asyncio.timeout(self._timing.store_ms / 1000):
                 state, lease = await asyncio.shield(self._asking)
-        except Exception as error:  # noqa: BLE001  see below; it is told in an event
-            # The question of a round ends here: whatever a store raises, heartbeats go on from memory.
+        except Exception as error:  # noqa: BLE001  see below; it is recorded in an event
+            # A round ends here: after any error of a store, heartbeats continue from memory.
             if self._asking.done():
                 self._asking = None
             self._note_away(error)
@@ -200,7 +200,7 @@ class StandbyLoop:
         return True
 
     def _store_round(self, now_ms: int) -> tuple[StoreState, Lease | None]:
-        """Do everything that is asked of the store in one round (in a thread); raises `StoreAway`."""
+        """Run all store operations of one round (in a thread); raises `StoreAway`."""
         memory = self._memory
         lease = self._store.take_lease(self._loop_id, now_ms, self._timing.lease_ms)
         state = self._store.read()

@@ -17,7 +17,7 @@ class Phase(StrEnum):
     """The life of a promotion.
 
     HELD: heartbeats are sent. DEMOTING: the broker is fenced again and again, until every loop has seen
-    that it is to go. ENDED: nobody sends anything.
+    the demotion. ENDED: no loop sends anything.
     """
 
     HELD = "held"
@@ -27,10 +27,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldPromotion:
-    """A standby broker that is, or shall be, in the ISR.
+    """A standby broker that is promoted, or is being promoted.
 
     `generation` begins at 1 and grows by one with every change, so that loops can say which one they have
-    seen. `topics` are those for which it was asked; empty: asked for the whole broker. A fenced standby is
+    seen. `topics` are those that need it; empty: the whole broker. A fenced standby is
     promoted as a whole anyway. `asked_by` is a person or "policy". Times are ms since 1970. `ended_at_ms`
     is None until the phase is ENDED.
     """
@@ -60,7 +60,7 @@ class Lease:
 class LoopHeartbeat:
     """What a loop says of itself in every round: it is alive, and what it has seen of each promotion.
 
-    `problem` is empty when all is well, else one sentence for people.
+    `problem` is empty without a problem, else one sentence for users.
     """
 
     loop_id: str
@@ -115,7 +115,7 @@ class StoreState:
 
 
 class StoreAway(Exception):
-    """The store does not answer; loops go on from memory for a while."""
+    """The store does not answer; loops continue from memory for a while."""
 
 
 class PromotionStore(Protocol):

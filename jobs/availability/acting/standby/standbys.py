@@ -1,7 +1,7 @@
 """Which brokers are set up as fenced standbys, whether they are alive, and how far their replicas are.
 
 A standby is a broker whose own heartbeats come more seldom than the session lasts: it registers, is fenced
-after one session, and goes on replicating. Measured on Kafka 4.3.1.
+after one session, and keeps replicating. Measured on Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Standby:
 
     `heartbeat_interval_ms` and `session_timeout_ms` are its own settings, None where they may not be read.
     `fetched_ago_ms` is how long ago it last read the metadata log, by the clock of the controller (None:
-    not told). `answers`: it answered on its client listener. `partitions` have a replica on it, `in_isr` of
+    unknown). `answers`: it answered on its client listener. `partitions` have a replica on it, `in_isr` of
     them have it in the ISR, `most_lag_records` is how far the worst of its replicas is behind its leader
     (None: not known, or a leader is missing), `unknown_lag` how many of them did not tell.
     """
@@ -66,7 +66,7 @@ class Standby:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs and reads the metadata log; by its answer alone where that is not told."""
+        """Whether its process runs and reads the metadata log; by its answer alone if that is unknown."""
         if self.fetched_ago_ms is None:
             return self.answers
         return self.fetched_ago_ms <= ALIVE_MS
@@ -147,7 +147,7 @@ async def _standby(
 
 
 def fetched_ago_ms(quorum: QuorumDescription | None, broker_id: int) -> int | None:
-    """Return how long ago a broker read the metadata log, by the leader's clock; None: it is not told.
+    """Return how long ago a broker read the metadata log, by the leader's clock; None: unknown.
 
     The leader itself reads its own log at this moment.
     """

@@ -1,8 +1,6 @@
-"""The four ways to get another replica into the ISR of plain Apache Kafka: who can use which, and its
-price. Pure.
+"""The four methods to add a replica to the ISR on Apache Kafka: requirements and cost. Pure.
 
-Times are those of Kafka 4.3.1 measured for this project (`expected_times`); a guess is never shown as
-measured.
+Times were measured on Kafka 4.3.1 (`expected_times`).
 """
 
 from __future__ import annotations
@@ -29,61 +27,59 @@ class _Story:
 
 _STORIES: Mapping[ActorKind, _Story] = {
     ActorKind.FENCED_STANDBY: _Story(
-        "A broker that is fenced on purpose and keeps replicating: an observer for everything that it "
-        "holds. Heartbeats sent for it from outside bring it into the ISR, and silence or a fence "
-        "takes it out.",
-        "A dedicated broker with its disks and a copy of each partition; no leaders and no client "
-        "reads there; it is listed as under-replicated while it is fenced. No copy is made when it is "
-        "promoted.",
-        "A heartbeat with wantFence=true takes it out of the ISR; silence does after the session timeout.",
+        "A broker that is fenced on purpose and keeps replicating: all its replicas are observers. crosslog "
+        "sends heartbeats for it, which unfence it into the ISR; a fence or missing heartbeats remove it.",
+        "A dedicated broker with disks and a replica of each partition; no leaders and no client reads; "
+        "listed as under-replicated while fenced. A promotion copies nothing.",
+        "A heartbeat with wantFence=true removes it from the ISR; missing heartbeats do so after the "
+        "session timeout.",
         (
-            "The whole broker is promoted: every partition that it holds gets another in-sync replica.",
-            "Somebody must send a heartbeat every 2 s for as long as it is promoted; after 9 s of "
-            "silence it drops out. Run two loops, not in the site that may be lost.",
-            "A promoted standby can become leader; start it with a listener that clients can reach.",
-            "Each heartbeat of its own (at its start, then every broker.heartbeat.interval.ms) "
-            "unfences it for 9 s: for that long it is in the ISR.",
-            "Heartbeats need CLUSTER_ACTION and the controllers' listener: a right that can do much "
-            "harm. They go to the active controller only; the others log errors.",
-            "Experimental: it uses the public protocol in a way that nobody else does.",
+            "The whole broker is promoted: all its partitions get another in-sync replica.",
+            "It needs a heartbeat every 2 s while promoted; after 9 s without one it leaves the ISR. Run two "
+            "loops, outside the site that may fail.",
+            "A promoted standby can become leader: start it with a listener that clients can reach.",
+            "The broker's own heartbeats (at its start, then every broker.heartbeat.interval.ms) unfence it "
+            "for 9 s: for that time it is in the ISR.",
+            "Heartbeats need CLUSTER_ACTION, a powerful permission, and the controllers' listener. They go "
+            "to the active controller only; the other controllers log errors.",
+            "Experimental: an unusual use of the public protocol.",
         ),
     ),
     ActorKind.HELD_BACK_REPLICA: _Story(
-        "A replica that a replication throttle keeps behind and out of the ISR. Lifting the throttle "
-        "brings it in.",
-        "A copy of the partition that lags on purpose, and a brake: a listed partition with one "
-        "record/s between the same two brokers at rate 0, without which a throttle holds nothing back.",
-        "There is no good way back: reassign the partition without the replica and back, which copies "
-        "everything.",
+        "A replica that a replication throttle keeps outside the ISR. Removing the throttle lets it catch up "
+        "and join.",
+        "A replica that lags on purpose, and a throttled helper partition with one record/s between the same "
+        "two brokers at rate 0, without which the throttle has no effect.",
+        "Only by reassigning the partition without the replica and back, which copies all records.",
         (
-            "A throttle does not hold a replica back that is in sync, nor one that was just created.",
-            "Its lag is what is lost when all others die: it is no copy for an RPO of zero.",
-            "The rate is one per broker: lifting it lets every throttled replica of that broker go.",
-            "Other ways out of the ISR stall producers for 11 to 33 s.",
+            "A throttle does not affect a replica in sync, nor a new one.",
+            "If all other replicas fail, its lag is lost: unsuitable for RPO 0.",
+            "The rate is per broker: removing it releases all throttled replicas of that broker.",
+            "Other methods to leave the ISR stall producers for 11 to 33 s.",
         ),
         is_revertible=False,
     ),
     ActorKind.REASSIGN_TO_SPARE: _Story(
-        "A reassignment adds a replica on a spare broker; it is in the ISR when it has copied everything.",
-        "A full copy over the network while the cluster is weak; it takes as long as the data is large.",
-        "Reassign the partition back to its brokers of before; the copy on the spare is deleted.",
+        "A reassignment adds a replica on a spare broker; it joins the ISR when all records are copied.",
+        "A full copy over the network while the cluster is degraded; the time grows with the data.",
+        "Reassign the partition to its previous brokers; the replica on the spare is deleted.",
         (
-            "It needs a live leader: with no ISR member alive there is nobody to copy from.",
-            "It can run for hours; other reassignments (Cruise Control) get in its way, and it in theirs.",
-            "Cancelled half way it leaves the partition as it was.",
+            "It needs a live leader as the source of the copy.",
+            "It can run for hours, and conflicts with other reassignments (Cruise Control).",
+            "Cancelling it leaves the partition unchanged.",
         ),
     ),
     ActorKind.RELAX_MIN_ISR: _Story(
-        "min.insync.replicas of the topic comes down to the in-sync replicas that are left; writes go "
-        "on with fewer copies, until it is set back.",
-        "No copy and no broker, but what is acked meanwhile is on fewer copies: losing them loses it.",
-        "Set min.insync.replicas back as soon as the ISR is large enough.",
+        "Lowers min.insync.replicas of the topic to the size of the ISR; writes continue with fewer "
+        "replicas until it is restored.",
+        "No copy and no broker, but records acknowledged meanwhile are on fewer replicas.",
+        "Restore min.insync.replicas as soon as the ISR is large enough.",
         (
-            "A write that was pending stalls until its request timeout, 30 s by default: nothing moves "
-            "the high watermark. One record from a second connection ends it.",
-            "With eligible leader replicas on, every change of min.insync.replicas clears the ELR of "
-            "the topic: a leaderless partition loses the list of those that have everything.",
-            "It is easily forgotten: set back by a person only, it stays weak.",
+            "Pending writes stall until their request timeout, 30 s by default: the high watermark does not "
+            "advance. One record from a second connection ends the stall.",
+            "With eligible leader replicas on, every change of min.insync.replicas clears the ELR of the "
+            "topic: a leaderless partition loses the list of its complete replicas.",
+            "Without automatic mode an operator has to restore it.",
         ),
     ),
 }
@@ -92,9 +88,9 @@ _STORIES: Mapping[ActorKind, _Story] = {
 def catalogue(
     facts: ActorFacts, partition: PartitionModel | None = None, tools: KafkaTools | None = None
 ) -> tuple[Usability, ...]:
-    """Return all four actors for a cluster (or for one partition of it), the usable ones first.
+    """Return all four methods for a cluster (or for one of its partitions), the available ones first.
 
-    Among them the order is that of their price: standby, held-back replica, spare, relaxed min ISR.
+    The order is that of their cost: standby, held-back replica, spare, relaxed min ISR.
     """
     found = [usability(kind, facts, partition, tools) for kind in ActorKind]
     return tuple(sorted(found, key=lambda one: not one.is_usable))
@@ -135,30 +131,30 @@ Problem = tuple[str, str]
 _RIGHTS: Mapping[ActorKind, Mapping[str, tuple[str, str]]] = {
     ActorKind.FENCED_STANDBY: {
         "can_reach_controllers": (
-            "The controllers' listener cannot be reached, and heartbeats go there.",
-            "Whether the controllers' listener can be reached is not known.",
+            "The controllers' listener, which receives the heartbeats, is not reachable.",
+            "Unknown: connection to the controllers' listener.",
         ),
         "can_cluster_action": (
             "crosslog's principal lacks CLUSTER_ACTION on the cluster, which heartbeats need.",
-            "Whether crosslog's principal has CLUSTER_ACTION is not known.",
+            "Unknown: CLUSTER_ACTION of crosslog's principal.",
         ),
     },
     ActorKind.HELD_BACK_REPLICA: {
         "can_alter_configs": (
-            "crosslog's principal may not alter broker settings, where the throttle's rate is.",
-            "Whether crosslog's principal may alter broker settings is not known.",
+            "crosslog's principal lacks ALTER_CONFIGS on brokers, which hold the throttle's rate.",
+            "Unknown: ALTER_CONFIGS of crosslog's principal on brokers.",
         ),
     },
     ActorKind.REASSIGN_TO_SPARE: {
         "can_alter_cluster": (
             "crosslog's principal lacks ALTER on the cluster, which reassignments need.",
-            "Whether crosslog's principal has ALTER on the cluster is not known.",
+            "Unknown: ALTER of crosslog's principal on the cluster.",
         ),
     },
     ActorKind.RELAX_MIN_ISR: {
         "can_alter_configs": (
-            "crosslog's principal may not alter settings of the topic.",
-            "Whether crosslog's principal may alter settings of the topic is not known.",
+            "crosslog's principal lacks ALTER_CONFIGS on the topic.",
+            "Unknown: ALTER_CONFIGS of crosslog's principal on the topic.",
         ),
     },
 }
@@ -173,8 +169,8 @@ def problems_of(
         found.append(
             (
                 "partition",
-                f"{partition.topic}-{partition.partition} has no leader: only an unclean election by a "
-                "person helps.",
+                f"{partition.topic}-{partition.partition} has no leader: only an unclean election by an "
+                "operator helps.",
             )
         )
     problems: dict[str, str] = {}
@@ -184,14 +180,14 @@ def problems_of(
 
 
 def unknown_of(kind: ActorKind, facts: ActorFacts) -> dict[str, str]:
-    """Return what nobody knows and acting would find out: field -> sentence."""
+    """Return the unknown requirements: field -> sentence."""
     found = {
         name: unknown
         for name, (_, unknown) in _RIGHTS[kind].items()
         if getattr(facts, name) is None
     }
     if facts.has_quorum is None:
-        found["has_quorum"] = "Whether the KRaft quorum has a majority is not known."
+        found["has_quorum"] = "Unknown: majority of the KRaft quorum."
     return found
 
 
@@ -199,12 +195,12 @@ def _of_cluster(facts: ActorFacts) -> Iterator[Problem]:
     if facts.promotes_itself:
         yield (
             "promotes_itself",
-            "The brokers promote observers by themselves: a second hand would work against them.",
+            "The brokers promote observers automatically: crosslog would conflict with them.",
         )
     if facts.is_read_only:
-        yield "is_read_only", "crosslog is read-only; the commands can be used by hand."
+        yield "is_read_only", "crosslog is read-only. Run the commands manually."
     if facts.has_quorum is False:
-        yield "has_quorum", "The KRaft quorum has no majority: nothing can be changed."
+        yield "has_quorum", "The KRaft quorum has no majority: no change is possible."
 
 
 def _of_rights(kind: ActorKind, facts: ActorFacts) -> Iterator[Problem]:
@@ -235,19 +231,19 @@ def _held_back(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[
     elif partition is not None and not facts.held_back.get((partition.topic, partition.partition)):
         yield (
             "partition",
-            f"{partition.topic}-{partition.partition} has no replica that a throttle holds back.",
+            f"{partition.topic}-{partition.partition} has no held-back replica.",
         )
 
 
 def _spare(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[Problem]:
     used = set() if partition is None else set(partition.replicas)
     if not [one for one in facts.spares if one not in used]:
-        yield "spares", "There is no live broker without a replica that could take a copy."
+        yield "spares", "No live broker without a replica is available."
 
 
 def _relax(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[Problem]:
     if partition is not None and partition.min_insync_replicas is None:
-        yield "partition", f"min.insync.replicas of {partition.topic} is not known."
+        yield "partition", f"min.insync.replicas of {partition.topic} is unknown."
     elif partition is not None and (partition.min_insync_replicas or 1) <= 1:
         yield "partition", f"min.insync.replicas of {partition.topic} is 1 already."
 

@@ -1,4 +1,4 @@
-"""What a person would type to do what an actor does, and to take it back. Pure."""
+"""Shell commands equivalent to each method, and to its revert. Pure."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _standby(
     return ActorCommands(
         act=(
             _order("promote", broker),
-            f"# or without heartbeats from outside, about 13 s: take {STANDBY_SETTING} out of the "
+            f"# or without heartbeats of crosslog, about 13 s: remove {STANDBY_SETTING} from the "
             f"properties of broker {broker} and restart it",
             stop,
             start,
         ),
         revert=(
             _order("demote", broker),
-            f"# or, where it was restarted: put {STANDBY_SETTING} back and restart broker {broker}",
+            f"# or, after a restart: add {STANDBY_SETTING} again and restart broker {broker}",
             stop,
             start,
         ),
@@ -72,7 +72,7 @@ def _held_back(
     return ActorCommands(
         act=(_unset(tools, held[0], follower), *leads),
         revert=(
-            "# takes the replica out and copies it anew:",
+            "# removes the replica and copies it again:",
             *tools.reassign({place: without}, "without.json"),
             tools.verify_reassignment("without.json"),
             *tools.reassign({place: partition.replicas}, "with.json"),
@@ -122,7 +122,7 @@ def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTool
     least = max(1, min(len(partition.isr), wanted - 1))
     return ActorCommands(
         act=(
-            "# a policy on the page Promotion does all of this, ends the stall and sets it back by itself",
+            "# an automatic policy on the page Promotion does all of this, and restores the value",
             tools.set_topic(topic, min_insync_replicas=str(least)),
             "# one record from a second connection ends the stall of pending writes; consumers will see it:",
             f"printf '%s\\n' end-of-stall | {tools.tool('kafka-console-producer', '--topic', topic)}",

@@ -12,8 +12,7 @@ from jobs.availability.promotion.expected_times import Span
 
 @dataclass(frozen=True, slots=True)
 class ActorFacts:
-    """What is known of a cluster that decides which actors it can use; None: nobody asked or it cannot be
-    known.
+    """The facts that decide which methods a cluster can use; None: unknown.
 
     `standbys` are the brokers that are set up as fenced standbys; `spares` live brokers that may take a copy;
     `held_back` maps a partition to the replicas that a throttle keeps out of its ISR; `partition_bytes` is

@@ -1,7 +1,7 @@
 """A cluster as far as losses matter: brokers with racks, partitions with their ISR, controllers. Pure.
 
 The input of what-if, designer and advisor. The console makes it from its rows, the command line from a
-document (`ClusterModel.from_json`, the form stands in docs/formats.md).
+document (`ClusterModel.from_json`, its form is in docs/formats.md).
 """
 
 from __future__ import annotations

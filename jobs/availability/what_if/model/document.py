@@ -1,8 +1,8 @@
 """A cluster as JSON: what `ClusterModel.to_json` writes, and every way to write it down that is read.
 
 Keys are compared without `_`, `-`, `.` and capitals, so that `min_insync_replicas`, `minInsyncReplicas` and
-`min.insync.replicas` are one. Other keys are passed by, as a file may hold more than is asked, but those that
-were probably meant for one that decides are refused.
+`min.insync.replicas` are one. Other keys are ignored, as a file may hold more, but misspelled keys of
+important values are refused.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Problems:
 
 
 class Fields:
-    """The fields of one object; names are asked for in lower case without separators."""
+    """The fields of one object; names are looked up in lower case without separators."""
 
     def __init__(self, told: Mapping[str, Any], path: str, problems: Problems) -> None:
         self._told: dict[str, tuple[str, Any]] = {}
@@ -56,7 +56,7 @@ class Fields:
                 problems.add(self.at(key), f"{key} and {known[0]} are one key, with two values.")
 
     def path(self, name: str) -> str:
-        """Return where a field stands: `topics[0].isr`, with the key as it is written."""
+        """Return the path of a field: `topics[0].isr`, with the key as written."""
         return self.at(self._told.get(name, (name, None))[0])
 
     def at(self, key: str) -> str:

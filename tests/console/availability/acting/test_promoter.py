@@ -48,7 +48,7 @@ class Idle:
 
 
 class PaperDrills:
-    """Drills that only write down what was asked."""
+    """Drills that only record requests."""
 
     def __init__(self):
         self.tried, self.removed = [], []
@@ -304,9 +304,7 @@ BROKERS = {b: BrokerModel(b, f"dc-{b}") for b in (1, 2, 3, 4)}
     ("kind", "standbys", "broker", "replicas", "chosen"),
     [
         pytest.param(ActorKind.FENCED_STANDBY, {4}, None, (1, 2, 4), 4, id="standby"),
-        pytest.param(
-            ActorKind.FENCED_STANDBY, {3, 4}, 4, (1, 2, 4), 4, id="the one that is wished"
-        ),
+        pytest.param(ActorKind.FENCED_STANDBY, {3, 4}, 4, (1, 2, 4), 4, id="the one that is given"),
         pytest.param(ActorKind.RELAX_MIN_ISR, {4}, None, (1, 4), 4, id="relaxed"),
         pytest.param(ActorKind.REASSIGN_TO_SPARE, {4}, None, (1,), 3, id="spare"),
         pytest.param(ActorKind.FENCED_STANDBY, set(), None, (), None, id="no standby"),

@@ -1,4 +1,4 @@
-"""What is asked for and what policies want is done once, verified, and taken back."""
+"""Confirmed and automatic promotions run once, are verified, and reverted."""
 
 from datetime import timedelta
 
@@ -207,7 +207,7 @@ def test_read_only_acts_on_nothing(cluster, clock, door, settings):
     ("change", "code"),
     [
         pytest.param({"allowed_brokers": [2]}, "not_allowed", id="not on the list"),
-        pytest.param({"mode": Mode.ADVISE, "opted_in_at": None}, None, id="nobody opted in"),
+        pytest.param({"mode": Mode.ADVISE, "opted_in_at": None}, None, id="no user opted in"),
     ],
 )
 def test_the_guard_refuses(cluster, clock, door, change, code):

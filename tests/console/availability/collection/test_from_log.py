@@ -210,7 +210,7 @@ def test_counts_hold_the_worst_moment_of_ten_seconds(story):
     begin = int(story.at(60).timestamp())
     rows = CountSample.objects.filter(kind="cluster", step_s=10, at_s__gte=begin)
     assert dict(rows.values_list("at_s", "offline"))[begin] == 1
-    # The minute since then is told without a hole.
+    # The minute since then has no gap.
     assert rows.count() == 7
     assert sum(rows.values_list("offline", flat=True)) == 1
 
@@ -225,7 +225,7 @@ def test_a_round_that_finds_nothing_new_writes_no_status(story):
 
 
 def test_a_round_takes_few_more_queries_for_many_partitions(story):
-    """Rows are written in portions; nothing is asked for each of them."""
+    """Rows are written in portions; no query for each of them."""
     counted = []
     for number, partitions in enumerate((5, 200)):
         topic = f"topic-{number}"

@@ -197,9 +197,9 @@ def test_clusters_are_due_when_something_may_be_new(cluster):
 @pytest.mark.parametrize(
     ("versions", "severity", "is_unsure", "answer"),
     [
-        pytest.param(OLD, Severity.UNDER_MIN_ISR, False, "Not with acks=all", id="3.6"),
+        pytest.param(OLD, Severity.UNDER_MIN_ISR, False, "Partitions under min ISR", id="3.6"),
         pytest.param(NEW, Severity.OK, False, "Unknown", id="3.9, looked at later"),
-        pytest.param(None, Severity.OK, True, "Not known", id="not known"),
+        pytest.param(None, Severity.OK, True, "Unknown", id="not known"),
     ],
 )
 def test_more_min_isr_than_replicas_is_judged_by_the_brokers_release(

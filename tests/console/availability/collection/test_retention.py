@@ -1,4 +1,4 @@
-"""Counts rolled up and forgotten in time; what goes on is kept."""
+"""Counts rolled up and forgotten in time; ongoing intervals are kept."""
 
 from datetime import timedelta
 

@@ -60,7 +60,7 @@ def test_the_page_asks_for_controllers_that_are_no_brokers(visitor):
     assert "Controller 2" in shown
     assert "Controller 3" in shown
     assert "Controller 1" not in shown
-    assert "Node 1 west by broker.rack" in shown
+    assert "Node 1 west broker.rack" in shown
 
 
 def test_with_their_sites_the_loss_of_a_site_takes_the_controllers_along(visitor, cluster):
@@ -109,7 +109,7 @@ def test_a_site_that_is_too_long_is_refused_at_its_field_and_stays_there(visitor
     ("sites", "field", "said"),
     [
         pytest.param({"9": "west"}, "sites.9", "No voter", id="no voter"),
-        pytest.param({"1": "east"}, "sites.1", "its broker.rack says west", id="a broker"),
+        pytest.param({"1": "east"}, "sites.1", "its broker.rack is west", id="a broker"),
         pytest.param({"two": "west"}, "sites.two", "No voter", id="no number"),
         pytest.param({"2": "we\nst"}, "sites.2", "line breaks", id="two lines"),
     ],
@@ -136,8 +136,8 @@ def test_rest_saves_and_lists(visitor, cluster):
 def test_before_the_quorum_was_described_nothing_can_be_said(sign_in, operator):
     make_sites()
     client = sign_in(operator)
-    assert "was not described yet" in text_of(client.get(PAGE))
-    assert "not described yet" in json.dumps(tell(client, {"2": "west"}).json())
+    assert "Quorum not collected yet" in text_of(client.get(PAGE))
+    assert "not collected yet" in json.dumps(tell(client, {"2": "west"}).json())
 
 
 def test_in_read_only_mode_the_page_says_so_and_keeps_what_was_typed(visitor, cluster, settings):

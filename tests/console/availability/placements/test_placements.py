@@ -90,7 +90,7 @@ def test_a_stored_pattern_that_cannot_be_evaluated_fits_nothing_and_the_others_c
     rules = rules_of(cluster)
     assert rules.of("orders.eu").rule.pattern == "orders.*"
     (problem,) = rules.problems
-    assert "The placement for (?!dead).* fits no topic any more" in problem
+    assert "The pattern (?!dead).* of a placement cannot be evaluated" in problem
     assert "look-ahead" in problem
 
 
@@ -100,7 +100,7 @@ def test_the_page_and_the_route_say_which_stored_pattern_cannot_be_evaluated(
     make_rule(cluster, "(?!dead).*", kind="regex")
     assert "look-ahead" in " ".join(api("GET", "topics/?cluster=east").json()["gaps"])
     page = client.get("/availability/east/placements/").content.decode()
-    assert "fits no topic any more" in page
+    assert "of a placement cannot be evaluated" in page
 
 
 def test_rules_of_another_cluster_do_not_count(cluster):
@@ -111,9 +111,9 @@ def test_rules_of_another_cluster_do_not_count(cluster):
 @pytest.mark.parametrize(
     ("kind", "pattern", "told"),
     [
-        ("exact", "", "Name a topic"),
-        ("exact", "orders/new", "No topic can be called so"),
-        ("exact", "..", "No topic can be called so"),
+        ("exact", "", "Enter a topic or a pattern"),
+        ("exact", "orders/new", "Not a valid topic name"),
+        ("exact", "..", "Not a valid topic name"),
         ("exact", "x" * 250, "At most 249"),
         ("regex", "(", "is not a regular expression"),
         ("regex", "(?!dead).*", "look-ahead (?!...) at character 1 is not supported"),
@@ -262,7 +262,7 @@ def test_the_page_shows_what_a_placement_means_and_then_saves_it(browser, cluste
     make_placed(cluster, "orders", [1, 2])
     path = "/availability/east/placements/new/"
     shown = browser.post(path, form())
-    assert "What it would mean" in shown.content.decode()
+    assert "Preview</h2>" in shown.content.decode()
     assert not TopicPlacement.objects.exists()
     confirm = shown.context["confirm"]
     assert browser.post(path, form(step="save", confirm="stale")).status_code == 200

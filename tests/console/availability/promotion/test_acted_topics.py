@@ -77,7 +77,7 @@ def test_of_several_policies_the_one_for_the_topic_counts(cluster):
     "fields",
     [
         pytest.param({"mode": Mode.ADVISE}, id="advice only"),
-        pytest.param({"opted_in_at": None}, id="nobody opted in"),
+        pytest.param({"opted_in_at": None}, id="no user opted in"),
         pytest.param({"actor": Actor.REASSIGN_TO_SPARE}, id="acts by a reassignment"),
         pytest.param({"allowed_brokers": [1]}, id="the standby is not on the allow-list"),
         pytest.param({"pattern": "clicks"}, id="another topic"),

@@ -54,7 +54,7 @@ def now():
         pytest.param({"allowed_brokers": [3, 3]}, "allowed_brokers", id="broker twice"),
         pytest.param({"allowed_brokers": "3"}, "allowed_brokers", id="no list"),
         pytest.param(
-            {"mode": "act", "allowed_brokers": []}, "allowed_brokers", id="acts on nobody"
+            {"mode": "act", "allowed_brokers": []}, "allowed_brokers", id="acts on no broker"
         ),
         pytest.param({"cooldown_s": 1}, "cooldown_s", id="short cooldown"),
         pytest.param({"hold_s": 10**9}, "hold_s", id="long hold"),
@@ -182,7 +182,7 @@ def change(action, **fields):
         pytest.param(
             lambda a: watched(a.cluster, now() - timedelta(minutes=5)),
             "no_promoter",
-            id="nobody acts",
+            id="no process acts",
         ),
         pytest.param(
             lambda a: actions.stop_promotions(a.cluster, "", None, now()), "stopped", id="stopped"
@@ -259,7 +259,7 @@ def test_a_what_if_drill_is_compared_by_what_both_name(cluster, operator):
     ]
     row = drill_actions.record_drill(cluster, {"results": results}, operator, now())
     assert (row.state, row.good_count, row.bad_count) == ("partial", 1, 1)
-    assert row.results.get(subject="orders-1").message == "Other than predicted: leader."
+    assert row.results.get(subject="orders-1").message == "Different from the prediction: leader."
 
 
 @pytest.mark.parametrize(

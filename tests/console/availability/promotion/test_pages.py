@@ -57,9 +57,9 @@ def api(sign_in, operator):
 def test_the_page_answers_first(sign_in, viewer, cluster):
     fill_promotion(cluster)
     text = page(sign_in(viewer))
-    assert "Is any promotion wanted now?" in text
+    assert "Observer promotion" in text
     assert "Promote broker 3" in text
-    assert text.index("Wanted now") < text.index("Which ways can this cluster use?")
+    assert text.index("Pending advice") < text.index("Methods</h2>")
 
 
 def test_advice_comes_with_evidence_time_risk_and_the_way_back(sign_in, viewer, cluster):
@@ -94,7 +94,7 @@ def test_an_operator_turns_the_switch_and_turns_it_back(sign_in, operator, clust
     client = sign_in(operator)
     post(client, "promotion/stop/", why="maintenance")
     assert PromotionStop.objects.get().is_on
-    assert "nothing is begun" in page(client)
+    assert "no promotion starts" in page(client)
     post(client, "promotion/go-on/")
     assert not PromotionStop.objects.get().is_on
     assert set(AuditEntry.objects.values_list("action", flat=True)) == {
@@ -113,7 +113,7 @@ def test_viewers_see_no_buttons(sign_in, viewer, cluster):
 
 def test_before_the_first_round_it_says_so(sign_in, viewer, cluster):
     text = page(sign_in(viewer))
-    assert "Not judged yet" in text
+    assert "Not evaluated yet" in text
     assert "No policy yet" in text
 
 
@@ -124,7 +124,7 @@ def test_a_policy_is_written_changed_and_removed(sign_in, operator, cluster):
         "allowed_brokers": "3", "cooldown_s": "30", "hold_s": "10",
     }  # fmt: skip
     answer = post(client, "promotion/policies/new/", **values)
-    assert "Type the topic or pattern" in answer.content.decode()
+    assert "To enable it, type" in answer.content.decode()
     assert not PromotionPolicy.objects.exists()
     post(client, "promotion/policies/new/", **values, confirm="orders")
     policy = PromotionPolicy.objects.get()
@@ -144,7 +144,7 @@ def test_a_form_that_is_wrong_keeps_what_was_typed(sign_in, operator, cluster):
         allowed_brokers="3 nine",
         note="of mine",
     ).content.decode()
-    assert "is no id of a broker" in text
+    assert "is not a broker id" in text
     assert "of mine" in text
     assert "3 nine" in text
 
@@ -155,7 +155,7 @@ def test_applying_needs_the_name_typed_and_says_what_refuses(sign_in, operator, 
     path = f"promotion/actions/{action.pk}/apply/"
     assert "Type this to confirm" in post(client, path, **{"apply-confirm": "x"}).content.decode()
     text = post(client, path, **{"apply-confirm": "broker 3"}).content.decode()
-    assert "Make the dry run first" in text
+    assert "No dry run yet" in text
     assert PromotionAction.objects.get().state == ActionState.ADVISED
 
 
@@ -230,7 +230,7 @@ def test_a_policy_cannot_be_moved_to_another_cluster_and_that_is_said(api, clust
     refused = api("patch", path, {"cluster": "west", "hold_s": 30})
     assert refused.status_code == 400
     assert refused.json()["fields"]["cluster"] == [
-        "This policy is one of east; write one for west, and delete this one."
+        "This policy belongs to east. Create one for west, and delete this one."
     ]
     same = api("patch", path, {"cluster": "east", "hold_s": 30})
     assert (same.status_code, same.json()["hold_s"]) == (200, 30)
@@ -296,7 +296,7 @@ def test_a_what_if_drill_is_recorded_on_its_page(sign_in, operator, cluster):
     ("query", "words"),
     [
         pytest.param("", "Runbooks", id="all"),
-        pytest.param("severity=under_min_isr&cause=broker_dead", "It worked when", id="one"),
+        pytest.param("severity=under_min_isr&cause=broker_dead", "Expected:", id="one"),
         pytest.param(
             "severity=under_min_isr&cause=broker_dead&topic=orders&partition=0&broker=2",
             "--topic orders",
@@ -355,6 +355,4 @@ def test_observers_that_are_not_well_stand_on_the_overview_and_on_the_cluster(
     fill_promotion(cluster)
     client = sign_in(viewer)
     assert "Cluster east: orders-0" in client.get("/").content.decode()
-    assert (
-        "Findings about observers and leaders" in client.get("/availability/east/").content.decode()
-    )
+    assert "Observer and leader findings" in client.get("/availability/east/").content.decode()

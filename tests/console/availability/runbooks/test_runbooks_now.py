@@ -60,14 +60,14 @@ def titles(page):
 def test_a_healthy_cluster_has_no_runbook_to_follow(visitor, healthy):
     page = visitor.get(PAGE)
     assert titles(page) == []
-    assert "No partition is in a state that has a runbook." in page.content.decode()
+    assert "No partition needs a runbook." in page.content.decode()
     assert visitor.get(f"{ROUTE}&applies=true").json() == []
 
 
 def test_an_incident_shows_the_runbooks_that_apply(visitor, incident):
     expected = [
-        "orders-0 has no leader: a broker is dead",
-        "orders-2 is at min ISR: a broker is dead",
+        "orders-0 has no leader: a failed broker",
+        "orders-2 is at min ISR: a failed broker",
     ]
     page = visitor.get(PAGE)
     assert titles(page) == expected
@@ -81,8 +81,8 @@ def test_an_incident_shows_the_runbooks_that_apply(visitor, incident):
         pytest.param(
             timedelta(),
             [
-                "orders-0 has no leader: a broker is dead",
-                "orders-2 is at min ISR: a broker is dead",
+                "orders-0 has no leader: a failed broker",
+                "orders-2 is at min ISR: a failed broker",
             ],
             id="it ends now",
         ),
@@ -112,9 +112,9 @@ def test_all_of_them_are_one_click_away(visitor, incident):
 def test_a_runbook_that_is_looked_up_for_a_healthy_partition_says_so(visitor, healthy):
     asked = "severity=offline&cause=broker_dead&topic=orders&partition=0"
     page = visitor.get(f"{PAGE}?{asked}")
-    assert titles(page) == ["If orders-0 has no leader because a broker is dead"]
+    assert titles(page) == ["If orders-0 has no leader: a failed broker"]
     text = page.content.decode()
-    assert "Does not apply now" in text
+    assert "Not applicable now" in text
     assert "orders-0 is healthy: leader 1, ISR 1, 2, 3 of 1, 2, 3." in text
     (told,) = visitor.get(f"{ROUTE}&{asked}").json()
     assert (told["applies"], told["actual"][:19]) == (False, "orders-0 is healthy")
@@ -122,7 +122,7 @@ def test_a_runbook_that_is_looked_up_for_a_healthy_partition_says_so(visitor, he
 
 def test_a_topic_is_shown_what_applies_to_it(visitor, incident):
     page = visitor.get(f"{PAGE}?topic=orders&partition=4")
-    assert titles(page) == ["orders-4 is at min ISR: a broker is dead"]
+    assert titles(page) == ["orders-4 is at min ISR: a failed broker"]
 
 
 def test_what_a_cluster_names_is_text_on_the_page_and_one_word_of_each_command(visitor, kafka):

@@ -26,7 +26,7 @@ def rows(client, path):
 def test_a_cluster_is_answered_with_counts_and_who_told(visitor):
     (row,) = rows(visitor, "")
     assert (row["answer"], row["worst"], row["source"], row["resolution_ms"]) == (
-        "No", "offline", "log", None,
+        "Partitions offline", "offline", "log", None,
     )  # fmt: skip
     assert row["counts"]["offline"] == 1
     assert row["counts"]["partitions"] == 4

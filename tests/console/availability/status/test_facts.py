@@ -13,11 +13,11 @@ from console.frame.pages.freshness import Freshness
 @pytest.mark.parametrize(
     ("age_s", "failing", "counts", "word"),
     [
-        (1, False, Rollup(partitions=3), "Yes"),
+        (1, False, Rollup(partitions=3), "All partitions writable"),
         (1, True, Rollup(partitions=3), "Unknown"),
         (600, False, Rollup(partitions=3), "Unknown"),
-        (600, False, Rollup(partitions=3, offline=1), "No"),
-        (None, False, Rollup(partitions=3), "Not known yet"),
+        (600, False, Rollup(partitions=3, offline=1), "Partitions offline"),
+        (None, False, Rollup(partitions=3), "Unknown"),
     ],
     ids=["fresh", "the last round failed", "old", "old and bad", "never seen"],
 )

@@ -1,4 +1,4 @@
-"""What a partition was like, and when nobody knows: lanes and counts never bridge a gap of the log."""
+"""What a partition was like, and what is unknown: lanes and counts never bridge a gap of the log."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ HOUR = TimeRange(NOW - timedelta(hours=1), NOW, "1 h")
 
 @pytest.fixture
 def story():
-    """The leader was lost 1,000 s ago, records from 800 to 500 s ago are missing, then all was well."""
+    """The leader was lost 1,000 s ago, records from 800 to 500 s ago are missing, then all was healthy."""
     story = Story()
     story.brokers()
     describe_topic(story.cluster)
@@ -60,7 +60,7 @@ def lane_of(story, number):
 @pytest.mark.parametrize(
     ("number", "before", "after"),
     [
-        pytest.param(0, "Offline", "Offline", id="how it stood"),
+        pytest.param(0, "Offline", "Offline", id="its state"),
         pytest.param(1, "No leader", "No leader", id="who led"),
         pytest.param(2, "Out of sync", "Out of sync", id="a replica"),
     ],

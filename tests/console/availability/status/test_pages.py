@@ -22,7 +22,7 @@ PAGES = [
 
 
 def told_story() -> Story:
-    """A follower that fell behind, a partition nobody leads, an unclean election."""
+    """A follower that fell behind, a leaderless partition, an unclean election."""
     now = timezone.now()
     story = Story(make_cluster("east"), now)
     story.brokers()
@@ -60,18 +60,18 @@ def test_a_page_of_a_cluster_that_was_never_looked_at_says_so_quietly(sign_in, v
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/availability/", ["east", "No", "from the metadata log, with causes"]),
+        ("/availability/", ["east", "Partitions offline", "metadata log, with causes"]),
         ("/availability/east/", [
-            "Can every partition of east be written?", "No", "2 can be written", "Broker 3 fell behind",
-            "Unclean election", "billing-0", "in sync was nobody", "dc-a", "Offline",
+            "Availability of east", "Partitions offline", "2 writable", "Broker 3 fell behind",
+            "Unclean election", "billing-0", "ISR was empty", "dc-a", "Offline",
         ]),
         ("/availability/east/partitions/", ["orders-0", "At min ISR", "Leader lost", "static"]),
         ("/availability/east/partitions/orders/0/", [
-            "Can orders-0 be written?", "At min ISR", "ISR 1 2", "server.properties", "Broker 3 · dc-c",
-            "Out of sync", "Broker 3 fell behind", "Severity",
+            "Partition orders-0", "At min ISR", "ISR 1 2", "server.properties", "Broker 3 · dc-c",
+            "Out of sync", "Broker 3 fell behind", "State",
         ]),
-        ("/availability/east/partitions/billing/0/", ["Without a leader", "50 s", "Unclean election"]),
-        ("/availability/east/brokers/", ["dc-b", "Unfenced", "Left an ISR", "ISR changes, 24 h"]),
+        ("/availability/east/partitions/billing/0/", ["Leaderless time", "50 s", "Unclean election"]),
+        ("/availability/east/brokers/", ["dc-b", "Unfenced", "ISR shrinks", "ISR changes, 24 h"]),
     ],
 )  # fmt: skip
 def test_a_page_shows_what_is_and_what_happened(visitor, path, told):
@@ -133,7 +133,12 @@ def test_a_polled_partition_says_that_it_is_polled_and_has_lanes(sign_in, viewer
         poll(cluster, at, orders=[isr])
         collect.take_in(cluster.pk, lambda at=at: at)
     shown = text_of(sign_in(viewer), "/availability/east/partitions/orders/0/")
-    for words in ("polled, every 20 s", "Seen by a poll", "not told by polls", "Out of sync"):
+    for words in (
+        "polling, every 20 s",
+        "Observed by polling",
+        "not reported by polling",
+        "Out of sync",
+    ):
         assert words in shown
 
 
@@ -152,3 +157,9 @@ def test_a_page_takes_the_same_queries_for_many_partitions(sign_in, viewer, path
         story.partition("many", number, 50, 1, cause="isr_shrink", broker=3)
     collect.take_in(story.cluster.pk, lambda: story.now)
     assert count_queries(client, path) <= before
+
+
+def test_the_tabs_are_in_three_named_groups(visitor):
+    page = visitor.get("/availability/east/").content.decode()
+    names = re.findall(r'class="tabs__group" role="group" aria-label="(\w+)"', page)
+    assert names == ["Now", "Plan", "Act"]

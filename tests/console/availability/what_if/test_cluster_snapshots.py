@@ -100,9 +100,9 @@ def test_what_is_not_known_is_said():
     cluster = make_sites("bare", {1: "", 2: "west"})
     make_placed(cluster, "orders", [1, 2], min_insync_replicas=None)
     told = " ".join(seen_cluster(cluster).gaps)
-    for words in ("metadata log is not followed", "The quorum was not described",
+    for words in ("metadata log is not followed", "The quorum is not collected",
                   "min.insync.replicas of 1 topics is not known",
-                  "unclean.leader.election.enable of 1 topics is not known, such as orders", "No rack is known of broker 1"):  # fmt: skip
+                  "unclean.leader.election.enable of 1 topics is not known, such as orders", "The rack of broker 1 is unknown"):  # fmt: skip
         assert words in told
     assert cluster_model(cluster).partitions[0].min_insync_replicas is None
 
@@ -193,7 +193,7 @@ def test_a_moment_of_the_past_is_what_the_log_says(past, seconds, isr, elr, leas
 
 def test_what_a_log_cannot_tell_of_the_past_is_said(past):
     told = " ".join(seen_cluster(past, NOW - timedelta(seconds=1000)).gaps)
-    assert "Whether a controller was alive at that time is not recorded" in told
+    assert "The log does not record which controllers were alive" in told
     assert "The log has no min.insync.replicas of 1 topics" in told
 
 

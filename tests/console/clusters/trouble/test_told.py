@@ -68,7 +68,7 @@ def told(cluster: Cluster, now=NOW) -> list[str]:
 
 def test_partitions_are_counted_with_the_age_of_the_count_and_the_broker_is_named():
     cluster = break_east()
-    assert told(cluster) == [INCIDENT, "Cluster east: broker 3 (dc-c) away for 23 s."]
+    assert told(cluster) == [INCIDENT, "Cluster east: broker 3 (dc-c) down for 23 s."]
     first = troubles_of([cluster.pk], NOW)[0]
     assert (first.severity, first.word, first.href) == ("crit", "Offline", "/availability/east/")
 

@@ -100,7 +100,7 @@ class MemoryStore:
 
     def _answer(self) -> None:
         if self.is_away:
-            raise StoreAway("the store was told to be away")
+            raise StoreAway("the store is away")
 
 
 def lease_after(before: Lease | None, holder: str, now_ms: int, lasts_ms: int) -> Lease | None:

@@ -117,7 +117,7 @@ def quorum(*replicas, leader=1):
 @pytest.mark.parametrize(
     ("found", "ago_ms", "reached"),
     [
-        pytest.param(None, None, None, id="nobody tells"),
+        pytest.param(None, None, None, id="unknown"),
         pytest.param(quorum(QuorumReplica(4, "d", 990, 49_700, 49_000)), 300, 989, id="observer"),
         pytest.param(quorum(QuorumReplica(4, "d", None, None, None)), None, None, id="just known"),
         pytest.param(quorum(), None, None, id="not in the quorum"),

@@ -100,7 +100,7 @@ def test_a_rack_may_have_replicas_and_observers():
         ),
         pytest.param(
             document(replicas=[entry("a"), entry("b"), entry("a")]),
-            "replicas[2].constraints.rack", "stands in replicas[0] already", id="a rack twice",
+            "replicas[2].constraints.rack", "is also in replicas[0]", id="a rack twice",
         ),
         pytest.param(
             document(observerPromotionPolicy="leader-is-offline"),
@@ -164,12 +164,12 @@ def test_what_is_written_is_read_again(replicas, observers, policy):
         pytest.param(WEST_AND_EAST, {}, id="enough"),
         pytest.param(
             {1: "west", 2: "west", 3: "east"},
-            {"observers[0].count": "2 observers are wanted in rack east, which has 1 broker."},
+            {"observers[0].count": "2 observers required in rack east, which has 1 broker."},
             id="too few brokers",
         ),
         pytest.param(
             {1: "west", 2: "west"},
-            {"observers[0].constraints.rack": "No broker is in rack east; racks are west."},
+            {"observers[0].constraints.rack": "No broker is in rack east. Racks: west."},
             id="no such rack",
         ),
         pytest.param(
@@ -190,7 +190,7 @@ def test_whether_a_cluster_can_hold_a_placement(racks, problems):
 
 def test_replicas_and_observers_of_one_rack_need_brokers_for_both():
     placement = parse_placement(document(observers=[entry("west", 1)]))
-    sentence = "2 replicas and 1 observers are wanted in rack west, which has 2 brokers."
+    sentence = "2 replicas and 1 observers required in rack west, which has 2 brokers."
     assert check_placement(placement, WEST_AND_EAST) == {
         "replicas[0].count": sentence,
         "observers[0].count": sentence,
@@ -256,7 +256,7 @@ BOTH_SIDES = parse_placement({"version": 1, "replicas": [entry("west", 2), entry
             ["leader-is-observer", "observer-in-isr", "under-replicated"], id="an observer leads",
         ),
         pytest.param(
-            PLACEMENT, (1, 2, 3, 4), {"isr": (1, 2, 3, 4)}, ["observer-in-isr"], id="nobody keeps observers out"
+            PLACEMENT, (1, 2, 3, 4), {"isr": (1, 2, 3, 4)}, ["observer-in-isr"], id="no one keeps observers out"
         ),
         pytest.param(
             BOTH_SIDES, (1, 2, 3, 4), {"isr": (1, 2)}, ["isr-in-one-rack", "under-replicated"], id="one site has all"

@@ -1,4 +1,4 @@
-"""What the advisor says of one partition: whom to promote, whom to demote, or why nobody."""
+"""What the advisor says of one partition: whom to promote, whom to demote, or why none."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ CASES = [
         "blocked",
         "no_quorum",
         6,
-        id="nobody is promoted without a quorum",
+        id="no promotion without a quorum",
     ),
     pytest.param(
         (1, 2, 3, 6),
@@ -83,7 +83,7 @@ CASES = [
         "blocked",
         "no_quorum",
         6,
-        id="nobody is demoted without a quorum",
+        id="no demotion without a quorum",
     ),
     pytest.param(
         (1, 2),
@@ -113,7 +113,7 @@ CASES = [
         id="no observer is near enough",
     ),
     pytest.param(
-        (1, 2), {"standings": {}}, {}, "blocked", "lag_unknown", 6, id="nobody knows the lag"
+        (1, 2), {"standings": {}}, {}, "blocked", "lag_unknown", 6, id="the lag is unknown"
     ),
     pytest.param(
         (1, 2),
@@ -187,7 +187,7 @@ def test_the_observer_that_leads_is_demoted_last_and_with_a_word():
     assert (told.action, told.observer, told.warnings) == (AdviceAction.DEMOTE, 6, ())
     told = advice((5, 1, 2, 3), leader=5, known=HELD)
     assert told.observer == 5
-    assert told.warnings[0].startswith("Observer 5 leads")
+    assert told.warnings[0].startswith("Observer 5 is the leader")
 
 
 def test_an_observer_in_the_isr_for_too_long_is_warned_of_but_kept_while_it_is_needed():
@@ -207,7 +207,7 @@ class TestWithoutLeader:
         told = self.leaderless()
         assert (told.action, told.code) == (AdviceAction.BLOCKED, AdviceCode.NO_LIVE_LEADER)
         assert not told.is_automatic_allowed
-        assert "Bring broker 1, 2, 3 back" in told.todo
+        assert "Start broker 1, 2, 3" in told.todo
         assert "--election-type unclean" in told.todo
 
     def test_a_fenced_standby_must_be_promoted_before_it_can_be_elected(self):
@@ -270,7 +270,7 @@ class TestOtherActors:
         told = advice((1,), wanted={"actor": ActorKind.RELAX_MIN_ISR})
         assert (told.action, told.observer) == (AdviceAction.PROMOTE, None)
         assert told.data_at_risk.records is None
-        assert "one copy" in told.data_at_risk.sentence
+        assert "one replica" in told.data_at_risk.sentence
 
     def test_a_relaxed_topic_is_not_relaxed_again_and_set_back_when_the_isr_is_back(self):
         wanted = {"actor": ActorKind.RELAX_MIN_ISR}
@@ -280,7 +280,7 @@ class TestOtherActors:
         told = advice((1, 2, 3), known=relaxed | HELD, wanted=wanted, min_insync_replicas=1)
         assert (told.action, told.todo) == (
             AdviceAction.DEMOTE,
-            "Set min.insync.replicas back to 3.",
+            "Restore min.insync.replicas to 3.",
         )
 
     @pytest.mark.parametrize("other", [UNDER_REPLICATED, LEADER_IS_OBSERVER])

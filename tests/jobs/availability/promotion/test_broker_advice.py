@@ -18,13 +18,13 @@ def advice(number, isr, *, actor=ActorKind.FENCED_STANDBY, **known):
 def test_one_partition_is_enough_to_promote():
     (told,) = by_broker((advice(0, (1, 2)), advice(1, (1, 2, 3, 4)), advice(2, (1, 2))))
     assert (told.broker_id, told.action) == (6, AdviceAction.PROMOTE)
-    assert told.why == "orders-0, orders-2 want broker 6 in the ISR."
+    assert told.why == "orders-0, orders-2 need broker 6 in the ISR."
 
 
 def test_a_broker_stays_while_one_partition_needs_it():
     (told,) = by_broker((advice(0, (1, 2, 3, 6), **HELD), advice(1, (1, 2, 6))))
     assert told.action is AdviceAction.NONE
-    assert told.why == "orders-1 needs broker 6 in the ISR still."
+    assert told.why == "orders-1 still needs broker 6 in the ISR."
     assert [one.place for one in told.held_by] == ["orders-1"]
 
 

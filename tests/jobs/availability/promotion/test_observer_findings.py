@@ -1,4 +1,4 @@
-"""What happened to observers between two looks, what is remembered of them, and what is not well."""
+"""What happened to observers between two looks, what is remembered of them, and findings."""
 
 from dataclasses import replace
 
@@ -120,7 +120,7 @@ def found(model, *, tracked=None, standings=None, alive=frozenset(RACKS), **limi
 
 
 WATCHED = [
-    pytest.param(partition(FULL), {}, [], id="all is well"),
+    pytest.param(partition(FULL), {}, [], id="healthy"),
     pytest.param(
         partition((1, 2, 6)),
         {"tracked": PromotionHistory(promoted_since_ms={6: NOW_MS - 3_600_001})},
@@ -149,9 +149,7 @@ WATCHED = [
         [("not_caught_up", 6)],
         id="not level for long",
     ),
-    pytest.param(
-        partition(FULL), {"standings": {}}, [], id="a lag that nobody knows is no finding"
-    ),
+    pytest.param(partition(FULL), {"standings": {}}, [], id="an unknown lag is no finding"),
     pytest.param(
         partition((1, 2)),
         {"tracked": PromotionHistory(short_since_ms=NOW_MS - 60_001)},

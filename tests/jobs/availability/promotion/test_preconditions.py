@@ -57,7 +57,7 @@ REFUSALS = [
     pytest.param({"state": {"has_quorum": False}}, "no_quorum", id="no quorum"),
     pytest.param({"state": {"has_quorum": None}}, "no_quorum", id="the quorum is not known"),
     pytest.param({"rules": {"mode": Mode.ADVISE}}, "advice_only", id="the policy only advises"),
-    pytest.param({"rules": {"opted_in": frozenset()}}, "not_opted_in", id="nobody opted in"),
+    pytest.param({"rules": {"opted_in": frozenset()}}, "not_opted_in", id="no user opted in"),
     pytest.param(
         {"rules": {"opted_in": frozenset({"order"})}},
         "not_opted_in",

@@ -125,7 +125,7 @@ def test_a_name_that_a_shell_would_understand_is_quoted():
 
 
 def test_each_cause_and_each_severity_has_its_file_and_no_file_is_left_over():
-    causes = {f"causes/{one}" for one in TroubleCause}
+    causes = {"causes/setting", *(f"causes/{one}" for one in TroubleCause)}
     assert set(FILES) == {"every", *causes, *(f"severities/{one}" for one in Trouble)}
 
 
@@ -188,7 +188,7 @@ class TestWhatIsDangerous:
         book = runbook(Trouble.OFFLINE, TroubleCause.LAST_SITE_LOST, LEADERLESS)
         (step,) = [step for step in book.steps if step.is_dangerous]
         assert "--election-type unclean" in step.command
-        assert "cannot be taken back" in step.sentence
+        assert "cannot be reverted" in step.sentence
 
     def test_it_is_nowhere_else(self):
         for trouble, cause in product(set(Trouble) - {Trouble.OFFLINE}, TroubleCause):
@@ -210,11 +210,11 @@ class TestWhatIsDangerous:
 @pytest.mark.parametrize(
     ("seen", "cause", "title"),
     [
-        pytest.param(None, None, "If orders-3 is at min ISR because a broker is dead", id="healthy"),
+        pytest.param(None, None, "If orders-3 is at min ISR: a failed broker", id="healthy"),
         pytest.param(Trouble.AT_MIN_ISR, TroubleCause.BROKER_DEAD,
-                     "orders-3 is at min ISR: a broker is dead", id="as it was seen"),
+                     "orders-3 is at min ISR: a failed broker", id="as it was seen"),
         pytest.param(Trouble.AT_MIN_ISR, TroubleCause.UNKNOWN,
-                     "orders-3 is at min ISR: if a broker is dead", id="another cause"),
+                     "orders-3 is at min ISR: possibly a failed broker", id="another cause"),
     ],
 )  # fmt: skip
 def test_a_title_states_only_what_was_seen(seen, cause, title):

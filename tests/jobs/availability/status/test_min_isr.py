@@ -28,7 +28,7 @@ BROKER = MinIsr(4, MinIsrOrigin.BROKER)
         pytest.param(None, None, OLD_TOPIC, True, NOT_KNOWN, id="the log no longer sets it"),
         pytest.param(None, None, OLD_CLUSTER, True, NOT_KNOWN, id="likewise for the cluster"),
         pytest.param(None, None, OLD_TOPIC, False, OLD_TOPIC, id="without a log the answer counts"),
-        pytest.param(None, None, NOT_KNOWN, False, NOT_KNOWN, id="nobody told"),
+        pytest.param(None, None, NOT_KNOWN, False, NOT_KNOWN, id="unknown"),
     ],
 )
 def test_the_value_in_force(topic, cluster, described, is_log_known, found):

@@ -98,7 +98,7 @@ def judged(isr, least, **fields):
         pytest.param((1, 2), 3, {"observers": (3, 4)}, Severity.UNDER_MIN_ISR, (),
                      id="min ISR over the sync replicas needs an observer"),
         pytest.param((1, 2, 3), 3, {"moves": Moves((4,))}, Severity.OK, (), id="what is being added"),
-        pytest.param((), 2, {}, Severity.OFFLINE, (1, 2, 3, 4), id="nobody leads"),
+        pytest.param((), 2, {}, Severity.OFFLINE, (1, 2, 3, 4), id="no leader"),
         pytest.param((1, 2), None, {}, Severity.UNDER_REPLICATED, (3, 4), id="min ISR not known"),
     ],
 )  # fmt: skip

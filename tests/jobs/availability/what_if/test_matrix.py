@@ -123,7 +123,7 @@ def test_the_worst_single_failure_is_the_one_that_stops_most():
     worst = worst_single_failure(model)
     assert worst is not None
     assert worst.loss == Loss(racks=frozenset({"west"}), name="rack west")
-    assert worst.sentence.startswith("rack west: 2 of 3 partitions take no writes")
+    assert worst.sentence.startswith("rack west: 2 of 3 partitions refuse writes")
 
 
 def test_where_no_failure_does_harm_there_is_no_worst_one():

@@ -17,7 +17,7 @@ def test_without_known_voters_the_verdict_on_the_quorum_is_unknown():
     model = replace(cluster(partition()), voters=())
     answer = simulate(model, [lose(min(model.brokers))])
     assert (answer.quorum.is_known, answer.quorum.verdict) == (False, "unknown")
-    assert answer.quorum.sentence.startswith("Unknown: the voters are not known.")
+    assert answer.quorum.sentence.startswith("Unknown: voters not known.")
     told = what_if_document(answer)["steps"][0]["quorum"]
     assert (told["known"], told["has_majority"]) == (False, None)
 
@@ -68,7 +68,7 @@ def test_a_broker_of_a_document_that_is_said_to_be_dead_is_a_dead_voter():
 def test_that_voters_of_a_log_live_is_said_to_be_taken():
     answer = simulate(of_log(voters=(101, 102, 103)), [lose(1)])
     assert answer.quorum.sentence == (
-        "3 of 3 voters alive, 2 needed: 1 more may fail. A metadata log does not tell which voters live: "
+        "3 of 3 voters alive, 2 needed: failures tolerated: 1. A metadata log does not tell which voters live: "
         "those without a fenced broker count as alive."
     )
 
@@ -80,11 +80,11 @@ def test_all_voters_live_whom_a_majority_needs():
 @pytest.mark.parametrize(
     ("fenced", "lost", "verdict", "words"),
     [
-        ((2,), (), "majority", "At least 2 of 3 voters alive, 2 needed; whether voter 2 lives is not known"),
+        ((2,), (), "majority", "At least 2 of 3 voters alive, 2 needed; state of voter 2 unknown"),
         ((2,), (1,), "unknown", "At least 1 of 3 voters alive, 2 needed"),
-        ((2,), (2,), "majority", "2 of 3 voters alive, 2 needed: no further one may fail."),
+        ((2,), (2,), "majority", "2 of 3 voters alive, 2 needed: failures tolerated: 0."),
         ((2,), (1, 3), "no majority", "no majority in any case"),
-        ((2, 3), (1,), "unknown", "whether voters 2, 3 live is not known"),
+        ((2, 3), (1,), "unknown", "state of voters 2, 3 unknown"),
     ],
     ids=["nothing lost", "another is lost", "itself is lost", "both others", "two of three"],
 )  # fmt: skip

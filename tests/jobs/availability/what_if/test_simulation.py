@@ -228,7 +228,7 @@ def test_the_quorum_says_which_failure_would_end_it():
     )
     bare = simulate(model, [lose(4, 5)]).quorum
     assert (bare.failures_tolerated, bare.deadly_nodes) == (0, (1, 2, 3))
-    assert bare.sentence == "3 of 5 voters alive, 3 needed: no further one may fail."
+    assert bare.sentence == "3 of 5 voters alive, 3 needed: failures tolerated: 0."
 
 
 def test_voters_that_are_not_known_are_taken_for_alive():
@@ -330,7 +330,7 @@ def test_the_standby_is_demoted_when_the_isr_is_whole_again():
 
 
 def test_a_standby_that_is_the_only_one_left_is_not_demoted():
-    """Partition 0 is whole again, partition 1 has nobody but the standby."""
+    """Partition 0 is whole again, partition 1 has only the standby."""
     alone = partition(2, 4, number=1, isr=(2,))
     model = with_standbys(observed(is_acted_on=True), alone)
     step = simulate(model, [lose(1), lose(2), back(1)]).steps[-1]
@@ -375,7 +375,7 @@ def test_sums_are_by_topic_and_for_all():
 @pytest.mark.parametrize(
     ("step", "path", "sentence"),
     [
-        (lose(9), "steps[0].brokers", "There is no broker 9; brokers are 1, 2, 3, 4."),
+        (lose(9), "steps[0].brokers", "Unknown broker: 9. Brokers: 1, 2, 3, 4."),
         (
             lose(racks=["mars"]),
             "steps[0].racks",
@@ -384,9 +384,9 @@ def test_sums_are_by_topic_and_for_all():
         (
             lose(controllers=[7]),
             "steps[0].controllers",
-            "There is no voter 7; voters are not known.",
+            "Unknown voter: 7. Voters: not known.",
         ),
-        (UncleanElection("nowhere"), "steps[0].topic", "There is no topic nowhere."),
+        (UncleanElection("nowhere"), "steps[0].topic", "Unknown topic: nowhere."),
     ],
     ids=["broker", "rack", "controller", "topic"],
 )

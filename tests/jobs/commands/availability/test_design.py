@@ -47,7 +47,7 @@ def test_a_file_holds_a_wish_and_options_say_something_else(asked, tmp_path):
 def test_an_impossible_wish_is_a_finding_with_what_would_be_possible(asked):
     code, told, _ = asked(*SITES)
     assert code == 1
-    assert "observers: Not with these sites" in told
+    assert "observers: Impossible with these sites" in told
     code, told, _ = asked(*SITES, "--json")
     assert code == 1
     assert set(json.loads(told)["problems"]) == {"writable_after", "rpo", "observers"}

@@ -57,7 +57,7 @@ def test_a_min_isr_that_is_not_in_the_log_is_not_known(asked, capsys):
     assert (code, one["before"]["writable"], one["after"]["writable"]) == (0, None, None)
     assert one["min_insync_replicas"] is None
     assert one["condition"] == (
-        "min.insync.replicas is not known: writable if it is 1, not if it is 2 or more."
+        "min.insync.replicas is unknown: writable if it is 1, not if it is 2 or more."
     )
     assert told["cluster"]["writable_unknown"] == 1
     # Broker 2 is fenced: whether the controller of its id lives, the log does not tell.
@@ -65,7 +65,7 @@ def test_a_min_isr_that_is_not_in_the_log_is_not_known(asked, capsys):
     main(["what-if", str(FOLDER / file), "--lose-broker", "2"])
     text = capsys.readouterr().out
     assert "min.insync.replicas of 1 of 1 partitions is not known" in text
-    assert "  farm.pair-0: min.insync.replicas is not known: writable if it is 1" in text
+    assert "  farm.pair-0: min.insync.replicas is unknown: writable if it is 1" in text
     main(["what-if", str(FOLDER / file), "--matrix"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split("  ")[1:] != []

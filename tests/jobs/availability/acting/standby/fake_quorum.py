@@ -27,7 +27,7 @@ _WAIT_S = 0.01
 
 
 class FakeQuorum(FakeBroker):
-    """Unfences and fences its standby as it is told by heartbeats, and writes that into its log."""
+    """Unfences and fences its standby by heartbeats, and writes that into its log."""
 
     def __init__(self) -> None:
         super().__init__(1)

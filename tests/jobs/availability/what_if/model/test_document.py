@@ -1,4 +1,4 @@
-"""A cluster as a JSON file: every form is read, and what is wrong is told at its field."""
+"""A cluster as a JSON file: every form is read, and errors are at their field."""
 
 import contextlib
 import json
@@ -269,7 +269,7 @@ def part(**more) -> dict:
                 "placement": {"replicas": [{"count": 9, "constraints": {"rack": "west"}}]},
             },
             "placement.replicas[0].count",
-            "9 replicas are wanted in rack west, which has 2 brokers",
+            "9 replicas required in rack west, which has 2 brokers",
         ),
         ({"cases": [{"id": "rule", "kind": "rule"}]}, "cases", "No case has a placement"),
     ],
