@@ -15,12 +15,12 @@ from console.availability.status.broker_models import Source
 from console.availability.status.models import AvailabilityRound, Rollup
 from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.navigation import Badge, SearchHit, count_badge
-from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries as quorum
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.availability.status.tally import ScopeKind
 from jobs.numbers import format_span_s
+from jobs.severity import Severity
 
 _MOST_BROKERS = 5
 
@@ -87,7 +87,7 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
         away.setdefault(row.cluster_id, []).append(f"broker {row.broker_id}{rack}{since}")
     return [
         Trouble(
-            Severity.RISK,
+            Severity.CRITICAL,
             "Broker away",
             f"Cluster {watched[pk]}: {_few(brokers)}.",
             reverse("availability:brokers", args=[watched[pk]]),

@@ -10,8 +10,8 @@ from django.utils import timezone
 from console.clusters import queries
 from console.frame.pages.addresses import address_of
 from console.frame.pages.navigation import Badge, SearchHit, count_badge
-from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
+from jobs.severity import Severity
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
@@ -57,6 +57,6 @@ def list_switches(user: Any) -> list[SearchHit]:
 def badge(user: Any) -> Badge | None:
     """Return how many clusters need attention, else how many there are; two queries."""
     clusters = queries.with_status(visible(user, queries.list_clusters()), timezone.now())
-    wrong = {Severity.WARN, Severity.RISK, Severity.CRIT}
+    wrong = {Severity.WARNING, Severity.CRITICAL}
     bad = sum(cluster.status.severity in wrong for cluster in clusters)
     return count_badge(bad, len(clusters), "cluster")

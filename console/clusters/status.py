@@ -11,10 +11,10 @@ from django.conf import settings
 
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.frame.pages.freshness import Freshness, freshness_of_round, oldest, stale_after_s
-from console.frame.pages.states import Severity
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 from jobs.numbers import format_age
+from jobs.severity import Severity
 
 
 class ClusterState(StrEnum):
@@ -35,25 +35,25 @@ class ClusterState(StrEnum):
 
 
 SEVERITIES = {
-    ClusterState.OFF: Severity.NONE,
-    ClusterState.NEW: Severity.NOTICE,
-    ClusterState.ANOTHER_CLUSTER: Severity.CRIT,
-    ClusterState.UNREACHABLE: Severity.CRIT,
-    ClusterState.FAILING: Severity.RISK,
-    ClusterState.OFFLINE: Severity.CRIT,
-    ClusterState.UNDER_MIN_ISR: Severity.CRIT,
-    ClusterState.AT_MIN_ISR: Severity.RISK,
-    ClusterState.BROKER_MISSING: Severity.RISK,
-    ClusterState.STALE: Severity.RISK,
-    ClusterState.UNDER_REPLICATED: Severity.WARN,
-    ClusterState.OK: Severity.OK,
+    ClusterState.OFF: Severity.UNKNOWN,
+    ClusterState.NEW: Severity.INFO,
+    ClusterState.ANOTHER_CLUSTER: Severity.CRITICAL,
+    ClusterState.UNREACHABLE: Severity.CRITICAL,
+    ClusterState.FAILING: Severity.CRITICAL,
+    ClusterState.OFFLINE: Severity.CRITICAL,
+    ClusterState.UNDER_MIN_ISR: Severity.CRITICAL,
+    ClusterState.AT_MIN_ISR: Severity.WARNING,
+    ClusterState.BROKER_MISSING: Severity.CRITICAL,
+    ClusterState.STALE: Severity.WARNING,
+    ClusterState.UNDER_REPLICATED: Severity.WARNING,
+    ClusterState.OK: Severity.HEALTHY,
 }
 PARTITION_SEVERITIES = {
-    PartitionSeverity.OK: Severity.OK,
-    PartitionSeverity.UNDER_REPLICATED: Severity.WARN,
-    PartitionSeverity.AT_MIN_ISR: Severity.RISK,
-    PartitionSeverity.UNDER_MIN_ISR: Severity.CRIT,
-    PartitionSeverity.OFFLINE: Severity.CRIT,
+    PartitionSeverity.OK: Severity.HEALTHY,
+    PartitionSeverity.UNDER_REPLICATED: Severity.WARNING,
+    PartitionSeverity.AT_MIN_ISR: Severity.WARNING,
+    PartitionSeverity.UNDER_MIN_ISR: Severity.CRITICAL,
+    PartitionSeverity.OFFLINE: Severity.CRITICAL,
 }
 _OF_LADDER = {
     PartitionSeverity.UNDER_REPLICATED: (
@@ -164,7 +164,7 @@ def freshness_of_versions(cluster: Cluster) -> Freshness:
 
 # What the state of partitions and brokers comes from.
 _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
-_BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)
+_BY_SEVERITY = (Severity.HEALTHY, Severity.WARNING, Severity.CRITICAL)
 
 
 _NOT_JUDGED = ClusterStatus(

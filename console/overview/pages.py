@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from console.frame.pages.render import render_page
-from console.frame.pages.states import Severity
 from console.frame.security.access import Action, anywhere, page
 from console.overview import queries
 from console.overview.queries import Overview
@@ -26,6 +25,7 @@ from jobs.numbers import (
     not_known,
     sum_of,
 )
+from jobs.severity import Severity
 
 
 @require_GET
@@ -43,7 +43,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     """Return what is wrong, time lag, records behind and rate as the facts component takes them."""
-    serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
+    serious = [f for f in picture.findings if f.severity is Severity.CRITICAL]
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
         (flow for flow in wanted if flow.lag_ms is not None),

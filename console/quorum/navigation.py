@@ -10,13 +10,13 @@ from django.urls import reverse
 
 from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.navigation import Badge, SearchHit, count_badge
-from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries
 from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
+from jobs.severity import Severity
 
-_SERIOUS = (Severity.CRIT, Severity.RISK)
+_SERIOUS = (Severity.CRITICAL,)
 # How a quorum is made is shown on its own page and on the overview: it is no trouble of this moment.
 _OF_ITS_MAKING = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 

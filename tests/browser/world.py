@@ -246,24 +246,24 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
     """Make open findings of every severity, one that ended, and a look that could not ask everything."""
     make_finding(flow, opened_at=now - timedelta(minutes=90), last_seen_at=now)
     make_finding(
-        flow, "stuck_partition", "risk", subject="orders-2", opened_at=now - timedelta(minutes=20),
+        flow, "stuck_partition", "critical", subject="orders-2", opened_at=now - timedelta(minutes=20),
         sentence="orders-2 stands still at offset 184,202 while other partitions of the flow move.",
         todo="Look at the log of the flow's run; stop and start the flow if it says nothing.",
         evidence={"position_offset": 184_202, "records_waiting": 198, "still_for_s": 1200},
     )  # fmt: skip
     make_finding(
-        flow, "topic_left_out", "warn", subject="west.invoices", opened_at=now - timedelta(days=2),
+        flow, "topic_left_out", "warning", subject="west.invoices", opened_at=now - timedelta(days=2),
         sentence="west.invoices: Left out: its name says that it came from west.", evidence={},
         todo="If it is to be copied under another rule, give the topic another name.",
     )  # fmt: skip
     make_finding(
-        flow, "replication_factor_differs", "notice", subject="clicks", opened_at=now,
+        flow, "replication_factor_differs", "info", subject="clicks", opened_at=now,
         sentence="east.clicks has 1 replicas on west, clicks has 3 on east.",
         todo="Add replicas with kafka-reassign-partitions.sh.",
         evidence={"source_replicas": 3, "target_replicas": 1},
     )  # fmt: skip
     make_finding(
-        flow, "not_moving", "crit", subject="", opened_at=now - timedelta(hours=5),
+        flow, "not_moving", "critical", subject="", opened_at=now - timedelta(hours=5),
         sentence="Nothing is copied any more: 9 partitions wait with 4,711 records.",
         closed_at=now - timedelta(hours=4),
     )  # fmt: skip
@@ -345,7 +345,7 @@ def fill_answers(flow: ReplicationFlow, now: datetime) -> None:
         for at in range(end - 6 * 3600, end - 120, 60)
         if not end - 2400 < at < end - 1800
     )  # fmt: skip
-    for hours, word in ((200, "ready"), (30, "blocked"), (29, "ready"), (2, "caution")):
+    for hours, word in ((200, "ready"), (30, "blocked"), (29, "ready"), (2, "warning")):
         ReadinessChange.objects.create(flow=flow, at=now - timedelta(hours=hours), readiness=word)
 
 
@@ -354,8 +354,8 @@ def fill_runs(flow: ReplicationFlow, now: datetime) -> None:
     minutes = timedelta(minutes=1)
     for before, after, state, error in (
         (200, 121, RunState.SUCCEEDED, ""),
-        (120, 44, RunState.ERRORED, "The driver was killed.\nKilled"),
-        (43, 31, RunState.CANCELLED, ""),
+        (120, 44, RunState.CRASHED, "The driver was killed.\nKilled"),
+        (43, 31, RunState.STOPPED, ""),
     ):
         make_run(
             flow, title=f"Replicate {flow.name}", state=state, error=error,

@@ -94,7 +94,7 @@ def _facts(found: Design) -> list[dict[str, Any]]:
         {
             "label": "Every site may be lost",
             "value": "Yes" if is_survived else "No",
-            "severity": "ok" if is_survived else "warn",
+            "severity": "healthy" if is_survived else "warning",
             "definition": "Writes with acks=all go on without a person after the loss of any one site.",
         },
     ]

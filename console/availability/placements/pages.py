@@ -168,18 +168,20 @@ def placement_facts(found: Standings) -> list[dict[str, Any]]:
             "note": f"of {format_count(len(found))}",
             "definition": "By their own config, or assigned here by name or pattern.",
         },
-        _counted("Not as placed", wrong, "risk", "topics", "Topics with at least one violation."),
+        _counted(
+            "Not as placed", wrong, "warning", "topics", "Topics with at least one violation."
+        ),
         _counted(
             "ISR in one site",
             one_site,
-            "risk",
+            "warning",
             "partitions",
             "Partitions whose in-sync replicas all stand in one rack although the placement names several.",
         ),
         _counted(
             "Sync replica missing",
             missing,
-            "warn",
+            "warning",
             "partitions",
             "Partitions that miss a replica of the ISR; an observer outside the ISR is where it belongs.",
         ),
@@ -198,4 +200,4 @@ def _counted(label: str, count: int, severity: str, note: str, definition: str) 
         "note": note,
         "definition": definition,
     }
-    return fact | ({"severity": severity} if count else {"severity": "ok"})
+    return fact | ({"severity": severity} if count else {"severity": "healthy"})

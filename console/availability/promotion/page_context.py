@@ -22,17 +22,17 @@ from jobs.availability.status.severity import Severity
 from jobs.numbers import format_count, format_span_ms, format_span_s
 
 STATE_SEVERITY = {
-    ActionState.ADVISED: "risk",
-    ActionState.PLANNED: "risk",
-    ActionState.ASKED: "notice",
-    ActionState.ACTING: "notice",
-    ActionState.VERIFIED: "ok",
-    ActionState.REVERT_ASKED: "notice",
-    ActionState.REVERTING: "notice",
-    ActionState.REVERTED: "ok",
-    ActionState.LAPSED: "none",
-    ActionState.REFUSED: "warn",
-    ActionState.FAILED: "crit",
+    ActionState.ADVISED: "warning",
+    ActionState.PLANNED: "warning",
+    ActionState.ASKED: "info",
+    ActionState.ACTING: "info",
+    ActionState.VERIFIED: "healthy",
+    ActionState.REVERT_ASKED: "info",
+    ActionState.REVERTING: "info",
+    ActionState.REVERTED: "healthy",
+    ActionState.LAPSED: "unknown",
+    ActionState.REFUSED: "warning",
+    ActionState.FAILED: "critical",
 }
 MOST_FINDINGS = 50
 WANTED = "Advice to promote that waits for a person, or for the policy that acts."
@@ -71,7 +71,7 @@ def promotion_facts(
         {
             "label": "Stop switch",
             "value": "On" if stop.is_on else "Off",
-            "severity": "crit" if stop.is_on else "",
+            "severity": "critical" if stop.is_on else "",
             "note": "nothing is begun" if stop.is_on else "promotions may begin",
             "definition": "While it is on nothing is begun. What is promoted stays so and can be reverted.",
         },
@@ -88,7 +88,7 @@ def _wanted(
     if blocked:
         note = f"{format_count(blocked)} more cannot be done"
     fact |= {"value": format_count(len(waiting)), "note": note}
-    return fact | ({"severity": "crit" if blocked else "risk"} if waiting or blocked else {})
+    return fact | ({"severity": "critical" if blocked else "warning"} if waiting or blocked else {})
 
 
 def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
         "keep a promotion when one dies.",
     }
     if not is_there:
-        return fact | {"note": "none: nothing is promoted or reverted", "severity": "warn"}
+        return fact | {"note": "none: nothing is promoted or reverted", "severity": "warning"}
     problem = row.promoter_problem if row else ""
     return fact | {"note": problem[:120] or f"seen {format_span_s(age_s)} ago"}
 
@@ -124,7 +124,7 @@ def shown_held(cluster: Cluster) -> list[dict[str, Any]]:
         {
             "broker": row.broker,
             "phase": row.get_phase_display().capitalize(),
-            "severity": "ok" if row.phase == "held" else "notice",
+            "severity": "healthy" if row.phase == "held" else "info",
             "since": queries.moment(row.begun_at_ms),
             "by": row.asked_by,
             "why": row.why,

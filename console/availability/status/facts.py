@@ -16,11 +16,11 @@ from console.availability.status.models import PartitionStatus, Rollup
 from console.clusters.counted import COUNTED, COUNTED_AS, UNKNOWN, UNSURE, beside
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
 from jobs.availability.status.severity import OF_BROKERS, Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS
 from jobs.numbers import DASH, format_age, format_count, format_span_s
+from jobs.severity import Severity as Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,18 @@ class Answer:
 def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
     """Return whether every partition can be written; the worst that is true of any decides."""
     if counts is None or freshness.succeeded_at is None:
-        return Answer(Look.NONE, "Not known yet", freshness.error)
+        return Answer(Look.UNKNOWN, "Not known yet", freshness.error)
     if counts.offline:
-        return Answer(Look.CRIT, "No", f"{_partitions(counts.offline)} without a leader.")
+        return Answer(Look.CRITICAL, "No", f"{_partitions(counts.offline)} without a leader.")
     if counts.state_under_min_isr:
         why = f"{_partitions(counts.state_under_min_isr)} below min.insync.replicas."
-        return Answer(Look.CRIT, "Not with acks=all", why)
+        return Answer(Look.CRITICAL, "Not with acks=all", why)
     if counts.state_at_min_isr:
         why = f"{_partitions(counts.state_at_min_isr)} without a replica to spare."
-        return Answer(Look.RISK, "Yes, none to spare", why)
+        return Answer(Look.WARNING, "Yes, none to spare", why)
     if counts.state_under_replicated:
         why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
-        return Answer(Look.WARN, "Yes, replicas missing", why)
+        return Answer(Look.WARNING, "Yes, replicas missing", why)
     return _of_good(counts, freshness)
 
 
@@ -55,14 +55,14 @@ def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
     if counts.unsure:
         why = f"{_partitions(counts.unsure)}: {UNSURE[0].lower()}{UNSURE[1:]}"
         is_yes = not _not_known_writable(counts)
-        return Answer(Look.NONE, "Yes, replicas not known" if is_yes else "Not known", why)
+        return Answer(Look.UNKNOWN, "Yes, replicas not known" if is_yes else "Not known", why)
     now = timezone.now()
     if freshness.succeeded_at is not None and freshness.is_stale(now):
         age = format_age(freshness.succeeded_at, now)
         return Answer(
-            Look.NONE, "Unknown", f"Every replica was in sync {age}; nothing was read since."
+            Look.UNKNOWN, "Unknown", f"Every replica was in sync {age}; nothing was read since."
         )
-    return Answer(Look.OK, "Yes", "Every replica is in sync.")
+    return Answer(Look.HEALTHY, "Yes", "Every replica is in sync.")
 
 
 def _not_known_writable(counts: Rollup) -> int:
@@ -145,7 +145,7 @@ def _unclean(count: int, label: str) -> dict[str, Any]:
         "value": format_count(count),
         "note": label,
         "definition": definitions.UNCLEAN,
-        "severity": "crit",
+        "severity": "critical",
         "href": "#events-title",
     }
 
@@ -156,7 +156,7 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
         "value": format_count(counts.rf_below_min),
         "note": "a setting that cannot be kept",
         "definition": definitions.RF_BELOW_MIN,
-        "severity": "warn",
+        "severity": "warning",
         "href": _list(cluster, severity="rf_below_min"),
     }
 
@@ -201,7 +201,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             if row.leader is None
             else f"epoch {format_count(row.leader_epoch)}",
             "definition": "The broker that takes reads and writes.",
-            **({"severity": "crit"} if row.leader is None else {}),
+            **({"severity": "critical"} if row.leader is None else {}),
         },
         {
             "label": "In sync",
@@ -214,7 +214,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             "value": format_count(row.min_insync_replicas),
             "note": f"{origin_words(row.min_isr_origin)}{_spare(row.spare)}",
             "definition": f"{definitions.MIN_ISR} {definitions.SPARE}",
-            **({"severity": "crit"} if (row.spare or 0) < 0 else {}),
+            **({"severity": "critical"} if (row.spare or 0) < 0 else {}),
         },
         {
             "label": "ELR",

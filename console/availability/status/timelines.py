@@ -19,22 +19,22 @@ from console.frame.pages.state_timeline import (
     draw_timeline,
     with_gaps,
 )
-from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
 from console.frame.pages.timerange import TimeRange
 from jobs.availability.status.partition_seen import Membership, PartitionSeen
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.spans import leader_spans, membership_spans
+from jobs.severity import Severity as Look
 
 _MEMBERSHIPS = {
-    Membership.LEADER: ("Leader", Look.OK),
-    Membership.IN_SYNC: ("In sync", Look.OK),
-    Membership.OBSERVER_IN_SYNC: ("Observer in sync", Look.NOTICE),
-    Membership.OBSERVER: ("Observer", Look.NONE),
-    Membership.ELIGIBLE: ("Eligible leader", Look.WARN),
-    Membership.OUT_OF_SYNC: ("Out of sync", Look.RISK),
-    Membership.ADDING: ("Being added", Look.NOTICE),
-    Membership.UNKNOWN: ("Out of sync or being added: not known", Look.NONE),
+    Membership.LEADER: ("Leader", Look.HEALTHY),
+    Membership.IN_SYNC: ("In sync", Look.HEALTHY),
+    Membership.OBSERVER_IN_SYNC: ("Observer in sync", Look.INFO),
+    Membership.OBSERVER: ("Observer", Look.UNKNOWN),
+    Membership.ELIGIBLE: ("Eligible leader", Look.WARNING),
+    Membership.OUT_OF_SYNC: ("Out of sync", Look.WARNING),
+    Membership.ADDING: ("Being added", Look.INFO),
+    Membership.UNKNOWN: ("Out of sync or being added: not known", Look.UNKNOWN),
 }
 
 
@@ -62,7 +62,7 @@ def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Sta
     known, end = row.known_since, history.gone_at
     for span in history.severities:
         if span.began_at > known:
-            yield StateInterval("OK", Look.OK, known, span.began_at)
+            yield StateInterval("OK", Look.HEALTHY, known, span.began_at)
         word = Severity(span.severity).word
         why = cause_words(span.cause, span.cause_broker)
         href = record_url(history.log_name, span.offset)
@@ -72,16 +72,16 @@ def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Sta
         if span.ended_at is None:
             return
         known = max(known, span.ended_at)
-    yield StateInterval("OK", Look.OK, known, end)
+    yield StateInterval("OK", Look.HEALTHY, known, end)
 
 
 def _leaders(history: PartitionHistory) -> Iterator[StateInterval]:
     for span in leader_spans(history.moments, history.gone_at):
-        word, look = f"Broker {span.value}", Look.OK
+        word, look = f"Broker {span.value}", Look.HEALTHY
         if span.value is None:
-            word, look = "No leader", Look.CRIT
+            word, look = "No leader", Look.CRITICAL
         elif span.value != next(iter(span.first.replicas), None):
-            look = Look.NOTICE
+            look = Look.INFO
         yield _segment(history, word, look, span)
 
 
@@ -112,7 +112,7 @@ def _marks(history: PartitionHistory) -> list[Event]:
             one.at,
             "Unclean election",
             f"Unclean election: leader {one.leader} was not in sync",
-            Look.CRIT,
+            Look.CRITICAL,
             record_url(history.log_name, one.offset),
         )
         for one in history.unclean

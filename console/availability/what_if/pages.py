@@ -185,15 +185,15 @@ def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
             "note": f"of {format_count(counts.partitions)} partitions, with acks=all"
             + (f"; {format_count(counts.unknown)} not known" if counts.unknown else ""),
             "definition": "Partitions with a leader and at least min.insync.replicas in the ISR.",
-            **_graded(counts.unwritable, "crit"),
-            **({"severity": "none"} if counts.unknown and not counts.unwritable else {}),
+            **_graded(counts.unwritable, "critical"),
+            **({"severity": "unknown"} if counts.unknown and not counts.unwritable else {}),
         },
         {
             "label": "Without a leader",
             "value": format_count(counts.offline),
             "note": _unclean_note(counts.needs_unclean),
             "definition": "Partitions that can be neither read nor written.",
-            **_graded(counts.offline, "crit"),
+            **_graded(counts.offline, "critical"),
         },
         {
             "label": "Data at risk",
@@ -203,7 +203,7 @@ def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
             else "partitions",
             "definition": "Partitions where acknowledged records wait for a broker to come back, are "
             "exposed to the next loss, or are gone.",
-            **_graded(counts.at_risk, "crit" if counts.lost else "risk"),
+            **_graded(counts.at_risk, "critical"),
         },
         {
             "label": "Leaders that move",
@@ -229,18 +229,20 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
         )
         return [
             fact
-            | {"value": format_count(None), "note": note, "severity": "none", "word": "Unknown"}
+            | {"value": format_count(None), "note": note, "severity": "unknown", "word": "Unknown"}
         ]
     alive = len(quorum.alive_ids)
     value = f"{format_count(alive)} of {format_count(quorum.voters)}"
     if not quorum.has_majority:
         note = f"{format_count(quorum.majority)} are needed"
-        return [fact | {"value": value, "note": note, "severity": "crit", "word": "No majority"}]
+        return [
+            fact | {"value": value, "note": note, "severity": "critical", "word": "No majority"}
+        ]
     spare = quorum.failures_tolerated
     note = (
         f"{format_count(spare)} more may be lost, {format_count(before.failures_tolerated)} before"
     )
-    return [fact | {"value": value, "note": note, "severity": "ok" if spare else "risk"}]
+    return [fact | {"value": value, "note": note, "severity": "healthy" if spare else "warning"}]
 
 
 def _graded(count: int, severity: str) -> dict[str, Any]:

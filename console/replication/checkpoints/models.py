@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from django.db import models
 
-from console.frame.pages.states import Severity
 from console.replication.checkpoints.text import HELD, SEVERITIES, WORDS, repeated_of, span_of
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
+from jobs.severity import Severity
 
 READINESS_CHOICES = [(step.value, step.value.replace("_", " ")) for step in Readiness]
 _OF_FLOW = ("flow__source", "flow__target")

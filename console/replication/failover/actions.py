@@ -183,9 +183,9 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
     if unknown:
         text = f"Not a group of this plan that is left to be set: {', '.join(unknown)}."
         raise InvalidFields({"groups": text})
-    if plan.verdict == CheckState.BLOCK:
+    if plan.verdict == CheckState.FAILED:
         raise ActionRefused("plan_blocked", "A pre-check of the plan blocks it.")
-    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK)
+    rows = plan.plan_groups.filter(verdict=CheckState.FAILED)
     blocked = set(rows.values_list("group", flat=True))
     wrong = sorted(blocked & set(groups or ()))
     if wrong:
@@ -198,7 +198,7 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
 
 def _left_out(plan: FailoverPlan) -> dict[str, str]:
     """Return the groups that pre-checks block, with why."""
-    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK).exclude(state=GroupState.APPLIED)
+    rows = plan.plan_groups.filter(verdict=CheckState.FAILED).exclude(state=GroupState.APPLIED)
     return session.left_out(plan.plan(list(rows.values_list("group", flat=True))))
 
 

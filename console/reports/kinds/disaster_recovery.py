@@ -11,7 +11,6 @@ from django.db.models import Q, prefetch_related_objects
 from django.urls import reverse
 
 from console.frame.pages.addresses import address_of
-from console.frame.pages.states import Severity
 from console.replication.checkpoints import queries as answers
 from console.replication.failover import queries as failovers
 from console.replication.flows import queries as flow_queries
@@ -30,6 +29,7 @@ from jobs.reports.kinds.flows.recovery import (
 )
 from jobs.reports.kinds.flows.sampling import holes, whole_of
 from jobs.reports.periods import Period
+from jobs.severity import Severity
 
 # Findings of the rank of a notice are no risks.
 _NOTICE = 1

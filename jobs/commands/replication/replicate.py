@@ -106,7 +106,7 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
 
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
     """Return 0 when what was asked for was done: everything up to the ends, or copying until a stop."""
-    done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.CANCELLED}
+    done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.STOPPED}
     return 0 if result.outcome in done else 1
 
 
@@ -132,7 +132,7 @@ def _wait(folder: Path, *, as_json: bool) -> JobResult:
     while (result := contract.read_result(folder)) is None:
         if not submit.is_alive(folder):
             return contract.read_result(folder) or JobResult(
-                Outcome.ERRORED, f"The run ended without a result; see {folder / contract.LOG}."
+                Outcome.CRASHED, f"The run ended without a result; see {folder / contract.LOG}."
             )
         progress = submit.read_progress(folder)
         if progress and time.monotonic() >= next_line:

@@ -1,12 +1,12 @@
 """Can this group, topic or flow fail over now, and what will that lose or repeat? The rules, without any I/O.
 
-A verdict is made of obstacles; each has a step on the ladder READY, CAUTION, UNKNOWN, BLOCKED, and the worst
+A verdict is made of obstacles; each has a step on the ladder READY, WARNING, UNKNOWN, BLOCKED, and the worst
 decides. What is not known is an obstacle of its own: it is never READY (green). Whoever is left out by the
 flow's patterns, was deleted on the source, or was failed over by a plan, is NOT_COVERED and counts nowhere.
 
     BLOCKED   records would be skipped, or nobody can say where to go on
     UNKNOWN   a number that decides is missing or too old
-    CAUTION   it can be done, at a price that is above the thresholds or by a way that needs a person
+    WARNING   it can be done, at a price that is above the thresholds or by a way that needs a person
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _OUTSIDE = frozenset(
 class Thresholds:
     """Where READY ends. Times in ms, numbers in records.
 
-    A loss above `rpo_ms` is CAUTION, above `blocked_rpo_ms` BLOCKED; repeating more than `reread` records is
-    CAUTION; what is judged by data older than `stale_ms` is UNKNOWN.
+    A loss above `rpo_ms` is WARNING, above `blocked_rpo_ms` BLOCKED; repeating more than `reread` records is
+    WARNING; what is judged by data older than `stale_ms` is UNKNOWN.
     """
 
     rpo_ms: int = 60_000

@@ -22,7 +22,8 @@ from jobs.wire.topics.streams_topics import (
     own_topics,
 )
 
-OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+PASSED, UNKNOWN = CheckState.PASSED, CheckState.UNKNOWN
+WARNING, FAILED = CheckState.WARNING, CheckState.FAILED
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
 _KEPT_TYPES = frozenset({"classic", "consumer", ""})
 # Spark's Kafka source names the groups that it makes for itself so; its offsets are in the checkpoint folder.
@@ -69,14 +70,14 @@ def _inactive_there(found: Evidence, group: str) -> Check:
     alias, described = found.destination.alias, _described(found.destination, group)
     key = "inactive_there"
     if described is None:
-        return Check(key, OK, f"{group} is not active on {alias}.", "it is not known there")
+        return Check(key, PASSED, f"{group} is not active on {alias}.", "it is not known there")
     if described.error:
         text = f"Whether {group} is active on {alias} could not be asked."
         return Check(key, UNKNOWN, text, described.error, "The cluster refuses when it is.")
     if _is_active(described):
         text = f"{group} is active on {alias}: its offsets cannot be set."
-        return Check(key, BLOCK, text, _says(described), f"Stop its consumers on {alias}.")
-    return Check(key, OK, f"{group} is not active on {alias}.", _says(described))
+        return Check(key, FAILED, text, _says(described), f"Stop its consumers on {alias}.")
+    return Check(key, PASSED, f"{group} is not active on {alias}.", _says(described))
 
 
 def _active_here(found: Evidence, group: str) -> Check:
@@ -90,8 +91,8 @@ def _active_here(found: Evidence, group: str) -> Check:
     if _is_active(described):
         text = f"Consumers of {group} are still active on {side.alias}: it goes on committing."
         hint = f"Stop them on {side.alias}, then refresh the plan."
-        return Check(key, BLOCK, text, _says(described), hint)
-    return Check(key, OK, f"No consumer of {group} runs on {side.alias}.", _says(described))
+        return Check(key, FAILED, text, _says(described), hint)
+    return Check(key, PASSED, f"No consumer of {group} runs on {side.alias}.", _says(described))
 
 
 def _type(found: Evidence, group: str) -> Check:
@@ -103,11 +104,13 @@ def _type(found: Evidence, group: str) -> Check:
             continue
         text = f"It is a share group on {side.alias}: it has no committed offsets and is not moved."
         hint = "Set its start offset with kafka-share-groups.sh."
-        return Check("type", BLOCK, text, "KIP-932", hint)
+        return Check("type", FAILED, text, "KIP-932", hint)
     if kind in _KEPT_TYPES:
-        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
+        return Check(
+            "type", PASSED, f"It is a {kind or 'consumer'} group, whose offsets can be set."
+        )
     text = f"It is a {kind} group: offsets can be set, what else it keeps is not moved."
-    return Check("type", WARN, text)
+    return Check("type", WARNING, text)
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
@@ -127,9 +130,9 @@ def _beyond_end(
             f"{one.origin} at {one.committed:,}, ends at {here.range_of(one.origin).high_watermark:,}"
             for one in beyond
         ]
-        state, hint = WARN, f"They start at the beginning of the log on {there.alias}."
+        state, hint = WARNING, f"They start at the beginning of the log on {there.alias}."
         if untranslated is Untranslated.REFUSE:
-            state = BLOCK
+            state = FAILED
             hint = (
                 f"Set these offsets on {here.alias} (kafka-consumer-groups.sh --reset-offsets) and refresh "
                 "the plan, or choose that nothing is set for them: auto.offset.reset then decides on "
@@ -146,7 +149,7 @@ def _beyond_end(
             for one in beyond
         ]
         hint = "Partitions for which the plan sets an offset get a right one."
-        yield Check("beyond_end_there", WARN, text, _few(told), hint)
+        yield Check("beyond_end_there", WARNING, text, _few(told), hint)
 
 
 def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
@@ -178,18 +181,18 @@ def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -
     if impossible:
         text = "Some offsets are outside of the log on the destination."
         hint = "The remote topic may have been made anew: look at the flow, then refresh."
-        return Check("translated", BLOCK, text, _examples(impossible), hint)
+        return Check("translated", FAILED, text, _examples(impossible), hint)
     if without:
         return _untranslated(without, untranslated)
     if nowhere:
         text = "The group also reads topics that no flow copies to the destination."
         hint = "Make a flow for them, or leave these topics out of the plan."
-        return Check("translated", WARN, text, _examples(nowhere), hint)
+        return Check("translated", WARNING, text, _examples(nowhere), hint)
     if not items:
         text = "The group has no committed offset on the topics of this plan."
-        return Check("translated", BLOCK, text, "", "There is nothing to be set: leave it out.")
+        return Check("translated", FAILED, text, "", "There is nothing to be set: leave it out.")
     return Check(
-        "translated", OK, f"A lower bound is proven for {counted(len(items), 'partition')}."
+        "translated", PASSED, f"A lower bound is proven for {counted(len(items), 'partition')}."
     )
 
 
@@ -198,12 +201,12 @@ def _untranslated(without: Sequence[PlanItem], untranslated: Untranslated) -> Ch
     evidence = _examples(without)
     if untranslated is Untranslated.EARLIEST:
         text += " They start at the beginning of the log, and everything there is read again."
-        return Check("translated", WARN, text, evidence)
+        return Check("translated", WARNING, text, evidence)
     if untranslated is Untranslated.LEAVE:
         text += " Nothing is set for them: the consumers' auto.offset.reset decides."
-        return Check("translated", WARN, text, evidence)
+        return Check("translated", WARNING, text, evidence)
     hint = "Let the flow copy some records of them, or say that they start at the beginning."
-    return Check("translated", BLOCK, text, evidence, hint)
+    return Check("translated", FAILED, text, evidence, hint)
 
 
 def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -219,23 +222,23 @@ def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
             f"{one.destination} begins at {one.log_start}, needed from {one.lo}"
             for one in cut[:_FEW]
         )
-        yield Check("within_log", WARN, text, evidence, hint)
+        yield Check("within_log", WARNING, text, evidence, hint)
         return
     alias = found.destination.alias
-    yield Check("within_log", OK, f"Every offset to be set is within its log on {alias}.")
+    yield Check("within_log", PASSED, f"Every offset to be set is within its log on {alias}.")
 
 
 def _rereads(items: Sequence[PlanItem]) -> Check:
     planned = [one for one in items if one.target is not None]
     loose = [one for one in planned if one.reread_most != 0]
     if not loose:
-        return Check("reread", OK, "Nothing is read twice.", counted(len(planned), "partition"))
+        return Check("reread", PASSED, "Nothing is read twice.", counted(len(planned), "partition"))
     known = sum(one.reread_most or 0 for one in loose)
     most = (
         "nobody knows how many" if any(one.reread_most is None for one in loose) else f"{known:,}"
     )
     text = f"Records are read again: at most {most}, in {counted(len(loose), 'partition')}."
-    return Check("reread", WARN, text, _examples(loose), "Consumers must bear records twice.")
+    return Check("reread", WARNING, text, _examples(loose), "Consumers must bear records twice.")
 
 
 def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -254,7 +257,7 @@ def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
             f"{one.destination} from {one.before} to {one.target}" for one in back[:_FEW]
         )
         hint = f"If it has read these records on {alias}, leave it out."
-        yield Check("moves_back", WARN, text, evidence, hint)
+        yield Check("moves_back", WARNING, text, evidence, hint)
 
 
 def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -271,7 +274,7 @@ def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     )
     more = f" and {len(only) - _FEW} more partitions" if len(only) > _FEW else ""
     hint = f"A flow from {here} to {there} that copies these topics brings them; then refresh."
-    yield Check("only_here", WARN, text, evidence + more, hint)
+    yield Check("only_here", WARNING, text, evidence + more, hint)
 
 
 def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -288,7 +291,7 @@ def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Chec
         text = f"There is no commit on {count} of its topics: nothing is set there."
         evidence = ", ".join(map(str, missing[:_FEW])) + (", ..." if len(missing) > _FEW else "")
         hint = "There auto.offset.reset decides where consumers begin, as it does now."
-        yield Check("without_commit", WARN, text, evidence, hint)
+        yield Check("without_commit", WARNING, text, evidence, hint)
 
 
 def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -301,7 +304,7 @@ def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -
         )
         why = "its name is one that Spark makes" if is_spark else f"{members} members, no commit"
         hint = "Translate those offsets instead: what is set here would not be looked at."
-        yield Check("offsets_elsewhere", WARN, text, why, hint)
+        yield Check("offsets_elsewhere", WARNING, text, why, hint)
 
 
 def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -324,7 +327,7 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
             f"It is a Kafka Streams application without state. It makes its own topics on {there}."
         )
         hint = f"Stop it on {here.alias} in an orderly way, so that its repartition topics are processed."
-        yield Check("streams", WARN if waiting else OK, text, "; ".join(told), hint)
+        yield Check("streams", WARNING if waiting else PASSED, text, "; ".join(told), hint)
         return
     most = _rebuild_most(inputs)
     again = "not known how many records" if most is None else f"0 to {most:,} records"
@@ -339,7 +342,7 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
         f"kafka-streams-application-reset.sh --application-id {group} "
         f"--input-topics {read.replace(' ', '') or 'TOPICS'} on {there}, then start it."
     )
-    yield Check("streams", WARN, text, "; ".join(told), hint)
+    yield Check("streams", WARNING, text, "; ".join(told), hint)
 
 
 def _waiting(side: Side, item: PlanItem) -> int | None:

@@ -106,11 +106,11 @@ def _origin(found: Evidence) -> Check:
     side = found.origin
     if not side.fault:
         text = f"{side.alias} answers: offsets are those that the groups have now."
-        return Check("origin_answers", CheckState.OK, text)
+        return Check("origin_answers", CheckState.PASSED, text)
     age_s = max(found.read_at_ms - side.committed_at_ms, 0) // 1000
     text = f"{side.alias} does not answer: offsets are {side.committed_from}, {age_s} s old."
     hint = "What was committed after that is read again. Make sure that nothing comes back there."
-    return Check("origin_answers", CheckState.WARN, text, side.fault, hint)
+    return Check("origin_answers", CheckState.WARNING, text, side.fault, hint)
 
 
 def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterator[Check]:
@@ -127,7 +127,7 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
     if behind:
         text = f"{behind:,} records of {here} are not on {there} yet{time}."
         hint = "Wait until the flow has copied them. If the cluster is gone, they are lost."
-        yield Check(key, CheckState.WARN, text, counted(len(forward), "partition"), hint)
+        yield Check(key, CheckState.WARNING, text, counted(len(forward), "partition"), hint)
     elif unknown:
         text = f"How far the flow is behind is not known for {unknown} partitions."
         yield Check(key, CheckState.UNKNOWN, text, "no position, or no answer of the source")
@@ -135,7 +135,7 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
         rest = any(one.only_here for own in items for one in own)
         what = f"on {here}" if not rest else f"that flows copy from {here}"
         text = f"Everything {what} was copied to {there}."
-        yield Check(key, CheckState.OK, text, counted(len(forward), "partition"))
+        yield Check(key, CheckState.PASSED, text, counted(len(forward), "partition"))
 
 
 def _syncs(found: Evidence) -> Iterator[Check]:
@@ -147,6 +147,8 @@ def _syncs(found: Evidence) -> Iterator[Check]:
             continue
         age_ms = max(found.read_at_ms - known_ms, 0)
         text = f"Offset syncs of the flow {name} are known up to {age_ms / 1000:.1f} s before."
-        state = CheckState.OK if age_ms <= OLD_SYNCS_MS else CheckState.WARN
-        hint = "" if state is CheckState.OK else "Older syncs only make bounds wider, never wrong."
+        state = CheckState.PASSED if age_ms <= OLD_SYNCS_MS else CheckState.WARNING
+        hint = (
+            "" if state is CheckState.PASSED else "Older syncs only make bounds wider, never wrong."
+        )
         yield Check("offset_syncs", state, text, "", hint)

@@ -9,7 +9,8 @@ from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.model import Check, CheckState, TopicPlan
 
-OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+PASSED, UNKNOWN = CheckState.PASSED, CheckState.UNKNOWN
+WARNING, FAILED = CheckState.WARNING, CheckState.FAILED
 Configs = Mapping[str, ConfigValue]
 UNLIMITED = -1
 
@@ -30,11 +31,11 @@ def _id(topic: TopicDescription | None) -> str:
 def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Check:
     alias = found.destination.alias
     if remote is not None and not remote.error:
-        return Check("topic_exists", OK, f"{there} is on {alias}.", f"topic id {_id(remote)}")
+        return Check("topic_exists", PASSED, f"{there} is on {alias}.", f"topic id {_id(remote)}")
     why = remote.error if remote and remote.error else "It was not described."
     return Check(
         "topic_exists",
-        BLOCK,
+        FAILED,
         f"{there} is not on {alias}.",
         why,
         "Start the flow and wait until it has copied the topic.",
@@ -51,14 +52,14 @@ def _partitions(
     count = len(here.partitions)
     evidence = f"{count} on {found.origin.alias}, {there} on {found.destination.alias}"
     if count == there:
-        return Check("partitions", OK, "Both have the same number of partitions.", evidence)
+        return Check("partitions", PASSED, "Both have the same number of partitions.", evidence)
     if there < count:
         text = (
             f"{remote.name} has fewer partitions than {topic}: offsets of the others have no place."
         )
-        return Check("partitions", BLOCK, text, evidence, "Let the flow add partitions.")
+        return Check("partitions", FAILED, text, evidence, "Let the flow add partitions.")
     text = f"{remote.name} has more partitions than {topic}: keys may be elsewhere."
-    return Check("partitions", WARN, text, evidence, "Consumers that rely on keys should know.")
+    return Check("partitions", WARNING, text, evidence, "Consumers that rely on keys should know.")
 
 
 def _settings(found: Evidence, topic: str, there: str) -> Iterator[Check]:
@@ -71,7 +72,7 @@ def _settings(found: Evidence, topic: str, there: str) -> Iterator[Check]:
     differing = [one for rule in _RULES if (one := rule(here, remote)) is not None]
     yield from differing
     if not differing:
-        yield Check("settings", OK, "The settings that matter to consumers are alike.")
+        yield Check("settings", PASSED, "The settings that matter to consumers are alike.")
 
 
 def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None]:
@@ -84,7 +85,7 @@ def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None
         before = "no limit" if kept == UNLIMITED else f"{kept} {unit}"
         evidence = f"{key}: {before} on the origin, {there} {unit} on the destination"
         text = "The destination keeps records for less long: a group that is behind may lose some."
-        return Check(key, WARN, text, evidence, f"Raise {key} there before moving slow groups.")
+        return Check(key, WARNING, text, evidence, f"Raise {key} there before moving slow groups.")
 
     return rule
 
@@ -95,7 +96,7 @@ def _cleanup(here: Configs, remote: Configs) -> Check | None:
         return None
     evidence = f"cleanup.policy: {','.join(sorted(mine))} here, {','.join(sorted(theirs))} there"
     text = "Records are cleaned up in another way on the destination."
-    return Check("cleanup.policy", WARN, text, evidence, "Set cleanup.policy alike.")
+    return Check("cleanup.policy", WARNING, text, evidence, "Set cleanup.policy alike.")
 
 
 def _insync(here: Configs, remote: Configs) -> Check | None:
@@ -104,7 +105,7 @@ def _insync(here: Configs, remote: Configs) -> Check | None:
         return None
     evidence = f"min.insync.replicas: {mine} on the origin, {theirs} on the destination"
     text = "Whoever writes on the destination is told that a record is safe with fewer replicas."
-    return Check("min.insync.replicas", WARN, text, evidence, "Raise it before producers move.")
+    return Check("min.insync.replicas", WARNING, text, evidence, "Raise it before producers move.")
 
 
 def _size(here: Configs, remote: Configs) -> Check | None:
@@ -113,7 +114,7 @@ def _size(here: Configs, remote: Configs) -> Check | None:
         return None
     evidence = f"max.message.bytes: {mine} on the origin, {theirs} on the destination"
     text = "The destination takes smaller records only."
-    return Check("max.message.bytes", WARN, text, evidence, "Raise it before producers move.")
+    return Check("max.message.bytes", WARNING, text, evidence, "Raise it before producers move.")
 
 
 _RULES: tuple[Callable[[Configs, Configs], Check | None], ...] = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
+from jobs.severity import Severity
 
 # A name has at most 249 characters, so no chain is longer; this ends the strangest separators.
 _MOST_HOPS = 125
@@ -18,7 +19,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if cluster_id and cluster_id == snapshot.target_cluster_id:
         yield Finding(
             Code.SAME_CLUSTER,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"{snapshot.source} and {snapshot.target} are the same cluster: the flow copies a cluster into "
             "itself.",
             "Correct the bootstrap servers of one of the two.",
@@ -27,7 +28,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     for topic, how in sorted((snapshot.copied_back or {}).items()):
         yield Finding(
             Code.LOOP,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"{topic} is copied from {snapshot.source} to {snapshot.target} and back under the same name: "
             "its records go "
             f"round and round. {how}",
@@ -40,7 +41,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     for topic in sorted(snapshot.returned or ()):
         yield Finding(
             Code.LOOP,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{topic} on {snapshot.target} is a copy that came home: its name leads back to where it began.",
             "Two programs call the same cluster differently, or a flow has no protection against cycles: "
             "give "

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity, about
+from jobs.replication.findings.finding import Code, Finding, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
 from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
+from jobs.severity import Severity
 
 # MirrorMaker 2 commits its positions once a minute.
 NOT_MOVING_AFTER = timedelta(minutes=5)
@@ -119,7 +120,7 @@ def _flow_stands_still(
     says = f", although {states}" if states else ""
     return Finding(
         Code.NOT_MOVING,
-        FindingSeverity.CRIT if grown > 0 else FindingSeverity.RISK,
+        Severity.CRITICAL if grown > 0 else Severity.WARNING,
         f"Nothing is copied any more{says}: {len(still):,} partitions wait with {waiting:,} records.",
         _restart(snapshot),
         evidence={
@@ -140,7 +141,7 @@ def _partition_stands_still(
     position = partition.position or 0
     return Finding(
         Code.STUCK_PARTITION,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{partition.where} stands still at offset {position:,} while other partitions of the flow move: "
         f"{end - position:,} records wait.",
         _restart(snapshot),
@@ -187,7 +188,7 @@ def _deleted(
         return
     yield Finding(
         Code.RETENTION_LOSS,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{partition.where}: up to {start - position:,} records were deleted on {snapshot.source} before "
         "they were copied.",
         "They are gone on the source. Raise the topic's retention.ms or retention.bytes, or copy faster; "
@@ -207,7 +208,7 @@ def _cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterator[Findi
         return
     yield Finding(
         Code.SOURCE_CUT,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{partition.where} ends at {end:,} on {snapshot.source}, below what was copied ({position:,}): the "
         "topic "
         "was made again, or an unclean election cut it.",
@@ -229,7 +230,7 @@ def _remote_cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterato
         return
     yield Finding(
         Code.TARGET_CUT,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"The copy of {partition.where} ends at {end:,} on {snapshot.target}, but had reached {needed:,}: "
         "it was "
         "made again, emptied, or cut by an unclean election.",
@@ -278,7 +279,7 @@ def _source_recreated(
     )
     yield Finding(
         Code.SOURCE_RECREATED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{topic.topic} was deleted and made again on {snapshot.source}: it is another topic under the same "
         "name.",
         f"{goes_on}Offsets from before mean nothing any more: do not fail over with them. Delete the copy "
@@ -299,7 +300,7 @@ def _target_recreated(
         return
     yield Finding(
         Code.TARGET_RECREATED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{topic.remote_topic} was deleted and made again on {snapshot.target}: what had been copied is "
         "gone.",
         "The flow goes on at its position and does not copy it again. Reset its position, as long as the "

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
+from jobs.severity import Severity
 from jobs.wire.topics.connect_records import StatusKey
 
 # A rebalance of Connect's workers takes up to five minutes when one of them is gone (KIP-415's delay).
@@ -51,7 +52,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if not syncs.is_enabled:
         yield Finding(
             Code.SYNCS_MISSING,
-            FindingSeverity.WARN,
+            Severity.WARNING,
             "The flow writes no offset syncs: no offset of a group can be translated.",
             "Turn them on (emit.offset-syncs.enabled in MirrorMaker 2, offset_syncs in crosslog).",
             evidence=where,
@@ -59,7 +60,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     elif syncs.error:
         yield Finding(
             Code.SYNCS_UNREADABLE,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} on {syncs.cluster} cannot be read: {syncs.error}",
             f"Give crosslog's principal DESCRIBE and READ on {syncs.topic}.",
             evidence={**where, "error": syncs.error},
@@ -74,7 +75,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
         )
         yield Finding(
             Code.SYNCS_MISSING,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} does not exist on {syncs.cluster}: no offset of a group can be translated.",
             "Check emit.offset-syncs.enabled, offset-syncs.topic.location and the names of both clusters."
             + other,
@@ -83,7 +84,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     elif syncs.refused and not syncs.partitions:
         yield Finding(
             Code.SYNCS_UNREADABLE,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} on {syncs.cluster} holds {syncs.refused:,} records and none is an offset sync.",
             "Find out who writes there; another flow may use the same topic.",
             evidence={**where, "records_refused": syncs.refused},
@@ -96,7 +97,7 @@ def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
         if count:
             yield Finding(
                 Code.WRAPPED_RECORDS,
-                FindingSeverity.RISK,
+                Severity.CRITICAL,
                 f"{count:,} of the newest records of {topic} are wrapped in JSON: clients of MirrorMaker 2 "
                 "cannot "
                 "read them, and copied records are likely wrapped as well.",
@@ -114,7 +115,7 @@ def find_long_positions(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if count >= MANY_RECORDS:
         yield Finding(
             Code.POSITIONS_NOT_COMPACTED,
-            FindingSeverity.WARN,
+            Severity.WARNING,
             f"{topic} on {snapshot.target} holds {count:,} records, and every start of the flow reads them "
             "all: brokers compact closed segments only.",
             f"Set segment.bytes={SEGMENT_BYTES} on {topic} (kafka-configs.sh --alter --entity-type topics), "
@@ -130,7 +131,7 @@ def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
     reason = said.status.trace.strip().partition("\n")[0][:_LONGEST_TRACE]
     return Finding(
         Code.TASK_FAILED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{key} has failed: {reason or 'it does not say why'}",
         "Connect does not start it again. Remove the cause, then restart it (POST "
         f"/connectors/{key.connector}/restart?includeTasks=true&onlyFailed=true, or the whole MirrorMaker 2 "
@@ -144,7 +145,7 @@ def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
 def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.CONNECTOR_PAUSED,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"{key} is {said.status.state}: somebody paused it, and it does nothing.",
         f"Resume it when it is to go on: PUT /connectors/{key.connector}/resume.",
         subject=str(key),
@@ -156,7 +157,7 @@ def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
 def _not_assigned(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.TASK_NOT_ASSIGNED,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{key} is {said.status.state}: no worker runs it.",
         "Check that MirrorMaker 2's workers live and reach each other; restart them.",
         subject=str(key),
@@ -184,7 +185,7 @@ def _stopped_arriving(
     if is_sent:
         yield Finding(
             Code.HEARTBEATS_STALE,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"Heartbeats are sent on {snapshot.source}, but none has arrived in {beats.arrives_in} on "
             f"{snapshot.target} for {_minutes(age)}: the flow copies nothing.",
             "See whether other topics move, then look at the log of what copies this flow.",
@@ -194,7 +195,7 @@ def _stopped_arriving(
         return
     yield Finding(
         Code.HEARTBEATS_STALE,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"Nobody has sent heartbeats on {snapshot.source} for {_minutes(age)}, so none arrive on "
         f"{snapshot.target}: "
         "they no longer show whether the flow lives.",
@@ -209,7 +210,7 @@ def _stopped_arriving(
 def _absent(snapshot: FlowSnapshot, beats: HeartbeatsSnapshot) -> Finding:
     return Finding(
         Code.HEARTBEATS_ABSENT,
-        FindingSeverity.NOTICE,
+        Severity.INFO,
         f"No heartbeats of {snapshot.source} arrive on {snapshot.target}: nothing tells a quiet flow from a "
         "dead one.",
         f"They come from the heartbeat connector of the way back ({snapshot.target} to {snapshot.source}), "
@@ -226,7 +227,7 @@ def _stopped_being_sent(snapshot: FlowSnapshot, emitted_at: datetime) -> Iterato
     if age >= HEARTBEAT_STALE_AFTER:
         yield Finding(
             Code.HEARTBEATS_STALE,
-            FindingSeverity.RISK,
+            Severity.WARNING,
             f"What copies this flow has sent no heartbeat to {snapshot.target} for {_minutes(age)}.",
             "Its process hangs or is gone: look at its log and restart it.",
             subject="emitter",

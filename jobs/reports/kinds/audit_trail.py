@@ -12,7 +12,6 @@ from jobs.reports.document import (
     Figure,
     Figures,
     Gap,
-    Level,
     Section,
     Table,
     Verdict,
@@ -20,6 +19,7 @@ from jobs.reports.document import (
 from jobs.reports.kinds.kind import Content, counted
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
+from jobs.severity import Severity
 
 NO_NAME = "(not signed in, or crosslog)"
 _TYPE = ValueType
@@ -102,14 +102,14 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
 def _verdict(recorded: AuditTrailRecorded) -> Verdict:
     totals, href = recorded.totals, recorded.href
     if recorded.start is None:
-        return Verdict(Level.NONE, "Unknown", "No audit trail is kept of this period.", href)
+        return Verdict(Severity.UNKNOWN, "Unknown", "No audit trail is kept of this period.", href)
     told = ", ".join(f"{getattr(totals, one)} {one}" for one in ("done", "refused", "failed"))
     text = f"{counted(totals.total, 'attempt')}: {told}."
     if recorded.sign_ins.failed:
         text += f" {counted(recorded.sign_ins.failed, 'sign-in')} failed."
     if totals.refused or totals.failed:
-        return Verdict(Level.WARNING, "Refused or failed attempts", text, href)
-    return Verdict(Level.OK, "No refused or failed attempt", text, href)
+        return Verdict(Severity.WARNING, "Refused or failed attempts", text, href)
+    return Verdict(Severity.HEALTHY, "No refused or failed attempt", text, href)
 
 
 def _figures(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> tuple[Figure, ...]:

@@ -21,10 +21,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
-from jobs.reports.document import Chart, ChartType, Level
+from jobs.reports.document import Chart, ChartType
 from jobs.reports.periods import Period
 from jobs.reports.rendering.printable import FAMILY, printable
 from jobs.reports.values import ValueType, text_of
+from jobs.severity import Severity
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +46,10 @@ _INK, _LINE = "#757b82", "#9aa0a6"
 _SERIES = ("#2b7fd4", "#12897d", "#9a5bd0", "#b3741c", "#c9527f", "#6d7f95")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _LEVELS = {
-    Level.CRITICAL: ("#d23f50", "xxxx"),
-    Level.WARNING: ("#b97a0c", "////"),
-    Level.OK: ("#2c9462", ""),
-    Level.NONE: ("#8d939a", "...."),
+    Severity.CRITICAL: ("#d23f50", "xxxx"),
+    Severity.WARNING: ("#b97a0c", "////"),
+    Severity.HEALTHY: ("#2c9462", ""),
+    Severity.UNKNOWN: ("#8d939a", "...."),
 }
 _MOST_NAMES = 40
 _MOST_LABEL = 36
@@ -191,10 +192,10 @@ def _bars(axes: Axes, chart: Chart, period: Period | None) -> None:
 
 
 def _lanes(axes: Axes, chart: Chart, period: Period | None) -> None:
-    words: dict[tuple[str, Level], None] = {}
+    words: dict[tuple[str, Severity], None] = {}
     for lane, one in enumerate(chart.series[:_MOST_NAMES]):
         begins, ends = _moments(one.x), _moments(one.ends)
-        levels = one.levels or (Level.NONE,) * len(one.values)
+        levels = one.levels or (Severity.UNKNOWN,) * len(one.values)
         for begin, end, value, level in zip(begins, ends, one.values, levels, strict=True):
             word = "Unknown" if value is None else short_name(str(value))
             words.setdefault((word, level))

@@ -36,7 +36,7 @@ def test_an_empty_list_says_what_will_appear(as_viewer):
 
 
 def test_the_list_shows_runs_with_their_error(as_viewer):
-    make_run(title="Replicate orders", state=RunState.ERRORED, error="no java")
+    make_run(title="Replicate orders", state=RunState.CRASHED, error="no java")
     text = as_viewer.get(reverse("runs:list")).content.decode()
     assert "Replicate orders" in text
     assert "no java" in text
@@ -64,7 +64,7 @@ def test_a_log_on_another_host_is_said_to_be_there(as_viewer):
 
 
 def test_why_it_ended_stands_first(as_viewer):
-    run = make_run(state=RunState.ERRORED, error="Its keeper process is gone", finished_at=NOW)
+    run = make_run(state=RunState.CRASHED, error="Its keeper process is gone", finished_at=NOW)
     assert "Its keeper process is gone" in text_of(as_viewer, run)
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from console.frame.pages.state_timeline import StateInterval, with_gaps
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.quorum.history.timelines import draw_brokers, draw_partition
 from console.quorum.voters.timelines import draw_voters
+from jobs.severity import Severity
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import (
     at,
@@ -85,7 +85,7 @@ def test_elections_and_changes_of_voters_are_marks(log):
     ids=["inside", "over the beginning", "before"],
 )
 def test_what_nobody_knows_is_cut_out(gap, left):
-    segment = StateInterval("Voter", Severity.OK, at(100), None)
+    segment = StateInterval("Voter", Severity.HEALTHY, at(100), None)
     found = with_gaps([segment], [(at(gap[0]), at(gap[1]))])
     told = [
         (one.word, *(round((NOW - (t or NOW)).total_seconds()) for t in (one.start, one.end)))

@@ -14,7 +14,7 @@ SYNCS = OffsetSyncsSnapshot("mm2-offset-syncs.west.internal", "east", partitions
 def test_a_failed_task_is_told_with_its_reason_and_since_when():
     failed = said("FAILED", at=NOW - MINUTE, trace="java.lang.OutOfMemoryError: heap\n\tat x")
     (finding,) = look(picture(statuses={task(2): failed})).findings
-    assert (finding.code, finding.severity) == ("task_failed", "crit")
+    assert (finding.code, finding.severity) == ("task_failed", "critical")
     assert finding.subject == "MirrorSourceConnector task 2"
     assert finding.sentence.endswith("has failed: java.lang.OutOfMemoryError: heap")
     assert finding.since == NOW - MINUTE
@@ -51,10 +51,12 @@ def beats(emitted=None, at_source=None, arrived=None):
     ("seen", "expected"),
     [
         pytest.param(beats(1, 1, 2), [], id="all well"),
-        pytest.param(beats(1, 1, 200), [("heartbeats_stale", "crit")], id="sent, but not arriving"),
-        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warn")], id="nobody sends"),
-        pytest.param(beats(1), [("heartbeats_absent", "notice")], id="there never were any"),
-        pytest.param(beats(300, 1, 1), [("heartbeats_stale", "risk")], id="the emitter is gone"),
+        pytest.param(
+            beats(1, 1, 200), [("heartbeats_stale", "critical")], id="sent, but not arriving"
+        ),
+        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warning")], id="nobody sends"),
+        pytest.param(beats(1), [("heartbeats_absent", "info")], id="there never were any"),
+        pytest.param(beats(300, 1, 1), [("heartbeats_stale", "warning")], id="the emitter is gone"),
     ],
 )
 def test_heartbeats(seen, expected):
