@@ -87,7 +87,7 @@ class MachineTime:
 
 
 class Deadline:
-    """A limit of `PATIENCE` times `within` seconds of machine time, for a condition that is checked again until then."""
+    """A limit of `PATIENCE` times `within` seconds of machine time for a condition that is checked again."""
 
     def __init__(self, within: float, machine: MachineTime | None = None) -> None:
         self.machine = machine or MachineTime()
