@@ -164,7 +164,16 @@ def freshness_of_versions(cluster: Cluster) -> Freshness:
 
 # What the state of partitions and brokers comes from.
 _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
-_BY_SEVERITY = (Severity.HEALTHY, Severity.WARNING, Severity.CRITICAL)
+# How bad a state is beside a round that fails or is late; all others are worse than these.
+_RANKS = {
+    ClusterState.OK: 0,
+    ClusterState.UNDER_REPLICATED: 1,
+    ClusterState.STALE: 2,
+    ClusterState.FAILING: 2,
+    ClusterState.AT_MIN_ISR: 2,
+    ClusterState.BROKER_MISSING: 2,
+}
+_WORST_RANK = 3
 
 
 _NOT_JUDGED = ClusterStatus(
@@ -177,7 +186,7 @@ def _is_judged(rounds: Iterable[CollectionRound]) -> bool:
 
 
 def _rank(status: ClusterStatus) -> int:
-    return _BY_SEVERITY.index(status.severity)
+    return _RANKS.get(status.state, _WORST_RANK)
 
 
 def _seen(worst: PartitionSeverity, dead_brokers: int) -> ClusterStatus:

@@ -84,7 +84,9 @@ MOST = 100
 def finding_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
     """Return beginnings and ends of findings within the time range, without mere notices; one query."""
     inside = (time_range.start, time_range.end)
-    rows = FlowFinding.objects.filter(flow=flow, rank__gt=1).order_by("-rank", "-pk")
+    rows = FlowFinding.objects.filter(flow=flow, rank__gt=Severity.INFO.rank).order_by(
+        "-rank", "-pk"
+    )
     rows = rows.filter(Q(opened_at__range=inside) | Q(closed_at__range=inside))
     href = reverse("replication:findings", args=[flow.pk])
     found = [event for row in rows[:MOST] for event in _of(row, href)]

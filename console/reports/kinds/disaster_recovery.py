@@ -32,7 +32,6 @@ from jobs.reports.periods import Period
 from jobs.severity import Severity
 
 # Findings of the rank of a notice are no risks.
-_NOTICE = 1
 _OF_SYNCS = "syncs"
 
 Changes = dict[tuple[int, str], list[tuple[datetime, State]]]
@@ -135,7 +134,9 @@ def _findings(flows: Sequence[Any], period: Period) -> dict[int, list[Any]]:
     """Return findings that were open at some moment of the period, the oldest first; one query."""
     found: dict[int, list[Any]] = {flow.pk: [] for flow in flows}
     rows = flow_queries.list_findings().filter(flow__in=list(found), opened_at__lt=period.end)
-    rows = rows.filter(Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=_NOTICE)
+    rows = rows.filter(
+        Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=Severity.INFO.rank
+    )
     for row in rows.order_by("opened_at", "pk"):
         found[row.flow_id].append(row)
     return found

@@ -56,7 +56,7 @@ def test_what_stands_still_over_looks_becomes_a_row(flow):
     for minute in range(6):
         look(flow, minute=minute)
     found = FlowFinding.objects.get(code="not_moving")
-    assert (found.severity, found.rank, found.subject) == ("critical", 3, "")
+    assert (found.severity, found.rank, found.subject) == ("warning", 3, "")
     assert found.opened_at == NOW
     assert found.last_seen_at == NOW + 5 * MINUTE
     assert found.evidence["records_waiting"] == 10

@@ -187,5 +187,5 @@ def test_findings_are_marked_on_the_charts(as_viewer, flow):
     events = as_viewer.get(f"/api/v1/flows/{flow.pk}/series/").json()["events"]
     assert [(event["kind"], event["severity"]) for event in events] == [
         ("Finding", "critical"),
-        ("Finding ended", "none"),
+        ("Finding ended", "unknown"),
     ]
