@@ -51,7 +51,7 @@ BROKERS = 3
 SEED = 1
 TOPICS = {"orders": 6, "payments": 3, "clicks": 4, "customers": 2}
 CHECKPOINTS = "east.checkpoints.internal"
-CRASHED = ("ERRORED", "FAILED")
+CRASHED = ("CRASHED", "FAILED")
 _READER = {
     "isolation.level": "read_committed",
     "auto.offset.reset": "earliest",

@@ -175,7 +175,7 @@ def add_answers(flow: Any, groups: Sequence[str], end: datetime, chance: Any) ->
 def add_findings(flow: Any, end: datetime, chance: Any) -> None:
     from console.replication.flows.queries import list_findings
 
-    codes = (("retention_loss", "crit", 4), ("config_differs", "warn", 2))
+    codes = (("retention_loss", "critical", 4), ("config_differs", "warning", 3))
     model = list_findings().model
     rows = []
     for number in range(MONTHS * CHANGES):
@@ -201,7 +201,7 @@ def add_runs(flow: Any, end: datetime) -> None:
     Run.objects.bulk_create(
         Run(
             kind="replicate", subject=flow.subject, title="Replicate", created_at=at, started_at=at,
-            finished_at=over, state="ERRORED" if over else "RUNNING", error="Killed." if over else "",
+            finished_at=over, state="CRASHED" if over else "RUNNING", error="Killed." if over else "",
         )
         for at, over in zip(begins, [*begins[1:], None], strict=True)
     )  # fmt: skip

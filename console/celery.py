@@ -1,8 +1,8 @@
-"""Background work: queues, and the clock that starts every task.
+"""Background work: queues, and the schedule that starts every task.
 
-A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/processes/work_sharing.py`),
-calls one function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters,
-`flows` measures flows and works on failovers, `spark` looks after runs.
+A task loads a row by its id, or takes the row that is longest overdue (`frame/processes/work_sharing.py`),
+calls one function and ends. Three queues separate slow work from the rest: `collect` queries clusters,
+`flows` measures flows and carries out failovers, `spark` supervises runs.
 """
 
 from __future__ import annotations

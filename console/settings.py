@@ -152,7 +152,7 @@ def database(url: str) -> dict[str, Any]:
         dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
     )
     if found["ENGINE"].endswith("sqlite3"):
-        # Web, workers and clock write to one file. WAL lets readers go on meanwhile; a transaction
+        # Web, workers and clock write to one file. WAL does not block readers; a transaction
         # that took its write lock only at its first write could not wait for others ("database is
         # locked"), one that takes it at its beginning waits for up to `timeout` seconds.
         found["OPTIONS"] = {
@@ -304,7 +304,7 @@ SPECTACULAR_SETTINGS = {
         "PreCheckState": "console.replication.failover.models.VERDICTS",
         "FailoverDirection": "console.replication.failover.models.DIRECTIONS",
         "FailoverRunKind": "console.replication.failover.models.KINDS",
-        "FindingSeverity": "console.replication.findings.models.SEVERITIES",
+        "Severity": "console.replication.findings.models.SEVERITIES",
         "MetadataKind": "console.quorum.models.Kind",
         "PatternKind": "console.availability.placements.models.PatternKind",
         "FailureKind": "console.availability.what_if.serializers.FAILURE_KINDS",

@@ -13,7 +13,7 @@ SECONDS, SEED = "CROSSLOG_CAMPAIGN_S", "CROSSLOG_CAMPAIGN_SEED"
 
 
 def seconds_of_campaign(otherwise: float) -> float:
-    """Return for how long a test may go on in a campaign, and how long it does without one."""
+    """Return for how long a test may run in a campaign, and how long it runs without one."""
     return float(os.environ.get(SECONDS, otherwise))
 
 

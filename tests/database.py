@@ -92,7 +92,7 @@ def data_of_file(
 ) -> Iterator[Callable[[Callable[[], T]], T]]:
     """Calls what makes data that all tests of a file share: for fixtures of a file's scope.
 
-    They lie in a transaction around those of the tests: what a test does to them is taken back with it. The
+    They lie in a transaction around those of the tests: what a test does to them is rolled back with it. The
     objects themselves are shared, too: hand out copies (`copy.deepcopy`).
     """
     around = transaction.atomic()

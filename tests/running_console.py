@@ -18,7 +18,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).parents[1]
 ENV = "/usr/bin/env"
 UP_WITHIN_S = 120
-# Longer than a worker needs to come back on a busy machine: its flows go on meanwhile.
+# Longer than a worker needs to restart on a busy machine: its flows keep running meanwhile.
 LEASE_S = 180
 DATABASE = "crosslog.sqlite3"
 

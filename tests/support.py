@@ -14,7 +14,7 @@ REPORTED = Path(__file__).parent / "conformance" / "reported"
 
 
 class Clock:
-    """A clock that stands still until a test moves it, in seconds."""
+    """A clock that only a test moves, in seconds."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now

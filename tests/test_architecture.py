@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 400
-# Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
+# Lowest first: a folder of jobs/ may import itself and folders of a lower floor.
 FLOORS = (
     {"version", "visible"},
     {

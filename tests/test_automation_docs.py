@@ -11,7 +11,7 @@ PASSWORD = "a-password-of-the-examples"
 
 @pytest.fixture
 def seeded(transactional_db, tmp_path):
-    """What the examples that need Kafka would have made, and a run that is going on."""
+    """What the examples that need Kafka would have made, and a run that is running."""
     from console.accounts.models import User
 
     User.objects.create_user("admin", password=PASSWORD, role="admin")

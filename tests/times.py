@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-# Where a run is told to leave the seconds of each test, as one JSON object per line.
+# The file to which a run writes the seconds of each test, as one JSON object per line.
 TO_FILE = "CROSSLOG_TEST_TIMES"
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _STARTS_PROCESSES = (

@@ -87,7 +87,7 @@ class MachineTime:
 
 
 class Deadline:
-    """A limit of `PATIENCE` times `within` seconds of machine time, for what is asked again until then."""
+    """A limit of `PATIENCE` times `within` seconds of machine time for a condition that is checked again."""
 
     def __init__(self, within: float, machine: MachineTime | None = None) -> None:
         self.machine = machine or MachineTime()
@@ -118,7 +118,7 @@ class Deadline:
 
 
 class _Looks:
-    """What was seen of a condition that is asked until a deadline."""
+    """What was seen of a condition that is checked until a deadline."""
 
     def __init__(self, condition: Callable[[], object], deadline: Deadline) -> None:
         self._condition = condition
@@ -169,7 +169,7 @@ def eventually(
 ) -> T:
     """Wait until a condition returns something true, and return that; see `Deadline` for the limit.
 
-    A cluster that cannot be asked for a moment, because a test kills its nodes, is asked again.
+    A cluster that does not answer for a moment, because a test kills its nodes, is queried again.
     """
     looks = _Looks(condition, Deadline(within, machine))
     while True:

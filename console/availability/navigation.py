@@ -25,6 +25,7 @@ from console.quorum import queries as quorum
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.availability.status.tally import ScopeKind
 from jobs.numbers import format_span_s
+from jobs.severity import Severity
 
 _MOST_BROKERS = 5
 # Pages that a tab leads to.

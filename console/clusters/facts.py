@@ -9,9 +9,9 @@ from django.urls import reverse
 from console.clusters.counted import COUNTED, COUNTED_AS, beside
 from console.clusters.models import Group, Topic
 from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
-from console.frame.pages.states import Severity
 from jobs.availability.status.severity import OF_BROKERS, Counted
 from jobs.numbers import format_count, format_least, format_span_ms, not_known
+from jobs.severity import Severity
 
 CLUSTER_TABS = (
     ("detail", "Overview"),
@@ -88,10 +88,10 @@ def _count_fact(cluster: Any, counted: Counted, counts: dict[Counted, int]) -> d
 
 # At min ISR without colour: a complete topic whose replicas are all asked for is in it, too.
 _COUNT_SEVERITIES = {
-    Counted.OFFLINE: Severity.CRIT,
-    Counted.UNDER_MIN_ISR: Severity.CRIT,
-    Counted.AT_MIN_ISR: Severity.NONE,
-    Counted.UNDER_REPLICATED: Severity.WARN,
+    Counted.OFFLINE: Severity.CRITICAL,
+    Counted.UNDER_MIN_ISR: Severity.CRITICAL,
+    Counted.AT_MIN_ISR: Severity.UNKNOWN,
+    Counted.UNDER_REPLICATED: Severity.WARNING,
 }
 
 
@@ -109,13 +109,13 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
             "value": format_count(topic.under_replicated_count),
             "note": f"{topic.unsure_count} unknown" if topic.unsure_count else "partitions",
             "definition": COUNTED[Counted.UNDER_REPLICATED],
-            "severity": "warn" if topic.under_replicated_count else "",
+            "severity": "warning" if topic.under_replicated_count else "",
         },
         {
             "label": "Offline",
             "value": format_count(topic.offline_count),
             "note": "partitions",
-            "severity": "crit" if topic.offline_count else "",
+            "severity": "critical" if topic.offline_count else "",
         },
         {
             "label": "Records (estimate)",

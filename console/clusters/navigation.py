@@ -17,6 +17,7 @@ from console.frame.pages.navigation import Badge, count_badge
 from console.frame.pages.search import SearchHit, find_rows, pages_of
 from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
+from jobs.severity import Severity
 
 
 def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
@@ -75,6 +76,6 @@ def list_switches(user: Any) -> list[SearchHit]:
 def badge(user: Any) -> Badge | None:
     """Return how many clusters need attention, else how many there are; two queries."""
     clusters = queries.with_status(visible(user, queries.list_clusters()), timezone.now())
-    wrong = {Severity.WARN, Severity.RISK, Severity.CRIT}
+    wrong = {Severity.WARNING, Severity.CRITICAL}
     bad = sum(cluster.status.severity in wrong for cluster in clusters)
     return count_badge(bad, len(clusters), "cluster")

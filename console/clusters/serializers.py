@@ -20,11 +20,11 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterState, ClusterStatus
-from console.frame.pages.states import Severity as PageSeverity
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from jobs.availability.status.severity import Counted, Severity
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol, unknown_setting
+from jobs.severity import Severity as PageSeverity
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
 

@@ -15,6 +15,7 @@ from console.frame.pages.states import Severity, spoken
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 from jobs.numbers import format_age
+from jobs.severity import Severity
 
 
 class ClusterState(StrEnum):
@@ -35,25 +36,25 @@ class ClusterState(StrEnum):
 
 
 SEVERITIES = {
-    ClusterState.OFF: Severity.NONE,
-    ClusterState.NEW: Severity.NOTICE,
-    ClusterState.ANOTHER_CLUSTER: Severity.CRIT,
-    ClusterState.UNREACHABLE: Severity.CRIT,
-    ClusterState.FAILING: Severity.RISK,
-    ClusterState.OFFLINE: Severity.CRIT,
-    ClusterState.UNDER_MIN_ISR: Severity.CRIT,
-    ClusterState.AT_MIN_ISR: Severity.RISK,
-    ClusterState.BROKER_MISSING: Severity.RISK,
-    ClusterState.STALE: Severity.RISK,
-    ClusterState.UNDER_REPLICATED: Severity.WARN,
-    ClusterState.OK: Severity.OK,
+    ClusterState.OFF: Severity.UNKNOWN,
+    ClusterState.NEW: Severity.INFO,
+    ClusterState.ANOTHER_CLUSTER: Severity.CRITICAL,
+    ClusterState.UNREACHABLE: Severity.CRITICAL,
+    ClusterState.FAILING: Severity.CRITICAL,
+    ClusterState.OFFLINE: Severity.CRITICAL,
+    ClusterState.UNDER_MIN_ISR: Severity.CRITICAL,
+    ClusterState.AT_MIN_ISR: Severity.WARNING,
+    ClusterState.BROKER_MISSING: Severity.CRITICAL,
+    ClusterState.STALE: Severity.WARNING,
+    ClusterState.UNDER_REPLICATED: Severity.WARNING,
+    ClusterState.OK: Severity.HEALTHY,
 }
 PARTITION_SEVERITIES = {
-    PartitionSeverity.OK: Severity.OK,
-    PartitionSeverity.UNDER_REPLICATED: Severity.WARN,
-    PartitionSeverity.AT_MIN_ISR: Severity.RISK,
-    PartitionSeverity.UNDER_MIN_ISR: Severity.CRIT,
-    PartitionSeverity.OFFLINE: Severity.CRIT,
+    PartitionSeverity.OK: Severity.HEALTHY,
+    PartitionSeverity.UNDER_REPLICATED: Severity.WARNING,
+    PartitionSeverity.AT_MIN_ISR: Severity.WARNING,
+    PartitionSeverity.UNDER_MIN_ISR: Severity.CRITICAL,
+    PartitionSeverity.OFFLINE: Severity.CRITICAL,
 }
 _OF_LADDER = {
     PartitionSeverity.UNDER_REPLICATED: (
@@ -178,7 +179,16 @@ def freshness_of_versions(cluster: Cluster) -> Freshness:
 
 # What the state of partitions and brokers comes from.
 _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
-_BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)
+# How bad a state is beside a round that fails or is late; all others are worse than these.
+_RANKS = {
+    ClusterState.OK: 0,
+    ClusterState.UNDER_REPLICATED: 1,
+    ClusterState.STALE: 2,
+    ClusterState.FAILING: 2,
+    ClusterState.AT_MIN_ISR: 2,
+    ClusterState.BROKER_MISSING: 2,
+}
+_WORST_RANK = 3
 
 
 _NOT_JUDGED = ClusterStatus(ClusterState.NEW, "Brokers and partitions have not been collected yet.")
@@ -189,7 +199,7 @@ def _is_judged(rounds: Iterable[CollectionRound]) -> bool:
 
 
 def _rank(status: ClusterStatus) -> int:
-    return _BY_SEVERITY.index(status.severity)
+    return _RANKS.get(status.state, _WORST_RANK)
 
 
 def _seen(worst: PartitionSeverity, dead_brokers: int) -> ClusterStatus:

@@ -113,7 +113,7 @@ FLOW_LOOKED = Definition(
 FAILOVER_READY = Definition(
     "crosslog_flow_failover_readiness",
     (*_FLOW, "readiness"),
-    "The answer to 'can I fail over now?': 1 for the one of ready, caution, unknown and blocked that holds.",
+    "The answer to 'can I fail over now?': 1 for the one of ready, warning, unknown and blocked that holds.",
 )
 FAILOVER_GROUPS = Definition(
     "crosslog_flow_failover_groups", (*_FLOW, "readiness"), "Groups of the flow with each answer."

@@ -13,12 +13,13 @@ from django.urls import reverse
 from console.availability.status.queries import Absence, ObserverFinding, Unclean
 from console.clusters.models import Partition, Topic
 from console.clusters.trouble.stuck import trouble_of
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from console.frame.processes.liveness import Restart
 from console.quorum.queries import Problem
 from console.replication.flows.queries import Failure, Flow
+from jobs.severity import Severity
 
-_LADDER = [Severity.CRIT, Severity.RISK, Severity.WARN]
+_LADDER = [Severity.CRITICAL, Severity.WARNING]
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
 _BROKER_ADVICE = "Check the brokers: one of them may be down or too slow."
 MOST_NAMES = 5
@@ -105,7 +106,7 @@ def of_unclean(rows: Iterable[Unclean]) -> list[Finding]:
         found.setdefault(row.cluster_id, []).append(row)
     return [
         Finding(
-            Severity.CRIT,
+            Severity.CRITICAL,
             "Unclean election",
             f"Cluster {same[0].cluster.alias}: {same[0].name}",
             f"{reverse('availability:detail', args=[same[0].cluster.alias])}?range=24h",
@@ -121,7 +122,7 @@ def of_absences(rows: Iterable[Absence]) -> list[Finding]:
     """Return replicas that have been out of sync for `LONG_ABSENCE`: the first of each broker."""
     return [
         Finding(
-            Severity.WARN,
+            Severity.WARNING,
             "Out of sync",
             f"Cluster {row.cluster.alias}: broker {row.broker}",
             f"{reverse('availability:partitions', args=[row.cluster.alias])}?missing={row.broker}",
@@ -184,7 +185,7 @@ def _restarted(name: str, same: Sequence[Restart]) -> Finding:
         hint = f"The last lines of {log} in the log folder show what it was doing."
     count = f" {len(same)} times within {span}." if len(same) > 1 else ""
     return Finding(
-        Severity.WARN,
+        Severity.WARNING,
         title,
         f"Program {name}",
         reverse("overview:overview"),

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from console.frame.pages.render import render_page
-from console.frame.pages.states import Severity
 from console.frame.security.access import Action, anywhere, page
 from console.overview import queries
 from console.overview.queries import Overview
@@ -26,6 +25,7 @@ from jobs.numbers import (
     not_known,
     sum_of,
 )
+from jobs.severity import Severity
 
 
 @require_GET

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.states import Severity
 from console.quorum import labels
 from console.quorum.models import MetadataLog, QuorumStatus
 from console.quorum.queries import list_elections, list_silences, list_voter_sets, status_of
 from jobs.numbers import format_count, format_span_ms
+from jobs.severity import Severity
 
 _TABS = (
     ("detail", "Overview"),
@@ -128,8 +128,8 @@ def _leader(status: QuorumStatus | None) -> dict[str, Any]:
     if status is None or leader is not None:
         return fact
     if status.unjudged:
-        return fact | {"severity": "none", "word": "Unknown", "note": status.unjudged}
-    return fact | {"severity": "crit", "word": "None"}
+        return fact | {"severity": "unknown", "word": "Unknown", "note": status.unjudged}
+    return fact | {"severity": "critical", "word": "None"}
 
 
 def _voters(status: QuorumStatus | None) -> dict[str, Any]:
@@ -164,8 +164,8 @@ def _spare(status: QuorumStatus | None) -> dict[str, Any]:
     note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} voters online"
     fact |= {"value": format_count(max(spare, 0)), "note": note}
     if spare < 0:
-        return fact | {"severity": "crit", "word": "No majority"}
-    return fact | ({"severity": "risk" if len(voters) >= _BARE else "warn"} if spare == 0 else {})
+        return fact | {"severity": "critical", "word": "No majority"}
+    return fact | ({"severity": "warning"} if spare == 0 else {})
 
 
 def _history(log: MetadataLog) -> str:
@@ -183,9 +183,9 @@ def _history_note(log: MetadataLog) -> str:
 
 
 _ROLES = {
-    "leader": ("Leader", Severity.OK),
-    "voter": ("Voter", Severity.OK),
-    "observer": ("Observer", Severity.NOTICE),
+    "leader": ("Leader", Severity.HEALTHY),
+    "voter": ("Voter", Severity.HEALTHY),
+    "observer": ("Observer", Severity.INFO),
 }
 WHY = {
     "not_judged": "Not checked yet: the leader is too new.",
@@ -204,8 +204,8 @@ def shown_replicas(status: QuorumStatus | None) -> list[dict[str, Any]]:
 
 
 def _shown(row: Mapping[str, Any], why: Mapping[str, str]) -> dict[str, Any]:
-    word, severity = _ROLES.get(row["role"], ("Observer", Severity.NOTICE))
-    odd = "none" if "not_judged" in row["words"] else "risk"
+    word, severity = _ROLES.get(row["role"], ("Observer", Severity.INFO))
+    odd = "unknown" if "not_judged" in row["words"] else "warning"
     if row["words"]:
         severity = Severity(odd)
     return {

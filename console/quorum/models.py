@@ -18,6 +18,7 @@ from console.frame.pages.freshness import Freshness, stale_after_s
 from console.quorum.labels import Kind, field, told, told_changes
 from console.quorum.voters.models import ControllerSilence, Election, VoterSetEntry
 from console.quorum.voters.verdict import Verdict, verdict_of
+from jobs.severity import FINDING_SEVERITIES
 
 __all__ = [
     "ControllerSilence",
@@ -32,9 +33,7 @@ __all__ = [
     "VoterSetEntry",
 ]
 
-SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
-# Worst first when sorted downwards.
-RANKS = {word: rank for rank, (word, _) in enumerate(SEVERITIES, start=1)}
+SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 # No alias of a cluster begins like this, so that an address says which of both it means.
 IMPORT_PREFIX = "_"
 _TITLES = {"bare_majority": "Quorum at minimum", "voter_silent": "Voter not fetching"}

@@ -18,6 +18,7 @@ from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog
 from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
+from jobs.severity import Severity
 
 _SERIOUS = (Severity.CRIT, Severity.RISK)
 # The number of voters is shown on the quorum's page: it is no incident.

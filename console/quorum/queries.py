@@ -27,6 +27,7 @@ from console.quorum.models import (
     VoterSetEntry,
 )
 from console.quorum.voters.verdict import why_unknown
+from jobs.severity import Severity
 
 # So many changes are looked at for since when something holds.
 MOST_NEWEST = 2000
@@ -52,7 +53,7 @@ def list_logs() -> QuerySet[MetadataLog]:
     """
     is_open = Q(findings__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
-        open_count=Count("findings", filter=is_open & Q(findings__rank__gt=1)),
+        open_count=Count("findings", filter=is_open & Q(findings__rank__gt=Severity.INFO.rank)),
         worst_rank=Max("findings__rank", filter=is_open),
     )
 

@@ -90,7 +90,7 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
     except Exception as error:
         # Whatever it was (no JDK, disk full, a wrong installation), the run ends here and says so.
         logger.exception("run could not be started run_id=%s", run_id)
-        finish_run(run_id, RunState.ERRORED, now, error=f"The run could not be started: {error}")
+        finish_run(run_id, RunState.CRASHED, now, error=f"The run could not be started: {error}")
         return False
     logger.info("run started run_id=%s kind=%s subject=%s", run_id, run.kind, run.subject)
     if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
@@ -150,7 +150,7 @@ def ask_to_end(run_id: UUID, now: datetime) -> None:
     Raises `ActionRefused` when it has ended already.
     """
     waiting = Run.objects.filter(pk=run_id, state=RunState.QUEUED)
-    if waiting.update(state=RunState.CANCELLED, finished_at=now, cancel_requested_at=now):
+    if waiting.update(state=RunState.STOPPED, finished_at=now, cancel_requested_at=now):
         run_ended.send(Run, run_id=run_id)
         return
     running = Run.objects.filter(pk=run_id, state=RunState.RUNNING)

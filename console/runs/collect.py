@@ -91,7 +91,7 @@ def give_up_lost_runs(now: datetime) -> None:
             f"Host {run.host} has not reported since {seen}, so its lease ran out and the run ended "
             "there. Check the host and its crosslog worker."
         )
-        finish_run(run.pk, RunState.ERRORED, now, error=error)
+        finish_run(run.pk, RunState.CRASHED, now, error=error)
 
 
 def _look_after(run: Run, folder: Path, now: datetime, launcher: Launcher) -> None:
@@ -131,7 +131,7 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
     """Write the end of a run whose supervisor is gone without a result: killed, or never started."""
     if run.cancel_requested_at is not None:
         error = "It did not stop when asked to and was killed."
-        finish_run(run.pk, RunState.CANCELLED, now, error=error)
+        finish_run(run.pk, RunState.STOPPED, now, error=error)
         return
     lines = launcher.read_log_tail(folder).splitlines()[-LOG_LINES_IN_ERROR:]
     tail = "\n".join(lines) or "Its log is empty."
@@ -142,7 +142,7 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
     if run.is_analysis:
         what = f"Spark crashed {run.attempts} times while it answered this, without a result."
     error = f"{what} {_room(folder)}Last lines of its log:\n{tail}"
-    finish_run(run.pk, RunState.ERRORED, now, error=error)
+    finish_run(run.pk, RunState.CRASHED, now, error=error)
 
 
 def _is_tried_again(run: Run, tail: str) -> bool:

@@ -13,14 +13,14 @@ from django.db.models.functions import Cast, Concat
 
 
 class RunState(models.TextChoices):
-    """FAILED means that the job said no, ERRORED that something broke."""
+    """FAILED means that the job refused, CRASHED that an unexpected error ended it."""
 
     QUEUED = "QUEUED", "Queued"
     RUNNING = "RUNNING", "Running"
     SUCCEEDED = "SUCCEEDED", "Succeeded"
     FAILED = "FAILED", "Failed"
-    ERRORED = "ERRORED", "Errored"
-    CANCELLED = "CANCELLED", "Cancelled"
+    CRASHED = "CRASHED", "Crashed"
+    STOPPED = "STOPPED", "Stopped"
 
 
 LIVE_STATES = (RunState.QUEUED, RunState.RUNNING)

@@ -212,8 +212,8 @@ def _result(spec: JobSpec, folder: Path) -> JobResult:
                 submit.kill_run(folder)
             time.sleep(LOOK_S)
     tail = submit.read_log_tail(folder, 2_000)
-    lost = JobResult(Outcome.ERRORED, f"The run ended without a result. Last lines:\n{tail}")
-    return contract.read_result(folder) or (JobResult(Outcome.CANCELLED) if was_asked else lost)
+    lost = JobResult(Outcome.CRASHED, f"The run ended without a result. Last lines:\n{tail}")
+    return contract.read_result(folder) or (JobResult(Outcome.STOPPED) if was_asked else lost)
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def _stopped_by_signals(folder: Path) -> Iterator[list[int]]:
 
 
 def _tell(result: JobResult, *, as_json: bool) -> int:
-    if result.outcome is Outcome.CANCELLED:
+    if result.outcome is Outcome.STOPPED:
         sys.stderr.write("crosslog: interrupted\n")
         return INTERRUPTED
     if result.outcome is not Outcome.SUCCEEDED:

@@ -15,18 +15,10 @@ from typing import Any
 from jobs import numbers
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
+from jobs.severity import Severity
 
 FORMAT = "crosslog.report"
 FORMAT_VERSION = 1
-
-
-class Level(StrEnum):
-    """How bad something is, in the console's words of severity."""
-
-    OK = "ok"
-    WARNING = "warn"
-    CRITICAL = "crit"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +32,7 @@ class Text:
 class Verdict:
     """An answer in one word with the sentence that gives the reason."""
 
-    level: Level
+    level: Severity
     word: str
     sentence: str
     href: str = ""
@@ -116,7 +108,7 @@ class Series:
     x: tuple[str, ...]
     values: tuple[Any, ...]
     ends: tuple[str, ...] = ()
-    levels: tuple[Level, ...] = ()
+    levels: tuple[Severity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +245,7 @@ def _block_read(told: Mapping[str, Any]) -> Any:
     values = {name: value for name, value in told.items() if name != "block"}
     match told["block"]:
         case "verdict":
-            values["level"] = Level(values["level"])
+            values["level"] = Severity(values["level"])
         case "figures":
             values["figures"] = tuple(_typed(Figure, one) for one in values["figures"])
         case "table":
@@ -273,7 +265,7 @@ def _typed(kind: type[Any], told: Mapping[str, Any]) -> Any:
 
 def _series_read(told: Mapping[str, Any]) -> Series:
     values = {name: tuple(told[name]) for name in ("x", "values", "ends")}
-    return Series(told["label"], **values, levels=tuple(Level(one) for one in told["levels"]))
+    return Series(told["label"], **values, levels=tuple(Severity(one) for one in told["levels"]))
 
 
 def _rows(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:

@@ -31,11 +31,11 @@ def main(folder: str) -> int:
     if settings.is_for_analyses(spec):
         limit_memory(settings.task_memory_mb() << 20)
     result = _run(spec, run_dir)
-    if result.outcome is Outcome.ERRORED:
+    if result.outcome is Outcome.CRASHED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
         processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)
     contract.write_result(run_dir, result)
-    return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.CANCELLED} else 1
+    return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED} else 1
 
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
@@ -55,4 +55,4 @@ def _run(spec: JobSpec, run_dir: Path) -> JobResult:
         return JobResult(Outcome.FAILED, str(refusal))
     except Exception as error:  # a job ends here and must leave its result
         logger.exception("job broke run_id=%s kind=%s", spec.run_id, spec.kind)
-        return JobResult(Outcome.ERRORED, f"{type(error).__name__}: {error}")
+        return JobResult(Outcome.CRASHED, f"{type(error).__name__}: {error}")

@@ -34,12 +34,22 @@ STARTER = "starter.json"
 
 
 class Outcome(StrEnum):
-    """How a job ended: FAILED means the job said no, ERRORED that something broke."""
+    """How a job ended: FAILED means that the job refused, CRASHED that an unexpected error ended it.
+
+    ERRORED and CANCELLED, the words of releases up to 0.5, are read as CRASHED and STOPPED.
+    """
 
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
-    ERRORED = "ERRORED"
-    CANCELLED = "CANCELLED"
+    CRASHED = "CRASHED"
+    STOPPED = "STOPPED"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        return OUTCOMES_BEFORE.get(str(value))
+
+
+OUTCOMES_BEFORE = {"ERRORED": Outcome.CRASHED, "CANCELLED": Outcome.STOPPED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,11 +106,11 @@ class RunSupervisor:
         if contract.read_result(self.run_dir) is not None:
             return
         if self.stop_seen_at is not None:
-            result = JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir))
+            result = JobResult(Outcome.STOPPED, submit.stop_reason(self.run_dir))
         else:
             tail = submit.read_log_tail(self.run_dir, 2_000).strip()
             result = JobResult(
-                Outcome.ERRORED,
+                Outcome.CRASHED,
                 f"The Spark application ended with exit code {exit_code} and left no result. "
                 f"Last lines of its log:\n{tail}",
             )
@@ -123,7 +123,7 @@ def main(folder: str) -> int:
     try:
         return RunSupervisor(run_dir, contract.read_spec(run_dir)).supervise()
     except (OSError, ValueError) as error:
-        result = JobResult(Outcome.ERRORED, f"Spark could not be started: {error}")
+        result = JobResult(Outcome.CRASHED, f"Spark could not be started: {error}")
         contract.write_result(run_dir, result)
         return 1
 

@@ -10,7 +10,7 @@
   const HEADROOM = 1.08;
   const MARK_PX = 4;
   const RETRY_MS = 30000;
-  const INK_OF = { none: "ink-3" };
+  const INK_OF = { unknown: "ink-3" };
   // 24 hours, and the day under the first label of each day.
   const TIME_LABELS = [
     [86400 * 365, "{YYYY}", null, null, null, null, null, null, 1],
@@ -109,7 +109,7 @@
     for (const event of chart.data.events ?? []) {
       const x = plot.valToPos(event.at, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.strokeStyle = ctx.fillStyle = colour(INK_OF[event.severity] ?? event.severity ?? "notice");
+      ctx.strokeStyle = ctx.fillStyle = colour(INK_OF[event.severity] ?? event.severity ?? "info");
       ctx.setLineDash([3, 4]);
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);

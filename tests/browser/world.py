@@ -252,12 +252,12 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
         evidence={"position_offset": 184_202, "records_waiting": 198, "still_for_s": 1200},
     )  # fmt: skip
     make_finding(
-        flow, "topic_left_out", "warn", subject="west.invoices", opened_at=now - timedelta(days=2),
+        flow, "topic_left_out", "warning", subject="west.invoices", opened_at=now - timedelta(days=2),
         sentence="west.invoices: Left out: its name says that it came from west.", evidence={},
         todo="If it is to be copied under another rule, give the topic another name.",
     )  # fmt: skip
     make_finding(
-        flow, "replication_factor_differs", "notice", subject="clicks", opened_at=now,
+        flow, "replication_factor_differs", "info", subject="clicks", opened_at=now,
         sentence="east.clicks has 1 replicas on west, clicks has 3 on east.",
         todo="Add replicas with kafka-reassign-partitions.sh.",
         evidence={"source_replicas": 3, "target_replicas": 1},
@@ -345,7 +345,7 @@ def fill_answers(flow: ReplicationFlow, now: datetime) -> None:
         for at in range(end - 6 * 3600, end - 120, 60)
         if not end - 2400 < at < end - 1800
     )  # fmt: skip
-    for hours, word in ((200, "ready"), (30, "blocked"), (29, "ready"), (2, "caution")):
+    for hours, word in ((200, "ready"), (30, "blocked"), (29, "ready"), (2, "warning")):
         ReadinessChange.objects.create(flow=flow, at=now - timedelta(hours=hours), readiness=word)
 
 
@@ -354,8 +354,8 @@ def fill_runs(flow: ReplicationFlow, now: datetime) -> None:
     minutes = timedelta(minutes=1)
     for before, after, state, error in (
         (200, 121, RunState.SUCCEEDED, ""),
-        (120, 44, RunState.ERRORED, "The driver was killed.\nKilled"),
-        (43, 31, RunState.CANCELLED, ""),
+        (120, 44, RunState.CRASHED, "The driver was killed.\nKilled"),
+        (43, 31, RunState.STOPPED, ""),
     ):
         make_run(
             flow, title=f"Replicate {flow.name}", state=state, error=error,

@@ -63,13 +63,13 @@ FACTS = [
     {
         "label": "Partitions at risk",
         "value": "2",
-        "severity": "risk",
+        "severity": "critical",
         "note": "at min ISR · 0 under · 0 offline of 4,812",
     },
     {
         "label": "Flows",
         "value": "3 of 4",
-        "severity": "warn",
+        "severity": "warning",
         "word": "1 retrying",
         "note": "payments-west since 03:08",
     },
@@ -84,10 +84,10 @@ TABS = [
 ]
 STATES = [
     ("ok", "Caught up"),
-    ("notice", "Copying"),
-    ("warn", "Retrying"),
-    ("risk", "At min ISR"),
-    ("crit", "Offline"),
+    ("info", "Copying"),
+    ("warning", "Retrying"),
+    ("critical", "At min ISR"),
+    ("critical", "Offline"),
     ("none", "Unknown"),
 ]
 
@@ -149,7 +149,7 @@ def series(request: HttpRequest) -> JsonResponse:
                 "kind": "ISR shrank",
                 "url": "/table/",
                 "label": "Broker 2 fenced, ISR of 38 partitions shrank",
-                "severity": "risk",
+                "severity": "critical",
             }
         ]
         if at

@@ -45,7 +45,7 @@ def test_a_stopped_question_is_asked_again_and_answered_truly_by_the_same_engine
             stopped = ask(world, RECORDS, log=name)
             eventually(lambda: holding_work(workers), ENGINE_STARTS_WITHIN_S)
             world.post(f"runs/{stopped}/cancel/")
-            assert ended(world, stopped) == "CANCELLED"
+            assert ended(world, stopped) == "STOPPED"
 
         again = ask(world, RECORDS, log=name)
         assert answer(world, again)["facts"] == before["facts"]

@@ -12,15 +12,17 @@ from django.db import transaction
 
 from console.availability.acting.models import HeldPromotion, StandbyEvent
 from console.availability.advice.evaluation import Evaluation
-from console.availability.advice.models import RANKS, ObserverEvent, PromotionFinding
+from console.availability.advice.models import ObserverEvent, PromotionFinding
 from console.availability.promotion.models import ActionState, PromotionAction, PromotionPolicy
 from console.availability.promotion.policies import PolicyLookup
 from console.clusters.models import Cluster
 from jobs.availability.promotion.advice import Advice, AdviceAction, AdviceCode
 from jobs.availability.promotion.observer_findings import ObserverFinding, ObserverFindingCode
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
-from jobs.availability.status.severity import Severity, partition_severity
+from jobs.availability.status.severity import Severity as PartitionSeverity
+from jobs.availability.status.severity import partition_severity
 from jobs.availability.what_if.model.cluster import PartitionModel
+from jobs.severity import Severity
 
 # What is not seen for so long is over.
 CLOSE_AFTER = timedelta(seconds=20)
@@ -39,15 +41,15 @@ _FIELDS = (
     "last_seen_at",
 )
 _OF_ADVICE = {
-    AdviceCode.UNDER_MIN_ISR: "crit",
-    AdviceCode.UNDER_REPLICATED: "warn",
-    AdviceCode.LEADER_IS_OBSERVER: "risk",
+    AdviceCode.UNDER_MIN_ISR: "critical",
+    AdviceCode.UNDER_REPLICATED: "warning",
+    AdviceCode.LEADER_IS_OBSERVER: "warning",
 }
 _OF_WATCHING = {
-    ObserverFindingCode.LEADS: "risk",
-    ObserverFindingCode.NOT_ALIVE: "risk",
-    ObserverFindingCode.NOT_PROMOTED: "risk",
-    ObserverFindingCode.NOT_NEEDED: "notice",
+    ObserverFindingCode.LEADS: "warning",
+    ObserverFindingCode.NOT_ALIVE: "warning",
+    ObserverFindingCode.NOT_PROMOTED: "critical",
+    ObserverFindingCode.NOT_NEEDED: "info",
 }
 
 
@@ -116,7 +118,7 @@ def trouble_of(partition: PartitionModel) -> str:
         min_insync_replicas=least,
     )
     # Whether replicas out of the ISR are missing or being added may not be known.
-    unsure = Severity.OK if partition.adding is not None else Severity.AT_MIN_ISR
+    unsure = PartitionSeverity.OK if partition.adding is not None else PartitionSeverity.AT_MIN_ISR
     return severity.word if severity > unsure else ""
 
 
@@ -126,7 +128,6 @@ def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> No
         (row.code, row.subject): row
         for row in PromotionFinding.objects.filter(cluster=cluster, closed_at=None)
     }
-    highest = max(RANKS.values())
 
     def place(one: Found) -> tuple[bool, int]:
         """Order critical and open findings first, so that the limit does not end them."""
@@ -200,7 +201,7 @@ def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Found:
     cause = TroubleCause.STANDBY_PROMOTED_TOO_LONG if is_long else TroubleCause.LAGGING_FOLLOWER
     return Found(
         code=f"observer_{found.code.value}",
-        severity=_OF_WATCHING.get(found.code, "warn"),
+        severity=_OF_WATCHING.get(found.code, "warning"),
         subject=f"{found.topic}-{found.partition} broker {found.broker_id}",
         sentence=found.sentence,
         todo=found.todo,
@@ -217,7 +218,7 @@ def _of_policies(lookup: PolicyLookup) -> Iterator[Found]:
         pattern = lookup.unusable.pattern
         yield Found(
             "promotion_policy_unusable",
-            "risk",
+            "critical",
             f"policy {pattern}",
             f"The pattern {pattern} of a promotion policy cannot be evaluated, so policies of lower "
             f"precedence do not apply: {lookup.problem}",
@@ -230,7 +231,7 @@ def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Found]:
         if row.is_waiting and row.refusals and row.policy and row.policy.acts:
             yield Found(
                 "promotion_refused",
-                "risk",
+                "critical",
                 row.subject,
                 f"Automatic promotion is blocked: {_sentence(row.refusals[0])}",
                 _todo(row.refusals),
@@ -241,7 +242,7 @@ def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Found]:
         if row.state == ActionState.FAILED:
             yield Found(
                 "promotion_failed",
-                "crit",
+                "critical",
                 row.subject,
                 str(row.outcome.get("sentence") or "The promotion failed."),
                 "Open the action. Revert it if it changed something.",
@@ -254,8 +255,8 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
     names = ", ".join(map(str, loops.held))
     if loops.held and not loops.living:
         yield Found(
-            "nobody_sends_heartbeats",
-            "crit",
+            "no_standby_heartbeats",
+            "critical",
             "loops",
             f"No standby loop is running: broker {names} drops out of every ISR within seconds.",
             "Start `manage.py promote`, on two different machines.",
@@ -264,7 +265,7 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
     elif loops.held and len(loops.living) == 1:
         yield Found(
             "one_loop_only",
-            "warn",
+            "warning",
             "loops",
             f"Only one standby loop keeps broker {names} in the ISR: if it crashes, the broker drops out.",
             "Start a second `manage.py promote`, on another machine.",
@@ -273,7 +274,7 @@ def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Found]:
     if loops.is_stopped and is_wanted:
         yield Found(
             "stop_switch_on",
-            "warn",
+            "warning",
             "stop switch",
             "A promotion is advised, and the stop switch is on: no promotion starts.",
             "Find out why it was turned on, then turn it off on the page Promotion.",
@@ -289,7 +290,7 @@ def _todo(refusals: Sequence[Any]) -> str:
 
 
 def _confirmed(row: PromotionFinding, one: Found, now: datetime) -> PromotionFinding:
-    row.severity, row.rank = one.severity, RANKS[one.severity]
+    row.severity, row.rank = one.severity, Severity(one.severity).rank
     row.topic, row.partition, row.brokers = one.topic, one.partition, list(one.brokers)
     row.trouble, row.cause = one.trouble, one.cause
     row.sentence, row.todo, row.evidence = one.sentence, one.todo, one.evidence

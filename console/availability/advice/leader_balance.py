@@ -39,7 +39,7 @@ def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Fo
         if one.is_lasting:
             yield Found(
                 LEADERS_NOT_BALANCED,
-                "warn",
+                "warning",
                 f"broker {broker}",
                 f"Leaders are not balanced: broker {broker} leads {one.share.leads} of "
                 f"{one.share.preferred} partitions whose preferred leader it is.",

@@ -9,10 +9,10 @@ from django.db.models import Q
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.promotion.observer_findings import ObserverEventKind
+from jobs.severity import FINDING_SEVERITIES
 
 LEADERS_NOT_BALANCED = "leaders_not_balanced"
-RANKS = {"notice": 1, "warn": 2, "risk": 3, "crit": 4}
-SEVERITIES = [(word, word) for word in RANKS]
+SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 EVENT_KINDS = [
     (kind.value, kind.value.replace("_", " ").capitalize()) for kind in ObserverEventKind
 ]

@@ -175,14 +175,14 @@ def placement_facts(found: Standings) -> list[dict[str, Any]]:
         _counted(
             "ISR in one rack",
             one_site,
-            "risk",
+            "warning",
             "partitions",
             "Partitions whose in-sync replicas are all in one rack although the placement names several.",
         ),
         _counted(
             "Sync replicas missing",
             missing,
-            "warn",
+            "warning",
             "partitions",
             "Partitions with a sync replica outside the ISR; observers are not counted.",
         ),
@@ -201,4 +201,4 @@ def _counted(label: str, count: int, severity: str, note: str, definition: str) 
         "note": note,
         "definition": definition,
     }
-    return fact | ({"severity": severity} if count else {"severity": "ok"})
+    return fact | ({"severity": severity} if count else {"severity": "healthy"})

@@ -22,17 +22,17 @@ from jobs.availability.status.severity import Severity
 from jobs.numbers import format_count, format_span_ms, format_span_s
 
 STATE_SEVERITY = {
-    ActionState.ADVISED: "risk",
-    ActionState.PLANNED: "risk",
-    ActionState.ASKED: "notice",
-    ActionState.ACTING: "notice",
-    ActionState.VERIFIED: "ok",
-    ActionState.REVERT_ASKED: "notice",
-    ActionState.REVERTING: "notice",
-    ActionState.REVERTED: "ok",
-    ActionState.LAPSED: "none",
-    ActionState.REFUSED: "warn",
-    ActionState.FAILED: "crit",
+    ActionState.ADVISED: "warning",
+    ActionState.PLANNED: "warning",
+    ActionState.ASKED: "info",
+    ActionState.ACTING: "info",
+    ActionState.VERIFIED: "healthy",
+    ActionState.REVERT_ASKED: "info",
+    ActionState.REVERTING: "info",
+    ActionState.REVERTED: "healthy",
+    ActionState.LAPSED: "unknown",
+    ActionState.REFUSED: "warning",
+    ActionState.FAILED: "critical",
 }
 MOST_FINDINGS = 50
 WANTED = "Advice to promote that waits for confirmation, or for an automatic policy."
@@ -86,7 +86,7 @@ def _wanted(
     if blocked:
         note = f"{format_count(blocked)} more blocked"
     fact |= {"value": format_count(len(waiting)), "note": note}
-    return fact | ({"severity": "crit" if blocked else "risk"} if waiting or blocked else {})
+    return fact | ({"severity": "critical" if blocked else "warning"} if waiting or blocked else {})
 
 
 def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def shown_held(cluster: Cluster) -> list[dict[str, Any]]:
         {
             "broker": row.broker,
             "phase": row.get_phase_display().capitalize(),
-            "severity": "ok" if row.phase == "held" else "notice",
+            "severity": "healthy" if row.phase == "held" else "info",
             "since": queries.moment(row.begun_at_ms),
             "by": row.asked_by,
             "why": row.why,

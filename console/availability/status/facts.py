@@ -16,11 +16,11 @@ from console.availability.status.models import PartitionStatus, Rollup
 from console.clusters.counted import COUNTED, COUNTED_AS, UNKNOWN, UNSURE, beside
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
 from jobs.availability.status.severity import OF_BROKERS, Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS
 from jobs.numbers import DASH, format_age, format_count, format_span_s
+from jobs.severity import Severity as Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _unclean(count: int, label: str) -> dict[str, Any]:
         "value": format_count(count),
         "note": label,
         "definition": definitions.UNCLEAN,
-        "severity": "crit",
+        "severity": "critical",
         "href": "#events-title",
     }
 
@@ -157,7 +157,7 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
         "value": format_count(counts.rf_below_min),
         "note": "RF < min.insync.replicas",
         "definition": definitions.RF_BELOW_MIN,
-        "severity": "warn",
+        "severity": "warning",
         "href": _list(cluster, severity="rf_below_min"),
     }
 
@@ -215,7 +215,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             "value": format_count(row.min_insync_replicas),
             "note": f"{origin_words(row.min_isr_origin)}{_spare(row.spare)}",
             "definition": f"{definitions.MIN_ISR} {definitions.SPARE}",
-            **({"severity": "crit"} if (row.spare or 0) < 0 else {}),
+            **({"severity": "critical"} if (row.spare or 0) < 0 else {}),
         },
         {
             "label": "ELR",

@@ -17,11 +17,11 @@ from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S
 from console.availability.status.queries import list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
 from console.frame.pages.state_timeline import Event, in_order
-from console.frame.pages.states import Severity as Look
 from console.frame.pages.timerange import TimeRange
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
+from jobs.severity import Severity as Look
 
 MOST_POINTS = 600
 MOST_EVENTS = 60
@@ -97,13 +97,14 @@ def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:
 def list_events(cluster: Cluster, time_range: TimeRange) -> list[Event]:
     """Return the same as events, oldest first; two queries."""
     found = [
-        Event(row.at, "Unclean election", f"{row.name}: leader {row.leader}", Look.CRIT)
+        Event(row.at, "Unclean election", f"{row.name}: leader {row.leader}", Look.CRITICAL)
         for row in list_unclean(cluster, time_range).select_related(None)[:MOST_EVENTS]
     ]
     offline = list_stretches(cluster, time_range, Severity.OFFLINE).select_related(None)
     begun = offline.filter(began_at__gte=time_range.start).order_by("-began_at")
     found += [
-        Event(row.began_at, "Without a leader", row.name, Look.CRIT) for row in begun[:MOST_EVENTS]
+        Event(row.began_at, "Without a leader", row.name, Look.CRITICAL)
+        for row in begun[:MOST_EVENTS]
     ]
     return in_order(found, MOST_EVENTS)
 

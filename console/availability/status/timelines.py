@@ -19,12 +19,12 @@ from console.frame.pages.state_timeline import (
     draw_timeline,
     with_gaps,
 )
-from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
 from console.frame.pages.timerange import TimeRange
 from jobs.availability.status.partition_seen import Membership, PartitionSeen
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.spans import leader_spans, membership_spans
+from jobs.severity import Severity as Look
 
 _MEMBERSHIPS = {
     Membership.LEADER: ("Leader", Look.OK),
@@ -82,11 +82,11 @@ def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Sta
 
 def _leaders(history: PartitionHistory) -> Iterator[StateInterval]:
     for span in leader_spans(history.moments, history.gone_at):
-        word, look = f"Broker {span.value}", Look.OK
+        word, look = f"Broker {span.value}", Look.HEALTHY
         if span.value is None:
-            word, look = "No leader", Look.CRIT
+            word, look = "No leader", Look.CRITICAL
         elif span.value != next(iter(span.first.replicas), None):
-            look = Look.NOTICE
+            look = Look.INFO
         yield _segment(history, word, look, span)
 
 

@@ -184,8 +184,8 @@ def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
             "note": f"of {format_count(counts.partitions)} partitions, with acks=all"
             + (f"; {format_count(counts.unknown)} unknown" if counts.unknown else ""),
             "definition": "Partitions with a leader and at least min.insync.replicas in the ISR.",
-            **_graded(counts.unwritable, "crit"),
-            **({"severity": "none"} if counts.unknown and not counts.unwritable else {}),
+            **_graded(counts.unwritable, "critical"),
+            **({"severity": "unknown"} if counts.unknown and not counts.unwritable else {}),
         },
         {
             "label": "No leader",
@@ -223,7 +223,7 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
         note = "live voters unknown" if quorum.voters else "voters unknown"
         return [
             fact
-            | {"value": format_count(None), "note": note, "severity": "none", "word": "Unknown"}
+            | {"value": format_count(None), "note": note, "severity": "unknown", "word": "Unknown"}
         ]
     alive = len(quorum.alive_ids)
     value = f"{format_count(alive)} of {format_count(quorum.voters)}"

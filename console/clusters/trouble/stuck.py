@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from console.clusters.equivalents import tool_of
 from console.clusters.models import Partition
-from console.frame.pages.states import Severity
 from jobs.numbers import format_count
+from jobs.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def trouble_of(row: Partition) -> Trouble:
     href = reverse("clusters:topic", args=[alias, row.topic.name])
     if told.get("error"):
         why = f"Which producer it is is not known: {told['error']}"
-        return Trouble(Severity.WARN, "Stuck offset", what, href, why, _look(row), since)
+        return Trouble(Severity.WARNING, "Stuck offset", what, href, why, _look(row), since)
     name = told["transactional_id"]
     producer = f"producer id {told['producer_id']}, epoch {told['producer_epoch']}"
     if told["is_known"]:
@@ -53,7 +53,7 @@ def trouble_of(row: Partition) -> Trouble:
         if told["state"].startswith(_ENDING):
             why += " How it ends is decided, its markers do not arrive: see the log of its coordinator."
         todo = _end_of(row, told)
-        return Trouble(Severity.RISK, "Overdue transaction", what, href, why, todo, since)
+        return Trouble(Severity.CRITICAL, "Overdue transaction", what, href, why, todo, since)
     known = (
         "its coordinator does not have"
         if name
@@ -61,7 +61,7 @@ def trouble_of(row: Partition) -> Trouble:
     )
     why = f"A transaction of {name or 'an unknown transactional id'} ({producer}) is open that {known}."
     todo = _tool(row, f"abort {_place(row)} --start-offset {told['start_offset']}")
-    return Trouble(Severity.RISK, _HANGING, what, href, why, todo, since)
+    return Trouble(Severity.CRITICAL, _HANGING, what, href, why, todo, since)
 
 
 def _end_of(row: Partition, told: Mapping[str, Any]) -> str:

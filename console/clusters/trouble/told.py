@@ -17,8 +17,9 @@ from console.clusters.status import PARTITION_SEVERITIES, ClusterState
 from console.clusters.trouble.seen_elsewhere import SeenPartitions, seen_partitions
 from console.clusters.trouble.stuck import Trouble, trouble_of
 from console.frame.pages.navigation import rooms_with
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from jobs.numbers import format_age, format_count
+from jobs.severity import Severity
 
 # What the sentence about partitions tells already.
 _TOLD_BY_PARTITIONS = frozenset(
@@ -35,7 +36,7 @@ _SINCE = {
     ClusterState.FAILING: "collected in part",
     ClusterState.STALE: "not collected",
 }
-_SHOWN = (Severity.CRIT, Severity.RISK, Severity.WARN, Severity.NOTICE)
+_SHOWN = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
 def troubles_of(ids: Collection[int], now: datetime) -> list[Trouble]:
@@ -56,7 +57,7 @@ def _own(cluster: Any, now: datetime) -> Iterator[Trouble]:
     status, detail = cluster.status, reverse("clusters:detail", args=[cluster.alias])
     is_off = status.state is ClusterState.OFF
     if is_off or (status.severity in _SHOWN[:3] and status.state not in _TOLD_BY_PARTITIONS):
-        severity = Severity.NOTICE if is_off else status.severity
+        severity = Severity.INFO if is_off else status.severity
         what = f"Cluster {cluster.alias}: {_about(cluster, now)}"
         why = "" if is_off else status.reason
         yield Trouble(severity, status.word, what, detail, why, status.hint, status.since)

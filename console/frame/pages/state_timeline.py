@@ -13,6 +13,7 @@ from typing import Any
 from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange, stamp
 from jobs.numbers import format_span_s
+from jobs.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Event:
     at: datetime
     kind: str
     label: str
-    severity: Severity = Severity.NOTICE
+    severity: Severity = Severity.INFO
     url: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
@@ -221,7 +222,7 @@ def with_gaps(
         found = [part for segment in found for part in _cut(segment, start, end)]
         found.append(
             StateInterval(
-                "Unknown", Severity.NONE, start, end, "", "records missing", is_unknown=True
+                "Unknown", Severity.UNKNOWN, start, end, "", "records missing", is_unknown=True
             )
         )
     return found

@@ -1,62 +1,41 @@
-"""Severity: one ladder for everything that can be well or ill, told by word, icon shape and colour."""
+"""State words of crosslog and Kafka with their severity; each severity has an icon shape of its own."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from jobs.severity import Severity
 
-
-class Severity(StrEnum):
-    """From well to worst; each has its own icon shape, so that no colour is needed to read it."""
-
-    OK = "ok"
-    NOTICE = "notice"
-    WARN = "warn"
-    RISK = "risk"
-    CRIT = "crit"
-    NONE = "none"
-
-
-# 10 x 10 icons: check, ring, triangle, diamond, octagon with a bar, dash.
+# 10 x 10 icons: check, ring, triangle, octagon with a bar, dash; no colour is needed to read them.
 ICONS = {
-    Severity.OK: '<path d="M1.5 5.4 4 7.9l4.6-5.8" fill="none" stroke="currentColor" stroke-width="1.8" '
+    Severity.HEALTHY: '<path d="M1.5 5.4 4 7.9l4.6-5.8" fill="none" stroke="currentColor" stroke-width="1.8" '
     'stroke-linecap="round" stroke-linejoin="round"/>',
-    Severity.NOTICE: '<circle cx="5" cy="5" r="3.6" fill="none" stroke="currentColor" stroke-width="1.6"/>',
-    Severity.WARN: '<path d="M5 .8 9.5 9.2H.5z" fill="currentColor"/>',
-    Severity.RISK: '<path d="M5 .4 9.6 5 5 9.6.4 5z" fill="currentColor"/>',
-    Severity.CRIT: '<path fill-rule="evenodd" d="M3 .2h4L9.8 3v4L7 9.8H3L.2 7V3zM2.2 4.2v1.6h5.6V4.2z" '
+    Severity.INFO: '<circle cx="5" cy="5" r="3.6" fill="none" stroke="currentColor" stroke-width="1.6"/>',
+    Severity.WARNING: '<path d="M5 .8 9.5 9.2H.5z" fill="currentColor"/>',
+    Severity.CRITICAL: '<path fill-rule="evenodd" d="M3 .2h4L9.8 3v4L7 9.8H3L.2 7V3zM2.2 4.2v1.6h5.6V4.2z" '
     'fill="currentColor"/>',
-    Severity.NONE: '<path d="M2 5h6" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"/>',
+    Severity.UNKNOWN: '<path d="M2 5h6" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"/>',
 }
 
 _WORDS = {
-    Severity.OK: "running succeeded stable caught_up ok ready online fully_replicated live fresh reachable "
-    "delivered",
-    Severity.NOTICE: "queued starting copying catching_up stopping empty preparing_rebalance "
+    Severity.HEALTHY: "running succeeded stable caught_up ok ready online fully_replicated live fresh "
+    "reachable delivered",
+    Severity.INFO: "queued starting copying catching_up stopping empty preparing_rebalance "
     "completing_rebalance assigning reconciling rebalancing waiting paused no_commit watched "
     "pending",
-    Severity.WARN: "retrying lagging behind stale under_replicated unknown_group not_ready",
-    Severity.RISK: "at_min_isr failing behind_log_start ahead_of_end partially_offline",
-    Severity.CRIT: "failed errored offline unreachable dead under_min_isr lost refused gave_up",
+    Severity.WARNING: "retrying lagging behind stale under_replicated at_min_isr unknown_group not_ready",
+    Severity.CRITICAL: "failed failing crashed offline partially_offline unreachable dead under_min_isr lost "
+    "refused gave_up behind_log_start ahead_of_end",
 }
 _SEVERITY_OF = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 
 
 def severity_of(word: object) -> Severity:
-    """Return the severity of one of crosslog's or Kafka's state words, in any spelling; NONE when unknown."""
-    return _SEVERITY_OF.get(_snake(str(word)), Severity.NONE)
+    """Return the severity of a state word of crosslog or Kafka, in any spelling; UNKNOWN for other words."""
+    return _SEVERITY_OF.get(_snake(str(word)), Severity.UNKNOWN)
 
 
 def worst(severities: list[Severity]) -> Severity:
-    """Return the worst of several severities; NONE for an empty list."""
-    ladder = [
-        Severity.NONE,
-        Severity.OK,
-        Severity.NOTICE,
-        Severity.WARN,
-        Severity.RISK,
-        Severity.CRIT,
-    ]
-    return max(severities, key=ladder.index, default=Severity.NONE)
+    """Return the worst of several severities; UNKNOWN for an empty list."""
+    return max(severities, key=lambda one: one.rank, default=Severity.UNKNOWN)
 
 
 def spoken(word: object) -> str:

@@ -17,6 +17,20 @@ _OTHER_SHAPES = {
 }
 
 
+class RenamedChoiceField(serializers.ChoiceField):
+    """A choice that reads the words of the last release as well: `before` is old word -> new word."""
+
+    def __init__(self, choices: Any, *, before: Mapping[str, str], **kwargs: Any) -> None:
+        self._before = before
+        super().__init__(choices, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the new word."""
+        return super().to_internal_value(
+            self._before.get(data, data) if isinstance(data, str) else data
+        )
+
+
 class BodySerializer(serializers.Serializer[Any]):
     """The body of a request, or an object in it. A field that does not exist is refused by name.
 

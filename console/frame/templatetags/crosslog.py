@@ -22,6 +22,7 @@ from console.frame.pages.navigation import NavItem
 from console.frame.security.access import can as may
 from jobs import numbers
 from jobs.numbers import format_count
+from jobs.severity import Severity
 
 register = template.Library()
 register.filter(first_wrong)
@@ -164,7 +165,7 @@ def range_word(name: str) -> str:
 
 @register.simple_tag
 def state(severity: str, word: Any, title: str = "") -> SafeString:
-    """`{% state "warn" "Lagging" "since 03:08" %}`: a pill of icon, word and colour."""
+    """`{% state "warning" "Lagging" "since 03:08" %}`: a pill of icon, word and colour."""
     return format_html(
         '<span class="state {}"{}><svg viewBox="0 0 10 10" aria-hidden="true">{}</svg>{}</span>',
         severity,
@@ -176,8 +177,8 @@ def state(severity: str, word: Any, title: str = "") -> SafeString:
 
 @register.simple_tag
 def icon(severity: str) -> SafeString:
-    """`{% icon "warn" %}`: the inside of a 10 x 10 picture, its shape alone tells the severity."""
-    return mark_safe(states.ICONS[states.Severity(severity)])  # noqa: S308 - our own constant
+    """`{% icon "warning" %}`: the inside of a 10 x 10 picture, its shape alone tells the severity."""
+    return mark_safe(states.ICONS[Severity(severity)])  # noqa: S308 - our own constant
 
 
 @register.simple_tag

@@ -15,11 +15,12 @@ from console.frame.pages.state_timeline import (
     in_order,
     with_gaps,
 )
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
 from console.quorum.models import MetadataChange, MetadataLog
 from console.quorum.queries import unsure_times
 from console.quorum.voters.timelines import MOST_EVENTS, record_url
+from jobs.severity import Severity
 
 NO_LEADER = -1
 State = Mapping[str, Any]
@@ -77,19 +78,19 @@ def draw_brokers(
 
 def _broker_word(state: State) -> Word:
     if state.get("is_fenced"):
-        return "Fenced", Severity.CRIT
+        return "Fenced", Severity.CRITICAL
     if state.get("in_controlled_shutdown"):
-        return "Shutting down", Severity.WARN
-    return "Unfenced", Severity.OK
+        return "Shutting down", Severity.WARNING
+    return "Unfenced", Severity.HEALTHY
 
 
 def _leaders(log: MetadataLog, changes: Sequence[MetadataChange]) -> Iterator[StateInterval]:
     def word(state: State) -> Word:
         leader = state.get("leader", NO_LEADER)
         if leader == NO_LEADER:
-            return "No leader", Severity.CRIT
+            return "No leader", Severity.CRITICAL
         preferred = (state.get("replicas") or [None])[0]
-        return f"Broker {leader}", Severity.OK if leader == preferred else Severity.NOTICE
+        return f"Broker {leader}", Severity.HEALTHY if leader == preferred else Severity.INFO
 
     return _segments(log, changes, word)
 
@@ -101,10 +102,10 @@ def _replica(
         if broker not in state.get("replicas", ()):
             return None
         if broker in state.get("isr", ()):
-            return "In sync", Severity.OK
+            return "In sync", Severity.HEALTHY
         if broker in (state.get("elr") or ()):
-            return "Eligible leader", Severity.WARN
-        return "Out of sync", Severity.RISK
+            return "Eligible leader", Severity.WARNING
+        return "Out of sync", Severity.WARNING
 
     return _segments(log, changes, word)
 
@@ -112,9 +113,11 @@ def _replica(
 def _health(log: MetadataLog, changes: Sequence[MetadataChange]) -> Iterator[StateInterval]:
     def word(state: State) -> Word:
         if state.get("leader", NO_LEADER) == NO_LEADER:
-            return "No leader", Severity.CRIT
+            return "No leader", Severity.CRITICAL
         missing = set(state.get("replicas", ())) - set(state.get("isr", ()))
-        return ("Replica missing", Severity.WARN) if missing else ("All in sync", Severity.OK)
+        return (
+            ("Replica missing", Severity.WARNING) if missing else ("All in sync", Severity.HEALTHY)
+        )
 
     return _segments(log, changes, word)
 
@@ -151,7 +154,7 @@ def _unclean(
             change.at,
             "Unclean election",
             f"Unclean election: leader {change.state.get('leader')} was not in sync",
-            Severity.CRIT,
+            Severity.CRITICAL,
             record_url(log, change.offset),
         )
         for change in changes

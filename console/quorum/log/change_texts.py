@@ -58,7 +58,7 @@ class TextLimit:
         )
         todo = "Find the client that writes such long configs or names."
         evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
-        found = Found(CODE, "notice", text, todo, "", evidence, self._now, self._now)
+        found = Found(CODE, "info", text, todo, "", evidence, self._now, self._now)
         save_round(self._log, [found], self._now, {CODE})
 
     def _is_day_full(self, state: Any) -> bool:

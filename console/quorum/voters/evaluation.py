@@ -230,7 +230,7 @@ def _other_disks(told: QuorumDescription) -> Iterator[Found]:
         if one.id in voters and is_alive(one, None, leader_now_ms(told)):
             sentence = f"Node {one.id}: {WHY[OTHER_DIRECTORY]}"
             evidence = {"directory_id": one.directory_id}
-            yield Found(OTHER_DIRECTORY, "risk", sentence, _NEW_DISK, str(one.id), evidence)
+            yield Found(OTHER_DIRECTORY, "critical", sentence, _NEW_DISK, str(one.id), evidence)
 
 
 def _before(told: QuorumDescription, memory: Mapping[str, Any]) -> QuorumDescription | None:

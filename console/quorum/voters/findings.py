@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from console.quorum.models import RANKS, MetadataLog, QuorumFinding
+from console.quorum.models import MetadataLog, QuorumFinding
+from jobs.severity import Severity
 
 MOST_OPEN = 200
 _FIELDS = ("severity", "rank", "sentence", "todo", "evidence", "last_seen_at")
@@ -123,11 +124,10 @@ def _is_judged(row: QuorumFinding, codes: Collection[str] | None) -> bool:
 
 def _worst(found: Iterable[Found], is_open: Container[tuple[str, str]]) -> list[Found]:
     """Return the findings that are kept: critical ones, and what is open, lest it end for want of room."""
-    worst = max(RANKS.values())
 
     def place(one: Found) -> tuple[bool, int]:
-        rank = RANKS[one.severity]
-        return rank < worst and one.key not in is_open, -rank
+        severity = Severity(one.severity)
+        return severity is not Severity.CRITICAL and one.key not in is_open, -severity.rank
 
     return sorted(found, key=place)[:MOST_OPEN]
 
@@ -139,7 +139,7 @@ def _row(log: MetadataLog, one: Found, now: datetime) -> QuorumFinding:
 
 
 def _confirmed(row: QuorumFinding, one: Found, now: datetime) -> QuorumFinding:
-    row.severity, row.rank = one.severity, RANKS[one.severity]
+    row.severity, row.rank = one.severity, Severity(one.severity).rank
     row.sentence, row.todo = one.sentence, one.todo
     row.evidence = dict(one.evidence)
     row.last_seen_at = now

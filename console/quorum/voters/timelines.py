@@ -18,11 +18,11 @@ from console.frame.pages.state_timeline import (
     in_order,
     with_gaps,
 )
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.quorum import queries
 from console.quorum.models import ControllerSilence, Election, MetadataLog, VoterSetEntry
 from jobs.numbers import format_span_ms
+from jobs.severity import Severity
 
 MOST_ENTRIES = 500
 MOST_EVENTS = 100
@@ -83,13 +83,13 @@ def _membership(
     href = record_url(log, entry.offset)
     begins = entry.at
     if replica_name(voter) in entry.added and entry.is_committed is False:
-        yield StateInterval("Uncommitted", Severity.WARN, begins, end, href, "not committed yet")
+        yield StateInterval("Uncommitted", Severity.WARNING, begins, end, href, "not committed yet")
         return
     if replica_name(voter) in entry.added and entry.committed_at:
-        yield StateInterval("Uncommitted", Severity.WARN, begins, entry.committed_at, href)
+        yield StateInterval("Uncommitted", Severity.WARNING, begins, entry.committed_at, href)
         begins = entry.committed_at
     word = "Configured voter" if entry.is_static else "Voter"
-    yield StateInterval(word, Severity.NOTICE, begins, end, href)
+    yield StateInterval(word, Severity.INFO, begins, end, href)
 
 
 def _joined(segments: Sequence[StateInterval]) -> list[StateInterval]:
@@ -118,7 +118,7 @@ def _leading(
         href = record_url(log, election.offset)
         yield (
             election.leader_id,
-            StateInterval("Leader", Severity.OK, election.at, end, href, detail, is_thin=True),
+            StateInterval("Leader", Severity.HEALTHY, election.at, end, href, detail, is_thin=True),
         )
 
 
@@ -162,7 +162,7 @@ def _marks(
 
 def _election_event(log: MetadataLog, election: Election) -> Event:
     gap = election.gap_ms or 0
-    severity = Severity.WARN if election.oddities else Severity.NOTICE
+    severity = Severity.WARNING if election.oddities else Severity.INFO
     told = f", {format_span_ms(gap)} without a record before" if election.gap_ms else ""
     label = f"Leader {election.leader_id}, epoch {election.epoch}{told}"
     return Event(election.at, "Election", label, severity, record_url(log, election.offset))
@@ -172,16 +172,16 @@ def _silence_event(log: MetadataLog, silence: ControllerSilence) -> Event:
     ms = (silence.to_at - silence.from_at).total_seconds() * 1000
     label = f"No controller for {format_span_ms(ms)}, no election"
     href = record_url(log, silence.to_offset)
-    return Event(silence.to_at, "No controller", label, Severity.WARN, href)
+    return Event(silence.to_at, "No controller", label, Severity.WARNING, href)
 
 
 def _set_events(log: MetadataLog, entry: VoterSetEntry) -> Iterator[Event]:
     href = record_url(log, entry.offset)
     for kind, names, severity in (
-        ("Voter added", entry.added, Severity.OK),
-        ("Voter removed", entry.removed, Severity.WARN),
-        ("Endpoint changed", entry.moved, Severity.NOTICE),
-        ("Anomaly", entry.anomalies, Severity.RISK),
+        ("Voter added", entry.added, Severity.HEALTHY),
+        ("Voter removed", entry.removed, Severity.WARNING),
+        ("Endpoint changed", entry.moved, Severity.INFO),
+        ("Anomaly", entry.anomalies, Severity.WARNING),
     ):
         for name in names:
             yield Event(entry.at, kind, f"{kind}: {name}", severity, href)

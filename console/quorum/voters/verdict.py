@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from console.frame.pages.states import Severity
+from jobs.severity import Severity
 
 if TYPE_CHECKING:
     from console.quorum.models import MetadataLog
 
-_LADDER = (Severity.OK, Severity.NOTICE, Severity.WARN, Severity.RISK, Severity.CRIT)
 UNKNOWN = "Unknown"
 
 
@@ -30,13 +29,13 @@ def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
     Of an imported log the findings that had ended by its end count too: it is read for what was in it.
     """
     count: int = getattr(log, "open_count", 0)
-    worst = _LADDER[getattr(log, "worst_rank", None) or 0]
+    worst = Severity.of_rank(getattr(log, "worst_rank", None) or Severity.HEALTHY.rank)
     if count:
         return Verdict(worst.value, f"{count} finding{'' if count == 1 else 's'}")
     why = why_unknown(log, now)
     if why:
-        return Verdict(Severity.NONE.value, UNKNOWN, why)
-    return Verdict(worst.value, "Ok" if worst is Severity.OK else "Notices only")
+        return Verdict(Severity.UNKNOWN.value, UNKNOWN, why)
+    return Verdict(worst.value, "Healthy" if worst is Severity.HEALTHY else "Info")
 
 
 def why_unknown(log: MetadataLog, now: datetime) -> str:

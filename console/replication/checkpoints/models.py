@@ -17,6 +17,7 @@ from console.replication.checkpoints.text import (
 )
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
+from jobs.severity import Severity
 
 READINESS_CHOICES = [(step.value, step.value.replace("_", " ")) for step in Readiness]
 _OF_FLOW = ("flow__source", "flow__target")

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any
 
-from console.frame.pages.states import Severity
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import ReplicationFlow
 from jobs.numbers import format_count
 from jobs.replication.checkpoints.rules import Why
+from jobs.severity import Severity
 
 _WITHOUT = {
     Why.NO_SYNC.value: "no offset sync: the flow does not replicate that topic, or no record of it yet",
@@ -77,15 +77,15 @@ def _facts(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str,
 
 def _findings(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if told["fault"]:
-        yield _finding(Severity.RISK, "Failed", "The last round", told["fault"])
+        yield _finding(Severity.CRITICAL, "Failed", "The last round", told["fault"])
     if corrected := told.get("corrected"):
         what = f"{format_count(corrected)} wrong checkpoints replaced when the run started"
-        yield _finding(Severity.NOTICE, "Corrected", what, _CORRECTED)
+        yield _finding(Severity.INFO, "Corrected", what, _CORRECTED)
     sync = told["group_sync"] or {}
     for group, text in {**told["errors"], **sync.get("errors", {})}.items():
         yield _finding(Severity.WARN, "Failed", f"Group {group}", text)
     for text in (*_ahead(flow, sync), *told["findings"]):
-        yield _finding(Severity.WARN, "Finding", text)
+        yield _finding(Severity.WARNING, "Finding", text)
     for reason, count in told["without"].items():
         what = f"{format_count(count)} partitions of groups without a checkpoint"
         yield _finding(Severity.NOTICE, "No checkpoint", what, _WITHOUT.get(reason, reason))

@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from console.frame.pages.render import render_page
-from console.frame.pages.states import Severity
 from console.frame.security.access import page
 from console.frame.tables.csv_export import csv_response
 from console.replication.checkpoints import queries as readiness_queries
@@ -29,6 +28,7 @@ from jobs.replication.checkpoints.lag import ResumeBy
 from jobs.replication.checkpoints.obstacles import TEXTS, Obstacle, Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason, reason_text
 from jobs.replication.offset_sync_store import TOO_OLD
+from jobs.severity import Severity
 
 
 @require_GET

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from console.frame.pages.freshness import Freshness, freshness_of_round
-from console.frame.pages.states import Severity
 from console.replication.checkpoints.text import SEVERITIES, WORDS
 from console.replication.flows.models import (
     CheckpointSample,
@@ -22,6 +21,7 @@ from console.replication.flows.models import (
     TopicReadiness,
 )
 from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.severity import Severity
 
 
 def list_answers() -> QuerySet[FlowReadiness]:

@@ -7,11 +7,12 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
-from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer, RenamedChoiceField
 from console.replication.checkpoints.models import READINESS_CHOICES
 from console.replication.checkpoints.series import MOST_POINTS
 from console.replication.flows.models import GroupReadiness, TopicReadiness
 from console.replication.translation.workbench import DIRECTIONS, FORWARD
+from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason
 from jobs.replication.translation.questions import HIGHEST_OFFSET, HIGHEST_PARTITION
 
@@ -187,8 +188,11 @@ class CheckpointQuery(PageParameters):
     group = serializers.CharField(
         required=False, default="", max_length=255, allow_blank=True, help_text="Only this group."
     )
-    readiness = serializers.ChoiceField(
-        choices=READINESS_CHOICES, required=False, help_text="Only groups with this answer."
+    readiness = RenamedChoiceField(
+        READINESS_CHOICES,
+        before={"caution": Readiness.WARNING.value},
+        required=False,
+        help_text="Only groups with this answer.",
     )
     reason = serializers.ChoiceField(
         choices=[(reason.value, reason.value) for reason in CheckpointReason],

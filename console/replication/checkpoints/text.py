@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from console.frame.pages.states import Severity
 from jobs.numbers import DASH, format_count
 from jobs.replication.checkpoints.obstacles import HOLD, UNKNOWN_HOLD, Readiness
+from jobs.severity import Severity
 
 SEVERITIES = {
-    Readiness.READY: Severity.OK,
-    Readiness.CAUTION: Severity.WARN,
-    Readiness.UNKNOWN: Severity.RISK,
-    Readiness.BLOCKED: Severity.CRIT,
-    Readiness.NOT_COVERED: Severity.NONE,
+    Readiness.READY: Severity.HEALTHY,
+    Readiness.WARNING: Severity.WARNING,
+    Readiness.UNKNOWN: Severity.UNKNOWN,
+    Readiness.BLOCKED: Severity.CRITICAL,
+    Readiness.NOT_COVERED: Severity.UNKNOWN,
 }
 WORDS = {
     Readiness.READY: "Ready",
-    Readiness.CAUTION: "With care",
+    Readiness.WARNING: "Warning",
     Readiness.UNKNOWN: "Unknown",
     Readiness.BLOCKED: "Blocked",
     Readiness.NOT_COVERED: "Not covered",

@@ -38,7 +38,7 @@ def with_crashes(flows: Iterable[ReplicationFlow], now: datetime) -> list[Replic
     found = list(flows)
     ended = run_queries.list_runs().filter(
         subject__in=[flow.subject for flow in found],
-        state=RunState.ERRORED,
+        state=RunState.CRASHED,
         finished_at__gt=now - WITHIN,
     )
     counted = ended.order_by().values("subject").annotate(n=Count("pk"), last=Max("finished_at"))

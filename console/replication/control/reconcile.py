@@ -195,7 +195,7 @@ def judge_end(run: Run, failures: int, failing_since: datetime | None, now: date
     A requested stop is no failure; every other end is, also a success: a flow has no end.
     """
     ended_at = run.finished_at or now
-    if run.state == RunState.CANCELLED or run.cancel_requested_at is not None:
+    if run.state == RunState.STOPPED or run.cancel_requested_at is not None:
         return Verdict(0, "", None, ended_at)
     count = 1 if has_worked(run, ended_at) else failures + 1
     since = failing_since if count > 1 and failing_since else ended_at

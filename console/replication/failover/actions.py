@@ -198,7 +198,7 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
 
 def _left_out(plan: FailoverPlan) -> dict[str, str]:
     """Return the groups that pre-checks block, with why."""
-    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK).exclude(state=GroupState.APPLIED)
+    rows = plan.plan_groups.filter(verdict=CheckState.FAILED).exclude(state=GroupState.APPLIED)
     return session.left_out(plan.plan(list(rows.values_list("group", flat=True))))
 
 

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.frame.pages.states import Severity
 from console.frame.security.access import can
 from console.replication.failover import queries
 from console.replication.failover.models import (
@@ -29,25 +28,20 @@ from jobs.replication.failover.commands import (
     undo_commands,
 )
 from jobs.replication.failover.model import CheckState, GroupPlan
+from jobs.severity import Severity
 
 _SEVERITIES = {
-    "ok": Severity.OK,
-    "unknown": Severity.NOTICE,
-    "warn": Severity.WARN,
-    "block": Severity.CRIT,
+    CheckState.PASSED: Severity.HEALTHY,
+    CheckState.UNKNOWN: Severity.UNKNOWN,
+    CheckState.WARNING: Severity.WARNING,
+    CheckState.FAILED: Severity.CRITICAL,
 }
-_WORDS = {"ok": "Fine", "unknown": "Not known", "warn": "Look", "block": "Blocks"}
 MOST_GROUPS_SHOWN = 50
 
 
 def severity_of_verdict(verdict: str) -> str:
     """Return the severity of a pre-check."""
-    return _SEVERITIES.get(verdict, Severity.NONE).value
-
-
-def word_of_verdict(verdict: str) -> str:
-    """Return how a pre-check ended, in a word."""
-    return _WORDS.get(verdict, verdict)
+    return _SEVERITIES[CheckState(verdict)].value
 
 
 def find_plan(request: HttpRequest, flow_id: int, plan_id: int) -> FailoverPlan:
@@ -123,7 +117,7 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
             "note": f"expired at {limit}: refresh the plan"
             if plan.is_stale
             else f"expires at {limit}",
-            "severity": "warn" if plan.is_stale else "",
+            "severity": "warning" if plan.is_stale else "",
             "definition": "How long ago both clusters were queried. An expired plan is refused.",
         },
     ]
@@ -131,12 +125,12 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
 
 def findings_of(checks: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return pre-checks as findings, those that matter first."""
-    ladder = ["block", "warn", "unknown", "ok"]
-    ordered = sorted(checks, key=lambda one: ladder.index(one["state"]))
+    worst_first = list(CheckState)[::-1]
+    ordered = sorted(checks, key=lambda one: worst_first.index(CheckState(one["state"])))
     return [
         {
             "severity": severity_of_verdict(one["state"]),
-            "word": word_of_verdict(one["state"]),
+            "word": CheckState(one["state"]).value.capitalize(),
             "what": one["what"],
             "why": one["evidence"],
             "next": one["next"],
@@ -152,7 +146,9 @@ def topics_of(plan: FailoverPlan) -> list[dict[str, Any]]:
             "topic": one["topic"],
             "to_topic": one["to_topic"],
             "findings": findings_of(one["checks"]),
-            "is_fine": all(check["state"] == "ok" for check in one["checks"]),
+            "is_fine": all(
+                CheckState(check["state"]) is CheckState.PASSED for check in one["checks"]
+            ),
         }
         for one in plan.document.get("topics", ())
     ]
@@ -190,7 +186,7 @@ def commands_of(plan: FailoverPlan) -> dict[str, Commands]:
     """Return the kafka-consumer-groups.sh commands to apply and to roll back; reads all groups."""
     rows = list(plan.plan_groups.all())
     servers = plan.destination.bootstrap_servers
-    blocked = {one.group for one in rows if one.verdict == "block"}
+    blocked = {one.group for one in rows if one.verdict == CheckState.FAILED}
     groups = [GroupPlan.from_mapping(one.document) for one in rows]
     stored = {one.group: offsets_of(one.before) for one in rows if one.before is not None}
     undone = {one.group for one in rows if one.state == GroupState.UNDONE}

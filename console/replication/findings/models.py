@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from django.db import models
 from django.db.models import Q
 
-from jobs.replication.findings.finding import Code, FindingSeverity
+from jobs.replication.findings.finding import Code
+from jobs.severity import FINDING_SEVERITIES
 
 if TYPE_CHECKING:
     from console.replication.flows.models import ReplicationFlow
@@ -24,8 +25,6 @@ _WORDS = {
     Code.POSITIONS_NOT_COMPACTED.value: "Long start",
     Code.REPLICATION_FACTOR_DIFFERS.value: "Fewer replicas",
 }
-# Worst first when sorted downwards.
-RANKS = {severity.value: rank for rank, severity in enumerate(FindingSeverity, start=1)}
 
 
 class FlowFinding(models.Model):

@@ -10,13 +10,14 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from console.replication.findings.models import RANKS, FlowFinding, FlowWatch
+from console.replication.findings.models import FlowFinding, FlowWatch
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.replication.measurement.measure import Measured
 from console.replication.measurement.store import as_measured
 from jobs.limits import CAUTIONS, SENTENCE, short
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.life import OpenFinding, follow
+from jobs.severity import Severity
 
 # A topic with thousands of partitions must not create thousands of rows.
 MOST_OPEN = 500
@@ -76,11 +77,10 @@ def _within_limits(one: Finding) -> Finding:
 
 def _worst(findings: Sequence[Finding], is_open: Container[tuple[str, str]]) -> list[Finding]:
     """Return the findings that are kept: critical ones, and what is open, lest it end for want of room."""
-    worst = max(RANKS.values())
 
     def place(one: Finding) -> tuple[bool, int]:
-        rank = RANKS[one.severity.value]
-        return rank < worst and one.key not in is_open, -rank
+        severity = one.severity
+        return severity is not Severity.CRITICAL and one.key not in is_open, -severity.rank
 
     return sorted(findings, key=place)[:MOST_OPEN]
 
@@ -92,7 +92,7 @@ def _pending(watch: FlowWatch) -> dict[tuple[str, str], datetime]:
 def _as_open(row: FlowFinding) -> OpenFinding:
     finding = Finding(
         Code(row.code),
-        FindingSeverity(row.severity),
+        Severity(row.severity),
         row.sentence,
         row.todo,
         row.subject,
@@ -124,7 +124,7 @@ def _values(one: OpenFinding) -> dict[str, Any]:
     finding = one.finding
     return {
         "severity": finding.severity.value,
-        "rank": RANKS[finding.severity.value],
+        "rank": finding.severity.rank,
         "topic": finding.topic,
         "partition": finding.partition,
         "sentence": finding.sentence,

@@ -50,7 +50,7 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
             "label": "Partitions",
             "value": _partitions(flow, failed),
             "note": _states_in_words(flow),
-            "severity": "risk" if failed else "",
+            "severity": "critical" if failed else "",
             "href": reverse("replication:partitions", args=[flow.pk]),
         },
     ]

@@ -16,17 +16,18 @@ from console.frame.pages.state_timeline import (
     draw_timeline,
     in_order,
 )
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.status import FlowStatus, first_line
 from console.runs import queries as run_queries
 from console.runs.models import Run, RunState
+from jobs.severity import Severity
 
 # A flow that fails every minute for hours: the newest of its runs tell enough.
 MOST_RUNS = 200
 MOST_EVENTS = 50
-_ENDED_BADLY = {RunState.FAILED, RunState.ERRORED}
+_ENDED_BADLY = {RunState.FAILED, RunState.CRASHED}
 
 
 def list_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
@@ -64,23 +65,23 @@ def _runs_until(flow: ReplicationFlow, end: datetime) -> list[Run]:
 def _while_alive(run: Run, status: FlowStatus) -> Iterator[StateInterval]:
     href = _address(run)
     began = run.started_at or run.finished_at
-    yield StateInterval("Starting", Severity.NOTICE, run.created_at, began, href)
+    yield StateInterval("Starting", Severity.INFO, run.created_at, began, href)
     if run.started_at is None:
         return
     since = status.since if run.is_live and status.is_wrong else None
     if since is None or since < run.started_at:
-        yield StateInterval("Running", Severity.OK, run.started_at, run.finished_at, href)
+        yield StateInterval("Running", Severity.HEALTHY, run.started_at, run.finished_at, href)
         return
-    yield StateInterval("Running", Severity.OK, run.started_at, since, href)
+    yield StateInterval("Running", Severity.HEALTHY, run.started_at, since, href)
     yield StateInterval(spoken(status.state), status.severity, since, None, href, status.reason)
 
 
 def _after_end(run: Run, end: datetime, until: datetime | None) -> StateInterval:
     if run.state in _ENDED_BADLY:
         return StateInterval(
-            "Failing", Severity.CRIT, end, until, _address(run), first_line(run.error)
+            "Failing", Severity.CRITICAL, end, until, _address(run), first_line(run.error)
         )
-    return StateInterval("Stopped", Severity.NONE, end, until, _address(run))
+    return StateInterval("Stopped", Severity.UNKNOWN, end, until, _address(run))
 
 
 def _of(before: Run | None, run: Run) -> Iterator[Event]:

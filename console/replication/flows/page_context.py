@@ -15,6 +15,7 @@ from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
 from console.replication.flows.facts import flow_tabs
 from console.replication.flows.models import ReplicationFlow
+from jobs.severity import Severity
 from jobs.spark.analyses.analysis import Analysis
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -33,7 +34,9 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
     return {
         "flow": flow,
         "troubles": troubles_of([flow.source_id, flow.target_id], now),
-        "tabs": flow_tabs(flow, current, queries.open_findings(flow).filter(rank__gt=1).count()),
+        "tabs": flow_tabs(
+            flow, current, queries.open_findings(flow).filter(rank__gt=Severity.INFO.rank).count()
+        ),
         "freshness": queries.freshness_of(flow),
         "time_range": TimeRange.from_query(request.GET.dict(), now),
     }

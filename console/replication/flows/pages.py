@@ -18,7 +18,6 @@ from console.clusters.trouble.told import troubles_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
-from console.frame.pages.states import Severity
 from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
@@ -37,6 +36,7 @@ from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import read_whole
+from jobs.severity import Severity
 
 # Looked at for the flow's first page, which has a line for each rule; all have a page of their own.
 MOST_FAILURES = 500

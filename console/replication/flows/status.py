@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from console.frame.pages.freshness import Freshness, stale_after_s
-from console.frame.pages.states import Severity
 from console.replication.control.stages import in_words, moment, stages_of, was_read
 from console.replication.control.steering import steering_in_words, steering_of
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.runs.models import Run, RunState
 from jobs.numbers import format_age, format_span_s
 from jobs.replication.copy.contract import CopyState
+from jobs.severity import Severity
 from jobs.spark.contract import DRIVER_STARTED
 
 # How long a flow without a run rests between two measurements; one with a run is measured more often.
@@ -44,18 +44,18 @@ class FlowState(StrEnum):
 
 
 SEVERITIES = {
-    FlowState.RUNNING: Severity.OK,
-    FlowState.STARTING: Severity.NOTICE,
-    FlowState.STOPPING: Severity.NOTICE,
-    FlowState.STOPPED: Severity.NONE,
-    FlowState.PAUSED: Severity.NOTICE,
-    FlowState.WATCHED: Severity.NOTICE,
-    FlowState.DELETING: Severity.NOTICE,
-    FlowState.WAITING: Severity.RISK,
-    FlowState.DEGRADED: Severity.RISK,
-    FlowState.SILENT: Severity.RISK,
-    FlowState.STALE: Severity.RISK,
-    FlowState.FAILING: Severity.CRIT,
+    FlowState.RUNNING: Severity.HEALTHY,
+    FlowState.STARTING: Severity.INFO,
+    FlowState.STOPPING: Severity.INFO,
+    FlowState.STOPPED: Severity.UNKNOWN,
+    FlowState.PAUSED: Severity.INFO,
+    FlowState.WATCHED: Severity.INFO,
+    FlowState.DELETING: Severity.INFO,
+    FlowState.WAITING: Severity.WARNING,
+    FlowState.DEGRADED: Severity.CRITICAL,
+    FlowState.SILENT: Severity.CRITICAL,
+    FlowState.STALE: Severity.WARNING,
+    FlowState.FAILING: Severity.CRITICAL,
 }
 
 
@@ -77,13 +77,13 @@ class FlowStatus:
     def severity(self) -> Severity:
         """A running flow with paused parts or a limit is a notice."""
         if self.state is FlowState.RUNNING and self.is_steered:
-            return Severity.NOTICE
+            return Severity.INFO
         return SEVERITIES[self.state]
 
     @property
     def is_wrong(self) -> bool:
         """Whether a person should look at it."""
-        return self.severity in {Severity.WARN, Severity.RISK, Severity.CRIT}
+        return self.severity in {Severity.WARNING, Severity.CRITICAL}
 
 
 def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:

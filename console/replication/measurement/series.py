@@ -11,12 +11,13 @@ from django.db.models.functions import Mod
 from django.urls import reverse
 
 from console.frame.pages.state_timeline import Event, in_order
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
 from console.replication.findings.models import FlowFinding
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement import hours
+from jobs.severity import Severity
 
 MOST_POINTS = 600
 # Two rounds may come a little late; more than this many missing steps is a gap in the line.
@@ -83,7 +84,9 @@ MOST = 100
 def finding_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
     """Return beginnings and ends of findings within the time range, without mere notices; one query."""
     inside = (time_range.start, time_range.end)
-    rows = FlowFinding.objects.filter(flow=flow, rank__gt=1).order_by("-rank", "-pk")
+    rows = FlowFinding.objects.filter(flow=flow, rank__gt=Severity.INFO.rank).order_by(
+        "-rank", "-pk"
+    )
     rows = rows.filter(Q(opened_at__range=inside) | Q(closed_at__range=inside))
     href = reverse("replication:findings", args=[flow.pk])
     found = [event for row in rows[:MOST] for event in _of(row, href)]
@@ -94,5 +97,5 @@ def _of(row: FlowFinding, href: str) -> list[Event]:
     what = f"{spoken(row.code)} {row.subject}".rstrip()
     events = [Event(row.opened_at, "Finding", row.sentence, Severity(row.severity), href)]
     if row.closed_at is not None:
-        events.append(Event(row.closed_at, "Finding ended", what, Severity.NONE, href))
+        events.append(Event(row.closed_at, "Finding ended", what, Severity.UNKNOWN, href))
     return events

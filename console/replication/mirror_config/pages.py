@@ -20,7 +20,7 @@ from jobs.replication.mirror_config.read.text_input import MOST_BYTES, InputFile
 from jobs.replication.mirror_config.values import Severity
 
 # The words of the pills, by how bad a finding is.
-_PILLS = {Severity.ERROR: "risk", Severity.WARNING: "warn", Severity.INFO: "notice"}
+_PILLS = {Severity.ERROR: "critical", Severity.WARNING: "warning", Severity.INFO: "info"}
 
 
 @csrf_exempt

@@ -11,7 +11,6 @@ from django.db.models import Q, prefetch_related_objects
 from django.urls import reverse
 
 from console.frame.pages.addresses import address_of
-from console.frame.pages.states import Severity
 from console.replication.checkpoints import queries as answers
 from console.replication.failover import queries as failovers
 from console.replication.flows import queries as flow_queries
@@ -30,9 +29,9 @@ from jobs.reports.kinds.flows.recovery import (
 )
 from jobs.reports.kinds.flows.sampling import holes, whole_of
 from jobs.reports.periods import Period
+from jobs.severity import Severity
 
 # Findings of the rank of a notice are no risks.
-_NOTICE = 1
 _OF_SYNCS = "syncs"
 
 Changes = dict[tuple[int, str], list[tuple[datetime, State]]]
@@ -135,7 +134,9 @@ def _findings(flows: Sequence[Any], period: Period) -> dict[int, list[Any]]:
     """Return findings that were open at some moment of the period, the oldest first; one query."""
     found: dict[int, list[Any]] = {flow.pk: [] for flow in flows}
     rows = flow_queries.list_findings().filter(flow__in=list(found), opened_at__lt=period.end)
-    rows = rows.filter(Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=_NOTICE)
+    rows = rows.filter(
+        Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=Severity.INFO.rank
+    )
     for row in rows.order_by("opened_at", "pk"):
         found[row.flow_id].append(row)
     return found

@@ -11,13 +11,12 @@ from django.urls import reverse
 
 from console.accounts import queries as accounts
 from console.accounts.models import Outcome
-from console.frame.pages.states import Severity
 from console.replication.flows import queries
 from console.runs import queries as runs
 from jobs.replication.findings.finding import DRIFT, Code
-from jobs.reports.document import Level
 from jobs.reports.kinds.flows.replication_data import Drift, FlowRun, Steering, TopicEvent
 from jobs.reports.periods import Period
+from jobs.severity import Severity
 
 # Of these also what was done before the period counts: what is paused stays so.
 _PAUSES = ("flow.pause", "flow.resume", "flow.control")
@@ -120,19 +119,19 @@ def _left_out(
         yield TopicEvent(closed_at, flow, topic, f"Resolved: {row.word}", row.sentence, href)
 
 
-LEVELS: Mapping[Severity, Level] = {
-    Severity.OK: Level.OK,
-    Severity.NOTICE: Level.OK,
-    Severity.WARN: Level.WARNING,
-    Severity.RISK: Level.WARNING,
-    Severity.CRIT: Level.CRITICAL,
-    Severity.NONE: Level.NONE,
+LEVELS: Mapping[Severity, Severity] = {
+    Severity.HEALTHY: Severity.HEALTHY,
+    Severity.INFO: Severity.HEALTHY,
+    Severity.WARNING: Severity.WARNING,
+    Severity.CRITICAL: Severity.WARNING,
+    Severity.CRITICAL: Severity.CRITICAL,
+    Severity.UNKNOWN: Severity.UNKNOWN,
 }
 SEVERITY_WORDS: Mapping[Severity, str] = {
-    Severity.OK: "Healthy",
-    Severity.NOTICE: "Notice",
-    Severity.WARN: "Warning",
-    Severity.RISK: "Risk",
-    Severity.CRIT: "Critical",
-    Severity.NONE: "Unknown",
+    Severity.HEALTHY: "Healthy",
+    Severity.INFO: "Notice",
+    Severity.WARNING: "Warning",
+    Severity.CRITICAL: "Risk",
+    Severity.CRITICAL: "Critical",
+    Severity.UNKNOWN: "Unknown",
 }

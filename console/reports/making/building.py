@@ -39,11 +39,12 @@ from console.runs.analyses.results import result_of
 from console.runs.models import LIVE_STATES, Run
 from jobs.cluster.errors import InvalidFields
 from jobs.logs import own_fault
-from jobs.reports.document import Document, Level, Verdict
+from jobs.reports.document import Document, Verdict
 from jobs.reports.kinds.kind import KINDS, SubjectNoun
 from jobs.reports.rendering import formats
 from jobs.reports.rendering.formats import Format, Paper
 from jobs.reports.values import stamp
+from jobs.severity import Severity
 from jobs.spark.submit import VARIABLES
 from jobs.version import VERSION
 
@@ -144,7 +145,7 @@ def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
         raise ActionRefused("no_format", " ".join(faults))
     name = formats.file_name(document, Format.JSON).rpartition(".")[0]
     run.error = " ".join(faults)
-    said = (Verdict(Level.WARNING, "Incomplete", run.error),) if faults else ()
+    said = (Verdict(Severity.WARNING, "Incomplete", run.error),) if faults else ()
     told = replace(document, verdicts=(*document.verdicts, *said))
     files = store.write_files(run, contents, name, parts_of(told, link_to(run)))
     _finish(run, document, files, clusters_of(subjects), now)
@@ -200,7 +201,7 @@ def _subjects_of(run: ReportRun, person: User) -> tuple[list[Any], list[Verdict]
     text = (
         f"{missing} {word}{'s' * (missing > 1)} removed, or not visible to {person.get_username()}."
     )
-    return found, [Verdict(Level.WARNING, "Incomplete", text)]
+    return found, [Verdict(Severity.WARNING, "Incomplete", text)]
 
 
 def _periods_of(run: ReportRun) -> list[Any]:
@@ -252,7 +253,7 @@ def _answer(told: Mapping[str, str]) -> Answer:
 def _finish(
     run: ReportRun, document: Document, files: dict[str, Any], clusters: set[int], now: datetime
 ) -> None:
-    worst = next((one for one in document.verdicts if one.level is not Level.OK), None)
+    worst = next((one for one in document.verdicts if one.level is not Severity.HEALTHY), None)
     first = worst or next(iter(document.verdicts), None)
     with transaction.atomic():
         is_ours = _move(

@@ -18,9 +18,10 @@ from console.frame.pages.state_timeline import (
     TimelineRow,
     draw_timeline,
 )
-from console.frame.pages.states import Severity, severity_of
+from console.frame.pages.states import severity_of
 from console.frame.pages.timerange import TimeRange
 from console.runs.analyses.values import read_moment, text_of, type_of
+from jobs.severity import Severity
 from jobs.spark.analyses.analysis import Chart, ChartType, Column, ColumnType, Table
 
 # A drawing of more rows is not readable: it is cut, with a note.
@@ -221,7 +222,7 @@ def _lanes(head: _Head, rows: Rows, time_range: TimeRange | None) -> Drawing:
             end = _at(row, chart.x_end) or max(ends)
             word = head.text(chart.value, row[chart.value])
             severity = severity_of(word)
-            shown = Severity.NOTICE if severity is Severity.NONE else severity
+            shown = Severity.INFO if severity is Severity.UNKNOWN else severity
             interval = StateInterval(_short(word), shown, start, max(start, end))
             by_lane.setdefault(row[chart.y], []).append(interval)
     lanes = [

@@ -181,7 +181,7 @@ def _tasks(row: StreamsApplication, least: str) -> dict[str, Any]:
     fact = {"label": "Tasks", "value": tasks, "definition": page_context.TASKS}
     if row.tasks_without_thread:
         lost = format_count(row.tasks_without_thread)
-        return fact | {"severity": "crit", "note": f"{lost} without an active thread"}
+        return fact | {"severity": "critical", "note": f"{lost} without an active thread"}
     known = row.tasks_without_thread is not None and row.tasks
     return fact | {"note": "each with an active thread" if known else ""}
 
@@ -195,8 +195,12 @@ def _misrouted(row: StreamsApplication) -> dict[str, Any]:
     if row.answers_wrong is None:
         return fact | {"note": "what the application answers is not known"}
     if row.answers_wrong:
-        return fact | {"severity": "risk", "word": "Wrong answers", "note": "of its worst store"}
-    return fact | {"severity": "ok"}
+        return fact | {
+            "severity": "critical",
+            "word": "Wrong answers",
+            "note": "of its worst store",
+        }
+    return fact | {"severity": "healthy"}
 
 
 class DescriptionForm(ActionForm):

@@ -172,7 +172,7 @@ class _Task:
                 refuse_blocked(plan, [one.group for one in groups])
             done = self._carry_out(plan, asking.destination)
         self._print(plan, asking.destination, done)
-        blocked = CheckState.BLOCK in {plan.verdict, *(one.verdict for one in groups)}
+        blocked = CheckState.FAILED in {plan.verdict, *(one.verdict for one in groups)}
         return FINDING if blocked or not groups or (done and not done.is_well) else OK
 
     def undo(self) -> int:

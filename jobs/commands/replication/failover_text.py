@@ -9,10 +9,10 @@ from jobs.replication.failover.commands import apply_commands, planned_undo, und
 from jobs.replication.failover.model import Check, CheckState, FailoverPlan, GroupPlan, PlanItem
 
 _MARKS = {
-    CheckState.OK: "ok     ",
+    CheckState.PASSED: "ok     ",
     CheckState.UNKNOWN: "unknown",
-    CheckState.WARN: "warn   ",
-    CheckState.BLOCK: "BLOCK  ",
+    CheckState.WARNING: "warn   ",
+    CheckState.FAILED: "BLOCK  ",
 }
 
 
@@ -42,12 +42,12 @@ def outcomes(
 
 def _checks(checks: Iterable[Check], indent: str, *, only_bad: bool = False) -> Iterator[str]:
     for one in checks:
-        if only_bad and one.state is CheckState.OK:
+        if only_bad and one.state is CheckState.PASSED:
             continue
         yield f"{indent}{_MARKS[one.state]} {one.what}" + (
             f" ({one.evidence})" if one.evidence else ""
         )
-        if one.next and one.state is not CheckState.OK:
+        if one.next and one.state is not CheckState.PASSED:
             yield f"{indent}        -> {one.next}"
 
 

@@ -132,7 +132,7 @@ def _wait(folder: Path, *, as_json: bool) -> JobResult:
     while (result := contract.read_result(folder)) is None:
         if not submit.is_alive(folder):
             return contract.read_result(folder) or JobResult(
-                Outcome.ERRORED, f"The run ended without a result; see {folder / contract.LOG}."
+                Outcome.CRASHED, f"The run ended without a result; see {folder / contract.LOG}."
             )
         progress = submit.read_progress(folder)
         if progress and time.monotonic() >= next_line:

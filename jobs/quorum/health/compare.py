@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.advisor.state import described_voters
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
+from jobs.quorum.health.finding import QuorumCode, QuorumFinding
 from jobs.quorum.health.voter_states import leader_age_ms, leader_now_ms
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.voter_sets import VoterSet
+from jobs.severity import Severity
 
 # A change may be committed between the description and the end of what was read.
 UNCOMMITTED_AFTER_MS = 60_000
@@ -97,7 +98,7 @@ def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[QuorumFindin
 def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> QuorumFinding:
     return QuorumFinding(
         QuorumCode.LOG_DISAGREES,
-        Severity.RISK,
+        Severity.CRITICAL,
         sentence,
         "Read the log again from a controller. If the finding remains, the folder is of another "
         "cluster, or a disk lost records.",
@@ -130,7 +131,7 @@ def find_uncommitted_change(
         return
     yield QuorumFinding(
         QuorumCode.CHANGE_NOT_COMMITTED,
-        Severity.CRIT,
+        Severity.CRITICAL,
         f"The change of voters at offset {current.offset} ({current.change}) is not committed after "
         f"{age_ms / 1000:.0f} s; the new set needs {current.voters.majority} of {len(current.voters)}.",
         "Restart voters of the new set; no other change is possible before.",
@@ -183,7 +184,7 @@ def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iter
     if bad:
         yield QuorumFinding(
             QuorumCode.REPLICAS_DIFFER,
-            Severity.CRIT,
+            Severity.CRITICAL,
             f"The logs of {one.name} and {other.name} differ below the high watermark {high_watermark}, "
             f"first at offset {bad[0]}: one of the disks is corrupt, or records were lost.",
             "Compare with a third replica, and replace the disk of the wrong one (crosslog "

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
+from jobs.quorum.health.finding import QuorumCode, QuorumFinding
 from jobs.quorum.health.voter_states import VoterState, VoterStates, leader_now_ms
 from jobs.quorum.voters.endpoints import ENDPOINT_TODO, endpoint_faults
 from jobs.quorum.voters.voter_sets import VoterSet
+from jobs.severity import Severity
 
 # A voter that is so far behind cannot help to commit; both must be exceeded for a short time only.
 LAG_RECORDS, LAG_MS = 1_000, 10_000
@@ -39,7 +40,7 @@ def find_weak_majority(
     if description.leader_id is None:
         yield QuorumFinding(
             QuorumCode.NO_LEADER,
-            Severity.CRIT,
+            Severity.CRITICAL,
             "The quorum has no leader: no metadata can be changed, and no partition gets a new leader.",
             "Restart enough controllers for a majority of the voters; check the connections between them.",
             evidence=numbers,
@@ -47,7 +48,7 @@ def find_weak_majority(
     elif possible < majority:
         yield QuorumFinding(
             QuorumCode.NO_MAJORITY,
-            Severity.CRIT,
+            Severity.CRITICAL,
             f"Only {alive} of {count} voters answer the leader; {majority} are needed.",
             f"Restart {nodes}.",
             evidence=numbers,
@@ -55,7 +56,7 @@ def find_weak_majority(
     elif possible == majority and missing:
         yield QuorumFinding(
             QuorumCode.BARE_MAJORITY,
-            Severity.CRIT,
+            Severity.CRITICAL,
             f"{'At most ' if possible > alive else ''}{possible} of {count} voters answer: if one more "
             "fails, the quorum stops.",
             f"Restart {nodes}, or replace the voters (crosslog quorum-change).",
@@ -69,7 +70,7 @@ def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
     if count < _FEWEST:
         yield QuorumFinding(
             QuorumCode.FEW_VOTERS,
-            Severity.RISK,
+            Severity.WARNING,
             f"The quorum has {count} voter{'' if count == 1 else 's'}: the loss of one stops it.",
             "Add voters until there are three or five (crosslog quorum-change).",
             evidence=evidence,
@@ -77,7 +78,7 @@ def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
     elif count % 2 == 0:
         yield QuorumFinding(
             QuorumCode.EVEN_VOTERS,
-            Severity.WARN,
+            Severity.WARNING,
             f"The quorum has {count} voters: it tolerates no more failures than with {count - 1}.",
             f"Add one or remove one, for {count + 1} or {count - 1}.",
             evidence=evidence,
@@ -108,7 +109,7 @@ def _silent(one: QuorumReplica, now_ms: int) -> QuorumFinding:
     )  # fmt: skip
     return QuorumFinding(
         QuorumCode.VOTER_SILENT,
-        Severity.RISK,
+        Severity.CRITICAL,
         f"Voter {one.id} {since}.",
         f"Check that node {one.id} runs and reaches the leader's controller listener.",
         subject=str(one.id),
@@ -124,7 +125,7 @@ def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding
         words = [f"{lag:,} records" if lag else "", f"{lag_ms / 1000:.0f} s" if lag_ms else ""]
         yield QuorumFinding(
             QuorumCode.VOTER_LAGS,
-            Severity.WARN,
+            Severity.WARNING,
             f"Voter {one.id} is {' and '.join(word for word in words if word)} behind the leader.",
             "Check its disk, its network and its garbage collection. Count it as failed until it has "
             "caught up.",
@@ -195,7 +196,7 @@ def find_replica_faults(
 def _unnamed(one: QuorumReplica) -> QuorumFinding:
     return QuorumFinding(
         QuorumCode.NO_DIRECTORY_ID,
-        Severity.WARN,
+        Severity.WARNING,
         f"Voter {one.id} has no directory id: a wiped disk under its id would vote as if it knew the log.",
         "Let it start with Kafka 3.9 or later and kraft.version 1, so that it writes its id itself.",
         subject=str(one.id),
@@ -216,7 +217,7 @@ def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iter
         return
     yield QuorumFinding(
         QuorumCode.HIGH_WATERMARK_STALLED,
-        Severity.CRIT,
+        Severity.CRITICAL,
         f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark is still "
         f"{mark}, the leader's log ends at {end}.",
         "A majority of voters must fetch: check the voters that do not fetch or lag.",

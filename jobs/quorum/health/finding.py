@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-
-class Severity(StrEnum):
-    """How bad it is, worst last."""
-
-    NOTICE = "notice"
-    WARN = "warn"
-    RISK = "risk"
-    CRIT = "crit"
+from jobs.severity import Severity
 
 
 class QuorumCode(StrEnum):

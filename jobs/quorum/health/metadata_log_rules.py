@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from jobs.quorum.health.elections import STORM_MS, in_storm
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
+from jobs.quorum.health.finding import QuorumCode, QuorumFinding
 from jobs.quorum.timeline.parts import SKEW_MS, Anomaly, AnomalyCode, ControllerGap, Election
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
+from jobs.severity import Severity
 
 # What is older than this is history and no finding any more.
 RECENT_MS = 24 * 3_600_000
@@ -91,7 +92,7 @@ def _storm(elections: Sequence[Election]) -> QuorumFinding:
     seconds = max(0, elections[-1].timestamp_ms - elections[0].timestamp_ms) // 1000
     return QuorumFinding(
         QuorumCode.ELECTION_STORM,
-        Severity.RISK,
+        Severity.WARNING,
         f"{len(elections)} elections within {seconds} s, epochs {elections[0].epoch} to "
         f"{elections[-1].epoch}.",
         "Check for controllers that restart, pause (garbage collection, disk) or lose their network; "
@@ -112,7 +113,7 @@ def _silence(silences: Sequence[ControllerGap]) -> QuorumFinding:
     once = "No controller was active for "
     return QuorumFinding(
         QuorumCode.NO_ACTIVE_CONTROLLER,
-        Severity.WARN,
+        Severity.WARNING,
         f"{once if count == 1 else many}{longest.gap_ms / 1000:.1f} s (before offset {longest.to_offset}).",
         "Where an election ended it, check the former leader; otherwise check the leader for pauses.",
         evidence={
@@ -129,7 +130,7 @@ def _jump(skipped: Sequence[Election]) -> QuorumFinding:
     worst = max(skipped, key=lambda one: one.skipped_epochs)
     return QuorumFinding(
         QuorumCode.EPOCH_JUMP,
-        Severity.NOTICE if worst.skipped_epochs <= 1 else Severity.WARN,
+        Severity.INFO if worst.skipped_epochs <= 1 else Severity.WARNING,
         f"Elections failed: {worst.skipped_epochs} epoch{'' if worst.skipped_epochs == 1 else 's'} before "
         f"epoch {worst.epoch} had no leader.",
         "Votes were split, or voters do not reach each other: check the connections between controllers.",
@@ -153,7 +154,7 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
         worst = max(back, key=lambda one: int(one.evidence["back_ms"]))
         yield QuorumFinding(
             QuorumCode.CLOCK_SKEW,
-            Severity.WARN,
+            Severity.WARNING,
             f"Clocks of controllers differ by at least {worst.evidence['back_ms'] / 1000:.1f} s: "
             f"{worst.sentence}",
             "Synchronize the clocks of all controllers with NTP; times in this history are off by that much.",
@@ -172,7 +173,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
     for one in unsafe[:10]:
         yield QuorumFinding(
             QuorumCode.UNSAFE_CHANGE,
-            Severity.RISK,
+            Severity.CRITICAL,
             one.sentence,
             "Find the cause and compare the logs of all controllers: committed records may be lost.",
             subject=str(one.offset),
@@ -183,7 +184,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
     if broken:
         yield QuorumFinding(
             QuorumCode.LOG_BROKEN,
-            Severity.RISK,
+            Severity.CRITICAL,
             f"{len(broken)} places of the log are not as Kafka writes them; the first: {broken[0].sentence}",
             "Compare with another controller's log; a damaged file is to be replaced by its node's next "
             "fetch.",
@@ -197,7 +198,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
         start, end = timeline.unknown[-1]
         yield QuorumFinding(
             QuorumCode.RECORDS_MISSING,
-            Severity.NOTICE,
+            Severity.INFO,
             f"{len(timeline.unknown)} ranges of the log are missing, the last from {start} to {end - 1}: "
             "the "
             "changes there are unknown.",

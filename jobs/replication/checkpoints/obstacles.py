@@ -17,13 +17,17 @@ BEYOND_END = (
 
 
 class Readiness(StrEnum):
-    """The answer, best first."""
+    """The answer, best first; `caution`, the word of releases up to 0.5, is read as WARNING."""
 
     NOT_COVERED = "not_covered"
     READY = "ready"
-    CAUTION = "caution"
+    WARNING = "warning"
     UNKNOWN = "unknown"
     BLOCKED = "blocked"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Readiness | None:
+        return cls.WARNING if value == "caution" else None
 
     @property
     def rank(self) -> int:
@@ -90,7 +94,7 @@ STEPS: dict[Obstacle, Readiness] = {
             _O.NEVER_COMMITTED,
             _O.OTHER_TOPICS,
         ),
-        Readiness.CAUTION,
+        Readiness.WARNING,
     ),
 }
 TEXTS: dict[Obstacle, tuple[str, str]] = {

@@ -7,7 +7,7 @@ nowhere.
 
     BLOCKED   records would be skipped, or the resume offset is not known
     UNKNOWN   a number that decides is missing or too old
-    CAUTION   it can be done, at a price that is above the thresholds or by a way that needs a person
+    WARNING   it can be done, at a price that is above the thresholds or by a way that needs a person
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _OUTSIDE = frozenset(
 class Thresholds:
     """Where READY ends. Times in ms, numbers in records.
 
-    A loss above `rpo_ms` is CAUTION, above `blocked_rpo_ms` BLOCKED; repeating more than `reread` records is
-    CAUTION; what is judged by data older than `stale_ms` is UNKNOWN.
+    A loss above `rpo_ms` is WARNING, above `blocked_rpo_ms` BLOCKED; repeating more than `reread` records is
+    WARNING; what is judged by data older than `stale_ms` is UNKNOWN.
     """
 
     rpo_ms: int = 60_000

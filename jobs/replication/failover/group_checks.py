@@ -22,7 +22,8 @@ from jobs.wire.topics.streams_topics import (
     own_topics,
 )
 
-OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+PASSED, UNKNOWN = CheckState.PASSED, CheckState.UNKNOWN
+WARNING, FAILED = CheckState.WARNING, CheckState.FAILED
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
 _KEPT_TYPES = frozenset({"classic", "consumer", ""})
 # Spark's Kafka source names the groups that it makes for itself so; its offsets are in the checkpoint folder.
@@ -69,7 +70,7 @@ def _inactive_there(found: Evidence, group: str) -> Check:
     alias, described = found.destination.alias, _described(found.destination, group)
     key = "inactive_there"
     if described is None:
-        return Check(key, OK, f"{group} is not active on {alias}.", "it is not known there")
+        return Check(key, PASSED, f"{group} is not active on {alias}.", "it is not known there")
     if described.error:
         text = f"Whether {group} is active on {alias} is not known."
         return Check(
@@ -77,8 +78,8 @@ def _inactive_there(found: Evidence, group: str) -> Check:
         )
     if _is_active(described):
         text = f"{group} is active on {alias}: its offsets cannot be set."
-        return Check(key, BLOCK, text, _says(described), f"Stop its consumers on {alias}.")
-    return Check(key, OK, f"{group} is not active on {alias}.", _says(described))
+        return Check(key, FAILED, text, _says(described), f"Stop its consumers on {alias}.")
+    return Check(key, PASSED, f"{group} is not active on {alias}.", _says(described))
 
 
 def _active_here(found: Evidence, group: str) -> Check:
@@ -92,8 +93,8 @@ def _active_here(found: Evidence, group: str) -> Check:
     if _is_active(described):
         text = f"Consumers of {group} are still active on {side.alias} and commit offsets."
         hint = f"Stop them on {side.alias}, then refresh the plan."
-        return Check(key, BLOCK, text, _says(described), hint)
-    return Check(key, OK, f"No consumer of {group} runs on {side.alias}.", _says(described))
+        return Check(key, FAILED, text, _says(described), hint)
+    return Check(key, PASSED, f"No consumer of {group} runs on {side.alias}.", _says(described))
 
 
 def _type(found: Evidence, group: str) -> Check:
@@ -105,7 +106,7 @@ def _type(found: Evidence, group: str) -> Check:
             continue
         text = f"{group} is a share group on {side.alias}: it has no committed offsets and is not moved."
         hint = "Set its start offset with kafka-share-groups.sh."
-        return Check("type", BLOCK, text, "KIP-932", hint)
+        return Check("type", FAILED, text, "KIP-932", hint)
     if kind in _KEPT_TYPES:
         return Check("type", OK, f"The offsets of a {kind or 'consumer'} group can be set.")
     text = f"{group} is a {kind} group: its offsets can be set, its other state is not moved."
@@ -129,9 +130,9 @@ def _beyond_end(
             f"{one.origin} at {one.committed:,}, ends at {here.range_of(one.origin).high_watermark:,}"
             for one in beyond
         ]
-        state, hint = WARN, f"They start at the beginning of the log on {there.alias}."
+        state, hint = WARNING, f"They start at the beginning of the log on {there.alias}."
         if untranslated is Untranslated.REFUSE:
-            state = BLOCK
+            state = FAILED
             hint = (
                 f"Set these offsets on {here.alias} (kafka-consumer-groups.sh --reset-offsets) and refresh "
                 "the plan, or choose that nothing is set for them: auto.offset.reset then decides on "
@@ -191,7 +192,7 @@ def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -
         text = "The group has no committed offset on the topics of this plan."
         return Check("translated", BLOCK, text, "", "Exclude the group from the plan.")
     return Check(
-        "translated", OK, f"A lower bound is proven for {counted(len(items), 'partition')}."
+        "translated", PASSED, f"A lower bound is proven for {counted(len(items), 'partition')}."
     )
 
 
@@ -221,10 +222,10 @@ def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
             f"{one.destination} begins at {one.log_start:,}, needed from {one.lo:,}"
             for one in cut[:_FEW]
         )
-        yield Check("within_log", WARN, text, evidence, hint)
+        yield Check("within_log", WARNING, text, evidence, hint)
         return
     alias = found.destination.alias
-    yield Check("within_log", OK, f"Every offset to be set is within its log on {alias}.")
+    yield Check("within_log", PASSED, f"Every offset to be set is within its log on {alias}.")
 
 
 def _rereads(items: Sequence[PlanItem]) -> Check:
@@ -300,7 +301,7 @@ def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -
         text = "It seems to store its offsets elsewhere, for example in a checkpoint of Spark or Flink."
         why = "its name is one that Spark makes" if is_spark else f"{members} members, no commit"
         hint = "Translate those offsets instead: what is set here would not be looked at."
-        yield Check("offsets_elsewhere", WARN, text, why, hint)
+        yield Check("offsets_elsewhere", WARNING, text, why, hint)
 
 
 def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -323,7 +324,7 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
             f"It is a Kafka Streams application without state. It makes its own topics on {there}."
         )
         hint = f"Stop it on {here.alias} in an orderly way, so that its repartition topics are processed."
-        yield Check("streams", WARN if waiting else OK, text, "; ".join(told), hint)
+        yield Check("streams", WARNING if waiting else PASSED, text, "; ".join(told), hint)
         return
     most = _rebuild_most(inputs)
     again = "not known how many records" if most is None else f"0 to {most:,} records"
@@ -338,7 +339,7 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
         f"kafka-streams-application-reset.sh --application-id {group} "
         f"--input-topics {read.replace(' ', '') or 'TOPICS'} on {there}, then start it."
     )
-    yield Check("streams", WARN, text, "; ".join(told), hint)
+    yield Check("streams", WARNING, text, "; ".join(told), hint)
 
 
 def _waiting(side: Side, item: PlanItem) -> int | None:

@@ -36,13 +36,21 @@ class Untranslated(StrEnum):
 class CheckState(StrEnum):
     """How a pre-check ended, from best to worst; `unknown` where something may not be read."""
 
-    OK = "ok"
+    The words of releases up to 0.5 (ok, warn, block), which signed reports keep, are read as well.
+    """
+
+    PASSED = "passed"
     UNKNOWN = "unknown"
-    WARN = "warn"
-    BLOCK = "block"
+    WARNING = "warning"
+    FAILED = "failed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> CheckState | None:
+        return _BEFORE.get(str(value))
 
 
 _LADDER = list(CheckState)
+_BEFORE = {"ok": CheckState.PASSED, "warn": CheckState.WARNING, "block": CheckState.FAILED}
 
 
 def counted(count: int, noun: str) -> str:
@@ -51,8 +59,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def worst_of(states: Iterable[CheckState]) -> CheckState:
-    """Return the worst of some states; OK without any."""
-    return max(states, key=_LADDER.index, default=CheckState.OK)
+    """Return the worst of some states; PASSED without any."""
+    return max(states, key=_LADDER.index, default=CheckState.PASSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +183,7 @@ class GroupPlan:
     type: str = ""
     checks: tuple[Check, ...] = ()
     items: tuple[PlanItem, ...] = ()
-    verdict: CheckState = CheckState.OK
+    verdict: CheckState = CheckState.PASSED
 
     @property
     def to_be_set(self) -> tuple[PlanItem, ...]:

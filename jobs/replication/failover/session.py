@@ -42,7 +42,7 @@ def refuse_old(plan: FailoverPlan, now_ms: int, limit_s: int) -> None:
 
 def refuse_blocked(plan: FailoverPlan, groups: Collection[str]) -> None:
     """Raise `PlanRefused` when a check of the plan, or of one of these groups, blocks."""
-    wrong = [one.what for one in plan.checks if one.state is CheckState.BLOCK]
+    wrong = [one.what for one in plan.checks if one.state is CheckState.FAILED]
     for name in groups:
         group = plan.group(name)
         told = ["is not in the plan."] if group is None else blocking_checks(plan, group)
@@ -66,7 +66,7 @@ def blocking_checks(plan: FailoverPlan, group: GroupPlan) -> list[str]:
     """Return the sentences of the pre-checks that block a group, its own and those of its topics."""
     topics = {one.origin.topic for one in group.items}
     checks = [*group.checks, *(c for t in plan.topics if t.topic in topics for c in t.checks)]
-    return [c.what for c in checks if c.state is CheckState.BLOCK]
+    return [c.what for c in checks if c.state is CheckState.FAILED]
 
 
 def groups_that_count(plan: FailoverPlan) -> list[GroupPlan]:

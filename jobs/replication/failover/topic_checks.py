@@ -9,7 +9,8 @@ from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.model import Check, CheckState, TopicPlan
 
-OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+PASSED, UNKNOWN = CheckState.PASSED, CheckState.UNKNOWN
+WARNING, FAILED = CheckState.WARNING, CheckState.FAILED
 Configs = Mapping[str, ConfigValue]
 UNLIMITED = -1
 
@@ -30,11 +31,11 @@ def _id(topic: TopicDescription | None) -> str:
 def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Check:
     alias = found.destination.alias
     if remote is not None and not remote.error:
-        return Check("topic_exists", OK, f"{there} is on {alias}.", f"topic id {_id(remote)}")
+        return Check("topic_exists", PASSED, f"{there} is on {alias}.", f"topic id {_id(remote)}")
     why = remote.error if remote and remote.error else "It was not described."
     return Check(
         "topic_exists",
-        BLOCK,
+        FAILED,
         f"{there} is not on {alias}.",
         why,
         "Start the flow and wait until it has replicated the topic.",
@@ -51,7 +52,7 @@ def _partitions(
     count = len(here.partitions)
     evidence = f"{count} on {found.origin.alias}, {there} on {found.destination.alias}"
     if count == there:
-        return Check("partitions", OK, "Both have the same number of partitions.", evidence)
+        return Check("partitions", PASSED, "Both have the same number of partitions.", evidence)
     if there < count:
         text = (
             f"{remote.name} has fewer partitions than {topic}: offsets of the rest cannot be set."

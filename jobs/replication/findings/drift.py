@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift
+from jobs.severity import Severity
 
 # A finding names so many settings or ACLs; the report (`crosslog drift`) has all.
 _MOST_NAMED = 5
@@ -27,7 +28,7 @@ def drift_findings(
     for surprise in report.surprises:
         yield Finding(
             Code.TOPIC_LEFT_OUT,
-            FindingSeverity.WARN,
+            Severity.WARNING,
             f"{surprise.topic}: {surprise.text}",
             "To change this, edit the flow's patterns or rename the topic.",
             subject=surprise.topic,
@@ -36,7 +37,7 @@ def drift_findings(
     for name, reason in sorted(report.refused.items()):
         yield Finding(
             Code.TOPIC_REFUSED,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{name} on {flow.target.alias} must not be written by this flow: {reason}",
             "Choose other names for the flow's remote topics, or let it append (on_existing).",
             subject=name,
@@ -113,7 +114,7 @@ def _partitions(flow: FlowSpec, topic: TopicDrift) -> Finding:
     is_less = topic.remote_partitions < topic.partitions
     return Finding(
         Code.PARTITIONS_DIFFER,
-        FindingSeverity.RISK if is_less else FindingSeverity.WARN,
+        Severity.CRITICAL if is_less else Severity.WARNING,
         f"{topic.topic} has {topic.partitions} partitions on {flow.source.alias}, {topic.remote_topic} has "
         f"{topic.remote_partitions} on {flow.target.alias}.",
         "The flow adds them with its next sync. If this lasts, it lacks ALTER on the topic."
@@ -131,7 +132,7 @@ def _partitions(flow: FlowSpec, topic: TopicDrift) -> Finding:
 def _factor(flow: FlowSpec, topic: TopicDrift) -> Finding:
     return Finding(
         Code.REPLICATION_FACTOR_DIFFERS,
-        FindingSeverity.NOTICE,
+        Severity.INFO,
         f"{topic.remote_topic} has {topic.remote_replication_factor} replicas on {flow.target.alias}, "
         f"{topic.topic} has {topic.replication_factor} on {flow.source.alias}.",
         "After a failover it survives fewer broker failures. Add replicas with kafka-reassign-partitions.sh, "
@@ -148,7 +149,7 @@ def _deleted_next(flow: FlowSpec, topic: TopicDrift, deleted: list[ConfigDrift])
     who = "MirrorMaker 2's next sync (every 10 min)" if flow.is_watched else "The flow's next sync"
     return Finding(
         Code.CONFIG_DELETED_NEXT,
-        FindingSeverity.RISK,
+        Severity.WARNING,
         f"{who} deletes {_named(c.key for c in deleted)} of {topic.remote_topic}, which only the remote "
         "topic sets.",
         "Set it on the source topic as well, or exclude it (config.properties.exclude)"
@@ -161,7 +162,7 @@ def _deleted_next(flow: FlowSpec, topic: TopicDrift, deleted: list[ConfigDrift])
 def _different(flow: FlowSpec, topic: TopicDrift, others: list[ConfigDrift]) -> Finding:
     return Finding(
         Code.CONFIG_DIFFERS,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"{_named(c.key for c in others)} of {topic.remote_topic} differ from {topic.topic}.",
         "Values that the next sync does not set stay until they are changed by hand.",
         evidence={
@@ -182,7 +183,7 @@ def _acls(flow: FlowSpec, topic: TopicDrift) -> Iterator[Finding]:
         if acls:
             yield Finding(
                 code,
-                FindingSeverity.WARN,
+                Severity.WARNING,
                 f"{topic.remote_topic} on {flow.target.alias} {where} {len(acls)} ACLs: {_named(acls)}.",
                 "Turn on the sync of ACLs (sync_acls), or add them on the target."
                 if code is Code.ACLS_NOT_SYNCED
@@ -195,7 +196,7 @@ def _acls(flow: FlowSpec, topic: TopicDrift) -> Iterator[Finding]:
 def _never_synced(flow: FlowSpec, notes: Sequence[str]) -> Finding:
     return Finding(
         Code.ACLS_NOT_SYNCED,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"Some ACLs of {flow.source.alias} are never synced: {' '.join(notes)}",
         f"Add them on {flow.target.alias} by hand before a failover.",
         evidence={"kinds_of_acls": len(notes)},

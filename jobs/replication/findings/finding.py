@@ -9,17 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.severity import Severity
 
 Evidence = Mapping[str, str | int | float | None]
-
-
-class FindingSeverity(StrEnum):
-    """How bad it is, worst last."""
-
-    NOTICE = "notice"
-    WARN = "warn"
-    RISK = "risk"
-    CRIT = "crit"
 
 
 class Code(StrEnum):
@@ -87,7 +79,7 @@ class Finding:
     """
 
     code: Code
-    severity: FindingSeverity
+    severity: Severity
     sentence: str
     todo: str
     subject: str = ""

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from jobs.replication.checkpoints.obstacles import BEYOND_END
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
+from jobs.severity import Severity
 
 # Checkpoints are emitted once a minute, and only after an offset sync has come.
 CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
@@ -96,7 +97,7 @@ def _beyond(
     more = f" (and so at {len(places) - 1} more)" if len(places) > 1 else ""
     return Finding(
         code,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{text}, beyond the end of the partition ({end:,}){more}: {BEYOND_END}",
         todo,
         subject=first.group,
@@ -125,7 +126,7 @@ def _skipped_at_least(one: GroupSnapshot) -> int:
 def _missing(snapshot: FlowSnapshot, checkpoints: CheckpointsSnapshot) -> Finding:
     return Finding(
         Code.CHECKPOINTS_MISSING,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"{checkpoints.topic} does not exist on {snapshot.target}: MirrorMaker 2 translates no group's "
         "offsets.",
         "Check that its checkpoint connector runs (emit.checkpoints.enabled) and which groups it selects.",
@@ -163,7 +164,7 @@ def _ahead(snapshot: FlowSnapshot, places: list[GroupSnapshot]) -> Finding:
     topics = {one.where.topic for one in told}
     return Finding(
         Code.GROUP_AHEAD,
-        FindingSeverity.CRIT if proved else FindingSeverity.RISK,
+        Severity.CRITICAL if proved else Severity.WARNING,
         f"{group} {amount} offsets of {count} if it failed over now: on {snapshot.target} its offset of "
         f"{worst.where} is {worst.target_committed:,}, ahead of "
         f"{'what it has read on ' + snapshot.source if proved else 'its checkpoint'} ({safe:,}).",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
+from jobs.severity import Severity
 
 # A name has at most 249 characters, so no chain is longer; this ends the strangest separators.
 _MOST_HOPS = 125
@@ -27,7 +28,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     for topic, how in sorted((snapshot.copied_back or {}).items()):
         yield Finding(
             Code.LOOP,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"{topic} is copied from {snapshot.source} to {snapshot.target} and back under the same name: "
             f"its records are replicated in a loop. {how}",
             "Stop one of the two directions now, then exclude the topic from it: unchanged names "

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity, about
+from jobs.replication.findings.finding import Code, Finding, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
 from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
+from jobs.severity import Severity
 
 # MirrorMaker 2 commits its positions once a minute.
 NOT_MOVING_AFTER = timedelta(minutes=5)
@@ -187,7 +188,7 @@ def _deleted(
         return
     yield Finding(
         Code.RETENTION_LOSS,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{partition.where}: up to {start - position:,} records were deleted on {snapshot.source} before "
         "they were replicated.",
         "Raise the topic's retention.ms or retention.bytes, or the flow's throughput. Restore the records "

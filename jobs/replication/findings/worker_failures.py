@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
+from jobs.severity import Severity
 from jobs.wire.topics.connect_records import StatusKey
 
 # A rebalance of Connect's workers takes up to five minutes when one of them is gone (KIP-415's delay).
@@ -51,7 +52,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if not syncs.is_enabled:
         yield Finding(
             Code.SYNCS_MISSING,
-            FindingSeverity.WARN,
+            Severity.WARNING,
             "The flow writes no offset syncs: no offset of a group can be translated.",
             "Turn them on (emit.offset-syncs.enabled in MirrorMaker 2, offset_syncs in crosslog).",
             evidence=where,
@@ -59,7 +60,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     elif syncs.error:
         yield Finding(
             Code.SYNCS_UNREADABLE,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} on {syncs.cluster} cannot be read: {syncs.error}",
             f"Give crosslog's principal DESCRIBE and READ on {syncs.topic}.",
             evidence={**where, "error": syncs.error},
@@ -74,7 +75,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
         )
         yield Finding(
             Code.SYNCS_MISSING,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} does not exist on {syncs.cluster}: no offset of a group can be translated.",
             "Check emit.offset-syncs.enabled, offset-syncs.topic.location and the names of both clusters."
             + other,
@@ -83,7 +84,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     elif syncs.refused and not syncs.partitions:
         yield Finding(
             Code.SYNCS_UNREADABLE,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{syncs.topic} on {syncs.cluster} holds {syncs.refused:,} records and none is an offset sync.",
             "Find out who writes there; another flow may use the same topic.",
             evidence={**where, "records_refused": syncs.refused},
@@ -96,7 +97,7 @@ def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
         if count:
             yield Finding(
                 Code.WRAPPED_RECORDS,
-                FindingSeverity.RISK,
+                Severity.CRITICAL,
                 f"{count:,} of the newest records of {topic} are wrapped in JSON: clients of MirrorMaker 2 "
                 "cannot "
                 "read them, and copied records are likely wrapped as well.",
@@ -114,7 +115,7 @@ def find_long_positions(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if count >= MANY_RECORDS:
         yield Finding(
             Code.POSITIONS_NOT_COMPACTED,
-            FindingSeverity.WARN,
+            Severity.WARNING,
             f"{topic} on {snapshot.target} holds {count:,} records, and every start of the flow reads them "
             "all: brokers compact closed segments only.",
             f"Set segment.bytes={SEGMENT_BYTES} on {topic} (kafka-configs.sh --alter --entity-type topics), "
@@ -156,7 +157,7 @@ def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
 def _not_assigned(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.TASK_NOT_ASSIGNED,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{key} is {said.status.state}: no worker runs it.",
         "Check that MirrorMaker 2's workers run and reach each other; restart them.",
         subject=str(key),
@@ -184,7 +185,7 @@ def _stopped_arriving(
     if is_sent:
         yield Finding(
             Code.HEARTBEATS_STALE,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"Heartbeats are sent on {snapshot.source}, but none has arrived in {beats.arrives_in} on "
             f"{snapshot.target} for {_minutes(age)}: the flow replicates nothing.",
             "Check whether other topics advance, then check the log of this flow's replicator.",

@@ -12,7 +12,6 @@ from jobs.reports.document import (
     Figure,
     Figures,
     Gap,
-    Level,
     Section,
     Table,
     Verdict,
@@ -20,6 +19,7 @@ from jobs.reports.document import (
 from jobs.reports.kinds.kind import Content, counted
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
+from jobs.severity import Severity
 
 NO_NAME = "(not signed in, or crosslog)"
 _TYPE = ValueType
@@ -108,8 +108,8 @@ def _verdict(recorded: AuditTrailRecorded) -> Verdict:
     if recorded.sign_ins.failed:
         text += f" {counted(recorded.sign_ins.failed, 'sign-in')} failed."
     if totals.refused or totals.failed:
-        return Verdict(Level.WARNING, "Refused or failed attempts", text, href)
-    return Verdict(Level.OK, "No refused or failed attempt", text, href)
+        return Verdict(Severity.WARNING, "Refused or failed attempts", text, href)
+    return Verdict(Severity.HEALTHY, "No refused or failed attempt", text, href)
 
 
 def _figures(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> tuple[Figure, ...]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.numbers import format_count
-from jobs.reports.document import Column, Level, Section, Table, Verdict
+from jobs.reports.document import Column, Section, Table, Verdict
 from jobs.reports.values import ValueType
+from jobs.severity import Severity
 
 
 class SubjectNoun(StrEnum):
@@ -76,7 +77,7 @@ KINDS: Mapping[str, ReportKind] = {
 }
 
 
-_ORDER = (Level.CRITICAL, Level.WARNING, Level.NONE, Level.OK)
+_ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.UNKNOWN, Severity.HEALTHY)
 
 
 def counted(count: int, noun: str) -> str:
@@ -95,7 +96,7 @@ def failed_analysis(error: str, href: str) -> Verdict:
         f"The analysis of the archived metadata log failed: {error} These figures are from the database "
         "of crosslog, as far as it reaches."
     )
-    return Verdict(Level.WARNING, "Incomplete", text, href)
+    return Verdict(Severity.WARNING, "Incomplete", text, href)
 
 
 @dataclass(frozen=True, slots=True)

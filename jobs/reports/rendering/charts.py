@@ -25,6 +25,7 @@ from jobs.reports.document import Chart, ChartType, Level, Series
 from jobs.reports.periods import Period
 from jobs.reports.rendering.printable import FAMILY, printable
 from jobs.reports.values import ValueType, text_of
+from jobs.severity import Severity
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +199,7 @@ def _lanes(axes: Axes, chart: Chart, period: Period | None) -> None:
     first = min((x for one in chart.series for x in _known(one)), default=None)
     for lane, one in enumerate(chart.series[:_MOST_NAMES]):
         begins, ends = _moments(one.x), _moments(one.ends)
-        levels = one.levels or (Level.NONE,) * len(one.values)
+        levels = one.levels or (Severity.UNKNOWN,) * len(one.values)
         for begin, end, value, level in zip(begins, ends, one.values, levels, strict=True):
             word = "Unknown" if value is None else short_name(str(value))
             words.setdefault((word, level))

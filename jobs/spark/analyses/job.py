@@ -69,14 +69,14 @@ def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession
         document = document_of(analysis, given, found, partial, seconds)
         partial.rename(tables)
     except Stopped:
-        return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
+        return JobResult(Outcome.STOPPED, submit.stop_reason(run_dir))
     except (BadFolder, BadArchive, ArchiveBusy, ClusterFault, InvalidFields) as refusal:
         hint = refusal.hint if isinstance(refusal, ClusterFault) else ""
         return JobResult(Outcome.FAILED, f"{refusal} {hint}".rstrip())
     except Exception as error:  # an analysis ends here and must leave its result
         if (run_dir / contract.STOP).exists():
             # What was cancelled breaks in some way of its own.
-            return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
+            return JobResult(Outcome.STOPPED, submit.stop_reason(run_dir))
         logger.exception("analysis broke run_id=%s kind=%s", spec.run_id, spec.kind)
         return failure_of(error, (tables.parent, histories, run_dir))
     finally:
@@ -144,7 +144,7 @@ def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
             f"The analysis needs more than {task_memory_mb():,} MiB of memory in one process. Choose a "
             "smaller range, or raise CROSSLOG_TASK_MEMORY_MB.",
         )
-    return JobResult(Outcome.ERRORED, sentence_of(text))
+    return JobResult(Outcome.CRASHED, sentence_of(text))
 
 
 def sentence_of(text: str) -> str:

@@ -149,4 +149,4 @@ class Engine:
             warm_up.cancel(self._spark)
             self._look_after_threads()
             time.sleep(LOOK_S)
-        return JobResult(Outcome.CANCELLED, reason, {"answered": self._answered})
+        return JobResult(Outcome.STOPPED, reason, {"answered": self._answered})

@@ -231,4 +231,4 @@ class FlowDriver:
             if short := state.progress.why_short(state.ends):
                 return JobResult(Outcome.FAILED, short, summary)
             return JobResult(Outcome.SUCCEEDED, None, summary)
-        return JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir), summary)
+        return JobResult(Outcome.STOPPED, submit.stop_reason(self.run_dir), summary)

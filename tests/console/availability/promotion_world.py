@@ -210,7 +210,7 @@ def fill_promotion(cluster: Cluster) -> PromotionAction:
     PromotionFinding.objects.create(
         cluster=cluster,
         code="promotion_wanted",
-        severity="crit",
+        severity="critical",
         rank=4,
         topic="orders",
         partition=0,

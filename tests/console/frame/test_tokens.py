@@ -8,7 +8,7 @@ import pytest
 TOKENS = (Path(__file__).parents[3] / "static" / "css" / "tokens.css").read_text("utf-8")
 COLOURS = dict(re.findall(r"--([\w-]+): (light-dark\([^)]*\));", TOKENS))
 PLANES = ("bg", "surface", "sunken", "raised", "hover")
-SEVERITIES = ("ok", "notice", "warn", "risk", "crit")
+SEVERITIES = ("healthy", "info", "warning", "critical")
 TEXT = [
     *[(ink, plane) for ink in ("ink", "ink-2", "ink-3", "accent", *SEVERITIES) for plane in PLANES],
     *[(severity, f"{severity}-soft") for severity in SEVERITIES],

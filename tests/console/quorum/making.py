@@ -72,8 +72,8 @@ def make_status(log: MetadataLog, now: datetime = NOW, **fields) -> QuorumStatus
 
 def make_finding(log: MetadataLog, code: str = "even_voters", **fields) -> QuorumFinding:
     values = {
-        "severity": "warn",
-        "rank": 2,
+        "severity": "warning",
+        "rank": 3,
         "sentence": "4 voters tolerate the loss of one, as 3 do.",
         "todo": "Add a fifth voter, or remove one.",
         "opened_at": NOW,

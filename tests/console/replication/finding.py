@@ -5,17 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 from console.clusters.models import Group, GroupOffset
-from console.replication.findings.models import RANKS, FlowFinding
+from console.replication.findings.models import FlowFinding
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import Unreachable
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.topics.drift import DriftReport
+from jobs.severity import Severity
 from tests.console.making import NOW
 
 ORDERS = TopicPartition("orders", 0)
 
 
-def make_finding(flow, code: str = "retention_loss", severity: str = "crit", **fields: Any):
+def make_finding(flow, code: str = "retention_loss", severity: str = "critical", **fields: Any):
     values = {
         "subject": "orders-0",
         "topic": "orders",
@@ -27,7 +28,7 @@ def make_finding(flow, code: str = "retention_loss", severity: str = "crit", **f
         "last_seen_at": NOW,
     } | fields
     return FlowFinding.objects.create(
-        flow=flow, code=code, severity=severity, rank=RANKS[severity], **values
+        flow=flow, code=code, severity=severity, rank=Severity(severity).rank, **values
     )
 
 

@@ -30,7 +30,7 @@ def test_a_subject_has_at_most_one_live_run():
 
 
 def test_an_ended_run_makes_room_for_the_next():
-    make_run(subject="flow:1", state=RunState.ERRORED)
+    make_run(subject="flow:1", state=RunState.CRASHED)
     assert queue_run(RunRequest("replicate", "next", "flow:1"), NOW) is not None
 
 
@@ -60,14 +60,14 @@ def test_a_run_that_cannot_be_started_says_why():
     run = queue_run(RunRequest("replicate", "r"), NOW)
     launch_run(run.pk, NOW, launcher)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
     assert "no java on the PATH" in run.error
 
 
 def test_a_run_that_was_given_up_while_it_started_is_killed():
     class Slow(StubLauncher):
         def start_run(self, spec, run_dir, environment=None):
-            finish_run(spec.run_id, RunState.ERRORED, NOW, error="given up")
+            finish_run(spec.run_id, RunState.CRASHED, NOW, error="given up")
             return super().start_run(spec, run_dir)
 
     launcher = Slow()
@@ -79,7 +79,7 @@ def test_cancelling_a_queued_run_ends_it_at_once():
     run = queue_run(RunRequest("replicate", "r"), NOW)
     cancel_run(run.pk, NOW)
     run.refresh_from_db()
-    assert run.state == RunState.CANCELLED
+    assert run.state == RunState.STOPPED
 
 
 def test_cancelling_twice_keeps_the_first_time():
@@ -98,7 +98,7 @@ def test_cancelling_an_ended_run_is_refused():
 def test_an_end_is_written_once():
     run = make_run()
     assert finish_run(run.pk, RunState.SUCCEEDED, NOW)
-    assert not finish_run(run.pk, RunState.ERRORED, NOW, error="late")
+    assert not finish_run(run.pk, RunState.CRASHED, NOW, error="late")
     run.refresh_from_db()
     assert (run.state, run.error) == (RunState.SUCCEEDED, "")
 

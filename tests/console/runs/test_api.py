@@ -22,7 +22,7 @@ def test_runs_are_listed_without_their_documents(as_viewer):
 
 
 def test_runs_can_be_asked_for_by_subject_and_state(as_viewer):
-    make_run(subject="flow:1", state=RunState.ERRORED), make_run(subject="flow:2")
+    make_run(subject="flow:1", state=RunState.CRASHED), make_run(subject="flow:2")
     assert [r["subject"] for r in as_viewer.get(f"{RUNS}?subject=flow:2").json()["results"]] == [
         "flow:2"
     ]

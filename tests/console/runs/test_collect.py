@@ -76,7 +76,7 @@ def test_a_killed_keeper_is_reported_with_the_last_lines_of_its_log(launcher, ru
     launcher.end(folder_of(launcher), log="line one\njava.lang.OutOfMemoryError: heap\n")
     observe_runs(LATER, launcher)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
     assert run.error.endswith("java.lang.OutOfMemoryError: heap")
 
 
@@ -91,7 +91,7 @@ def test_a_full_disk_is_named_as_the_reason_that_no_result_is_left(launcher, run
     finally:
         subprocess.run(["umount", str(folder)], check=True)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
     assert "disk of" in run.error
     assert "make room" in run.error
 
@@ -103,7 +103,7 @@ def test_a_run_whose_worker_died_before_starting_it_gets_a_moment(launcher):
     assert run.state == RunState.RUNNING
     observe_runs(NOW + START_GRACE + timedelta(seconds=1), launcher)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
 
 
 def folder_missing(launcher):
@@ -124,7 +124,7 @@ def test_a_run_that_was_killed_after_a_cancel_is_cancelled(launcher, run):
     launcher.end(folder_of(launcher))
     observe_runs(LATER, launcher)
     run.refresh_from_db()
-    assert run.state == RunState.CANCELLED
+    assert run.state == RunState.STOPPED
 
 
 def test_runs_of_a_host_that_is_silent_are_given_up(launcher, settings):
@@ -135,7 +135,7 @@ def test_runs_of_a_host_that_is_silent_are_given_up(launcher, settings):
     assert run.state == RunState.RUNNING
     observe_runs(NOW + timedelta(seconds=91), launcher)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
     assert "elsewhere" in run.error
 
 

@@ -36,7 +36,7 @@ def test_an_empty_list_says_what_will_appear(as_viewer):
 
 
 def test_the_list_shows_runs_with_their_error(as_viewer):
-    make_run(title="Replicate orders", state=RunState.ERRORED, error="no java")
+    make_run(title="Replicate orders", state=RunState.CRASHED, error="no java")
     text = as_viewer.get(reverse("runs:list")).content.decode()
     assert "Replicate orders" in text
     assert "no java" in text

@@ -51,7 +51,7 @@ def test_a_policy_that_cannot_be_evaluated_is_a_finding_of_a_round_that_works(cl
     make_policy(cluster, kind="regex", pattern=OLD)
     advise(cluster)
     found = PromotionFinding.objects.get(code="promotion_policy_unusable")
-    assert (found.severity, found.subject) == ("risk", f"policy {OLD}")
+    assert (found.severity, found.subject) == ("critical", f"policy {OLD}")
     assert SAID in found.sentence
 
 

@@ -9,7 +9,6 @@ from jobs.reports.document import (
     Figure,
     Figures,
     Gap,
-    Level,
     Section,
     Table,
     Text,
@@ -17,6 +16,7 @@ from jobs.reports.document import (
 )
 from jobs.reports.rendering.formats import json_of
 from jobs.reports.values import ValueType
+from jobs.severity import Severity
 from tests.jobs.reports.rendering.sample import BARS, LANES, LINES, document
 from tests.jobs.reports.rendering.sample import sections as all_blocks
 
@@ -27,7 +27,7 @@ COLUMNS = st.tuples(st.builds(Column, NAMES, NAMES, st.sampled_from(ValueType), 
 ROWS = st.lists(st.tuples(VALUES), max_size=3).map(tuple)
 BLOCKS = (
     st.builds(Text, NAMES)
-    | st.builds(Verdict, st.sampled_from(Level), NAMES, NAMES, NAMES)
+    | st.builds(Verdict, st.sampled_from(Severity), NAMES, NAMES, NAMES)
     | st.builds(Figures, st.lists(FIGURES, max_size=2).map(tuple), st.booleans())
     | st.builds(Table, NAMES, NAMES, COLUMNS, ROWS, total=st.none() | st.integers(0))
     | st.sampled_from([LINES, BARS, LANES])

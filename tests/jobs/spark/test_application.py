@@ -26,7 +26,7 @@ def test_a_job_that_breaks_leaves_what_broke(tmp_path):
     command = [sys.executable, "-c", DRIVER, str(broken(tmp_path))]
     assert subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 1
     found = contract.read_result(tmp_path)
-    assert (found.outcome, found.error) == (Outcome.ERRORED, "KeyError: 'flow'")
+    assert (found.outcome, found.error) == (Outcome.CRASHED, "KeyError: 'flow'")
 
 
 def test_a_job_that_breaks_because_its_jvm_ended_leaves_the_result_to_the_supervisor(tmp_path):

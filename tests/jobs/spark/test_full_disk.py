@@ -25,5 +25,5 @@ def test_progress_that_does_not_fit_leaves_the_last_one_and_no_remains(small_dis
     assert contract.read_json(progress) == {"at_ms": 1}
     assert [path.name for path in small_disk.iterdir()] == [contract.PROGRESS]
     assert "No space left on device" in caplog.text
-    contract.write_result(small_disk, contract.JobResult(contract.Outcome.ERRORED, "full"))
+    contract.write_result(small_disk, contract.JobResult(contract.Outcome.CRASHED, "full"))
     assert contract.read_result(small_disk).error == "full"

@@ -78,7 +78,7 @@ def test_a_source_that_is_gone_is_left_by_what_was_last_seen_of_it(moved, west):
     Cluster.objects.filter(pk=flow.source_id).update(bootstrap_servers="127.0.0.1:1")
     plan = make_plan(ReplicationFlow.objects.get(), group)
     states = {check["key"]: check["state"] for check in plan.document["checks"]}
-    assert states["origin_answers"] == "warn"
+    assert states["origin_answers"] == "warning"
     carry_out(actions.apply_plan(plan, plan.name, None, timezone.now()))
     assert committed(west, group).keys() == {f"east.{topic}-0"}
     assert len(consume(west, group, f"east.{topic}")) >= 100

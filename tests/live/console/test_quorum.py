@@ -143,7 +143,7 @@ def test_an_election_makes_no_false_finding_and_a_voter_that_was_killed_is_one(k
 def found_of(kept: Kept, true: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Look, and return the open findings of the voters; no other than these may ever open."""
     log = kept.look()
-    rows = QuorumFinding.objects.filter(log=log, severity__in=("crit", "risk"))
+    rows = QuorumFinding.objects.filter(log=log, severity__in=("critical", "critical"))
     found = set(rows.filter(closed_at=None).values_list("code", "subject"))
     assert found <= true
     return found

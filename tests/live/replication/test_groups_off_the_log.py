@@ -46,7 +46,7 @@ def test_a_group_beyond_the_end_gets_no_offset_and_the_plan_says_why(east, west)
     ):
         (seen,) = read_groups(here, there, flow, [group])
     assert (seen.is_beyond_end, seen.is_beyond_target_end) == (True, True)
-    assert checks_of(plan_of(flow, group))["beyond_end_there"] == "warn"
+    assert checks_of(plan_of(flow, group))["beyond_end_there"] == "warning"
 
 
 def test_where_no_record_is_left_a_group_below_the_log_start_is_as_certain_as_at_it(east, west):

@@ -107,7 +107,7 @@ def test_a_stop_ends_what_hangs_and_its_processes_and_the_engine_goes_on(runs, l
         door.request_stop(run_dir, "Ada does not want it any more.")
         result = answer_of(run_dir)
     assert stalls.took_s < STOPS_WITHIN_S
-    assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")
+    assert (result.outcome, result.error) == (Outcome.STOPPED, "Ada does not want it any more.")
     eventually(lambda: set(frozen).isdisjoint(workers_of(engine)))
     following = ask(runs, log)
     assert answer_of(following).outcome is Outcome.SUCCEEDED
@@ -124,11 +124,11 @@ def test_a_third_run_waits_and_says_so_and_ends_when_nobody_wants_it(runs, log, 
     old = time.time() - 300
     os.utime(third / contract.LEASE, (old, old))
     result = answer_of(third)
-    assert result.outcome is Outcome.CANCELLED
+    assert result.outcome is Outcome.STOPPED
     assert "lease" in result.error
     for one in (first, second):
         door.request_stop(one)
-        assert answer_of(one).outcome is Outcome.CANCELLED
+        assert answer_of(one).outcome is Outcome.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -172,4 +172,4 @@ def test_an_engine_that_is_stopped_while_it_warms_up_ends_with_the_reason(tmp_pa
     door.request_stop(engine, "Ada does not want it any more.")
     eventually(lambda: not submit.is_alive(engine), ENGINE_STARTS_WITHIN_S)
     result = contract.read_result(engine)
-    assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")
+    assert (result.outcome, result.error) == (Outcome.STOPPED, "Ada does not want it any more.")

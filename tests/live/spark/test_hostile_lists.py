@@ -69,7 +69,7 @@ def test_a_long_list_is_cancelled_at_once_and_the_engine_goes_on(folder):
     eventually(lambda: "Translates" in door.read_progress(run_dir)["message"], 60)
     with Stalls() as stalls:
         door.request_stop(run_dir, "Ada does not want it any more.")
-        assert answer_of(run_dir).outcome is Outcome.CANCELLED
+        assert answer_of(run_dir).outcome is Outcome.STOPPED
     assert stalls.took_s < STOPS_WITHIN_S
     following = ask(folder, "good")
     assert answer_of(following).outcome is Outcome.SUCCEEDED

@@ -95,11 +95,11 @@ def worker_of(folder: Path) -> int:
         pytest.param(
             "java",
             "deploy.SparkSubmit",
-            Outcome.ERRORED,
+            Outcome.CRASHED,
             id="the JVM",
             marks=pytest.mark.campaign("faults"),
         ),
-        pytest.param("python", "entry/run.py", Outcome.ERRORED, id="the Python driver"),
+        pytest.param("python", "entry/run.py", Outcome.CRASHED, id="the Python driver"),
     ],
 )
 def test_nothing_is_left_after_kill_9_of(start, program, word, result):
@@ -123,7 +123,7 @@ def test_a_killed_task_is_started_again_and_the_run_says_so_until_it_is_asked_to
     eventually(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
     submit.request_stop(folder)
     eventually(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
-    assert contract.read_result(folder).outcome is Outcome.CANCELLED
+    assert contract.read_result(folder).outcome is Outcome.STOPPED
 
 
 def test_a_run_whose_owner_stopped_renewing_the_lease_ends_by_itself(start):

@@ -75,7 +75,7 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
         running.wait_for_positions(after_the_loss, within_s=WITHIN_S)
         writer.__exit__()
         running.wait_for_positions(writer.ends, within_s=WITHIN_S)
-        assert running.stop().outcome is Outcome.CANCELLED
+        assert running.stop().outcome is Outcome.STOPPED
     assert_copied(writer.written, west, f"east.{topic}")
     # Executors have no crosslog of their own on their path: it came with the application.
     assert "code=jobs.zip/jobs" in spark.executor_logs()

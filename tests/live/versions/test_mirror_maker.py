@@ -149,6 +149,6 @@ def test_a_failover_plan_skips_no_record(pair):
     request = FailoverRequest(Direction.FAILOVER, (GROUP,))
     eventually(lambda: records_on(pair.west, f"east.{PLAIN}") == 1200, 60)
     plan = ask_plan(EvidenceRequest(request, routes, timeout_s=60)).group(GROUP)
-    assert plan.verdict is not CheckState.BLOCK
+    assert plan.verdict is not CheckState.FAILED
     (item,) = plan.items
     assert item.target <= pair.truth(PLAIN).of(1100)

@@ -156,7 +156,7 @@ def test_a_run_begins_copies_and_ends(east, west, tmp_path, settings):
     flow = flow_between(east, west, topic, **settings)
     with RunningFlow(flow, (tmp_path / "run").resolve()) as running:
         running.wait_for_positions(ends_of(east, topic))
-        assert running.stop().outcome is Outcome.CANCELLED
+        assert running.stop().outcome is Outcome.STOPPED
     assert {p: len(r) for p, r in read_placed(west, f"east.{topic}").items()} == {0: 300, 1: 200}
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from jobs.replication.failover.reports.report import bounds_of, check_lines, facts_of, title_of
 from jobs.replication.failover.reports.signing import digest_of
-from jobs.reports.document import Block, Column, Document, Level, Section, Table, Text, Verdict
+from jobs.reports.document import Block, Column, Document, Section, Table, Text, Verdict
 from jobs.reports.periods import Period
 from jobs.reports.rendering import html, pdf
 from jobs.reports.values import ValueType
+from jobs.severity import Severity
 
 
 def html_of(signed: Mapping[str, Any]) -> str:
@@ -24,18 +25,21 @@ def pdf_of(signed: Mapping[str, Any]) -> bytes:
     return pdf.pdf_of(document_of(signed), is_whole=True)
 
 
+# Reports keep the words of the release that signed them.
 _LEVELS = {
-    "ok": Level.OK,
-    "applied": Level.OK,
-    "undone": Level.OK,
-    "rehearsed": Level.OK,
-    "succeeded": Level.OK,
-    "unknown": Level.WARNING,
-    "warn": Level.WARNING,
-    "refused": Level.WARNING,
-    "block": Level.CRITICAL,
-    "failed": Level.CRITICAL,
-    "crashed": Level.CRITICAL,
+    "ok": Severity.HEALTHY,
+    "passed": Severity.HEALTHY,
+    "applied": Severity.HEALTHY,
+    "undone": Severity.HEALTHY,
+    "rehearsed": Severity.HEALTHY,
+    "succeeded": Severity.HEALTHY,
+    "unknown": Severity.WARNING,
+    "warn": Severity.WARNING,
+    "warning": Severity.WARNING,
+    "refused": Severity.WARNING,
+    "block": Severity.CRITICAL,
+    "failed": Severity.CRITICAL,
+    "crashed": Severity.CRITICAL,
 }
 _FACTS = (Column("fact", "Fact"), Column("value", "Value"))
 _CHECKS = (
@@ -137,5 +141,5 @@ def _seal(digest: str, signature: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def _level(state: str) -> Level:
-    return _LEVELS.get(state, Level.NONE)
+def _level(state: str) -> Severity:
+    return _LEVELS.get(state, Severity.UNKNOWN)

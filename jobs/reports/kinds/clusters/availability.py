@@ -12,7 +12,6 @@ from jobs.reports.document import (
     ChartType,
     Column,
     Figures,
-    Level,
     Section,
     Series,
     Table,
@@ -30,6 +29,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, runbook_table, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
+from jobs.severity import Severity
 
 MOST_TOPICS = 500
 _TYPE = ValueType
@@ -63,19 +63,19 @@ def _verdicts(cluster: ClusterAvailability) -> Iterator[Verdict]:
     if cluster.unclean_count:
         told = counted(cluster.unclean_count, "unclean leader election")
         text = f"{told} on {cluster.alias}: acknowledged records may be lost."
-        yield Verdict(Level.CRITICAL, "Unclean elections", text, cluster.href)
+        yield Verdict(Severity.CRITICAL, "Unclean elections", text, cluster.href)
 
 
 def _availability_verdict(cluster: ClusterAvailability) -> Verdict:
     totals = cluster.totals
     if totals is None or totals.availability is None:
         text = f"Nothing is known of the availability of {cluster.alias} in this period."
-        return Verdict(Level.NONE, "Unknown", text, cluster.href)
+        return Verdict(Severity.UNKNOWN, "Unknown", text, cluster.href)
     share = text_of(totals.availability, _TYPE.AVAILABILITY)
     writes = text_of(totals.write_availability, _TYPE.AVAILABILITY)
     text = f"{cluster.alias}: {share} available, {writes} for writes with acks=all."
     if not totals.under_min_isr_ms:
-        return Verdict(Level.OK, "Available", text, cluster.href)
+        return Verdict(Severity.HEALTHY, "Available", text, cluster.href)
     if cluster.outages:
         worst = cluster.outages[0]
         began = text_of(stamp(worst.start), _TYPE.MOMENT)
@@ -84,7 +84,7 @@ def _availability_verdict(cluster: ClusterAvailability) -> Verdict:
             f" Worst outage: {counted(worst.partitions, 'partition')} {state} for "
             f"{format_span_ms(worst.ms)} from {began} ({worst.cause})."
         )
-    level = Level.CRITICAL if totals.leaderless_ms else Level.WARNING
+    level = Severity.CRITICAL if totals.leaderless_ms else Severity.WARNING
     word = "Partitions leaderless" if totals.leaderless_ms else "Partitions under min ISR"
     return Verdict(level, word, text, cluster.href)
 
@@ -93,23 +93,23 @@ def _rack_verdict(cluster: ClusterAvailability) -> Verdict:
     losses, alias = cluster.outlook.losses, cluster.alias
     if not losses:
         text = f"Whether {alias} survives the loss of one rack is not known. {_no_racks(cluster.outlook)}"
-        return Verdict(Level.NONE, "Unknown", text, cluster.href)
+        return Verdict(Severity.UNKNOWN, "Unknown", text, cluster.href)
     at = text_of(stamp(cluster.outlook.snapshot_at), _TYPE.MOMENT)
     fatal = [one for one in losses if one.is_survived is False]
     if not fatal and (open_ := [one for one in losses if one.is_survived is None]):
         what = alias if any(one.unknown for one in open_) else f"the quorum of {alias}"
         text = f"Whether {what} survives the loss of one rack is not known ({at})."
-        return Verdict(Level.NONE, "Unknown", text, open_[0].href)
+        return Verdict(Severity.UNKNOWN, "Unknown", text, open_[0].href)
     if not fatal:
         text = f"{alias} survives the loss of any one of its {counted(len(losses), 'rack')} ({at})."
-        return Verdict(Level.OK, "Survives the loss of one rack", text, losses[0].href)
+        return Verdict(Severity.HEALTHY, "Survives the loss of one rack", text, losses[0].href)
     worst = max(fatal, key=lambda one: (one.unwritable + one.offline, one.loses_quorum, one.rack))
     lost = ", and the quorum loses its majority" if worst.loses_quorum else ""
     text = (
         f"{alias} does not survive the loss of {', '.join(one.rack for one in fatal)} ({at}). Without "
         f"{worst.rack}, {counted(worst.unwritable, 'partition')} would refuse writes with acks=all{lost}."
     )
-    return Verdict(Level.CRITICAL, "Does not survive the loss of one rack", text, worst.href)
+    return Verdict(Severity.CRITICAL, "Does not survive the loss of one rack", text, worst.href)
 
 
 def _sections(
@@ -149,7 +149,7 @@ def _sentences(cluster: ClusterAvailability) -> Iterator[Verdict]:
             "Totals and topics are from an analysis of the archived metadata log; the rest is from the "
             "database of crosslog, as far as it reaches."
         )
-        yield Verdict(Level.NONE, "Analysis", text, told.href)
+        yield Verdict(Severity.UNKNOWN, "Analysis", text, told.href)
 
 
 def _peaks(cluster: ClusterAvailability) -> Chart:

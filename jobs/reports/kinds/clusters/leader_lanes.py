@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jobs.reports.document import Chart, ChartType, Level, Series
+from jobs.reports.document import Chart, ChartType, Series
 from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, Silence
 from jobs.reports.values import stamp
+from jobs.severity import Severity
 
 # Shorter segments than this share of the period cannot be seen.
 _SHARE = 1000
@@ -145,7 +146,7 @@ def leader_chart(cluster: ClusterQuorum) -> Chart | None:
         tuple(stamp(one.start) or "" for one in shown),
         tuple("None" if one.leader is None else f"Controller {one.leader}" for one in shown),
         tuple(stamp(one.end) or "" for one in shown),
-        tuple(Level.CRITICAL if one.leader is None else Level.OK for one in shown),
+        tuple(Severity.CRITICAL if one.leader is None else Severity.HEALTHY for one in shown),
     )
     leaders = sorted({one.leader for one in shown if one.leader is not None})
     named = ", ".join(map(str, leaders)) or "none"

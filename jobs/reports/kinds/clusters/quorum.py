@@ -11,7 +11,6 @@ from jobs.reports.document import (
     Column,
     Figure,
     Figures,
-    Level,
     Section,
     Table,
     Text,
@@ -22,6 +21,7 @@ from jobs.reports.kinds.clusters.leader_lanes import leader_chart, time_without_
 from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
+from jobs.severity import Severity
 
 MOST_ROWS = 500
 _TYPE = ValueType
@@ -29,7 +29,7 @@ _GAP = (
     "From the last record before an election or a silence to the record that ended it, in the period: an "
     "active controller writes at least every 500 ms. A silence is much longer than records usually are apart."
 )
-_SEVERE = {"crit": Level.CRITICAL, "risk": Level.CRITICAL, "warn": Level.WARNING}
+_SEVERE = {"critical": Severity.CRITICAL, "warning": Severity.WARNING}
 
 
 def build(recorded: QuorumRecorded, before: QuorumRecorded | None) -> Content:
@@ -48,26 +48,26 @@ def _verdicts(cluster: ClusterQuorum) -> Iterator[Verdict]:
     time = time_without_controller(cluster)
     if time is None:
         text = f"Nothing is known of the metadata log of {alias} in this period."
-        yield Verdict(Level.NONE, "Unknown", text, href)
+        yield Verdict(Severity.UNKNOWN, "Unknown", text, href)
         return
     count = counted(len(cluster.elections), "election")
     text = f"{alias}: {count}" if cluster.start else f"{alias}: elections are not known"
     if not time.spans and cluster.gaps:
         text += ", no time without a controller in the part of the period that is known."
-        yield Verdict(Level.NONE, "Partly known", text, href)
+        yield Verdict(Severity.UNKNOWN, "Partly known", text, href)
     elif not time.spans:
         yield Verdict(
-            Level.OK, "Always a controller", f"{text}, no time without a controller.", href
+            Severity.HEALTHY, "Always a controller", f"{text}, no time without a controller.", href
         )
     else:
         text += f", {format_span_ms(time.total_ms)} without an active controller, the longest "
         text += f"{format_span_ms(time.longest_ms)} until {_when(time.longest_end)}."
-        level = Level.WARNING if time.is_notable else Level.OK
+        level = Severity.WARNING if time.is_notable else Severity.HEALTHY
         yield Verdict(level, "Time without a controller", text, href)
     if cluster.voter_changes:
         told = f"{counted(len(cluster.voter_changes), 'change')} of the voter set of {alias}."
         open_ = any(one.is_committed is False for one in cluster.voter_changes)
-        level = Level.CRITICAL if open_ else Level.WARNING
+        level = Severity.CRITICAL if open_ else Severity.WARNING
         yield Verdict(level, "Voters changed", told, cluster.voters_href)
     still_open = [one for one in cluster.findings if one.closed_at is None]
     severe = [one for one in still_open if one.severity in _SEVERE]
@@ -120,7 +120,7 @@ def _sentences(cluster: ClusterQuorum) -> Iterator[Block]:
         if told.spans:
             longest = format_span_ms(told.longest_ms)
             text += f", the longest {longest} from {_when(told.longest_from)}"
-        yield Verdict(Level.NONE, "Analysis", f"{text}.", told.href)
+        yield Verdict(Severity.UNKNOWN, "Analysis", f"{text}.", told.href)
     yield Text(f"Voters at the begin: {cluster.voters_before or 'not known'}.")
     yield Text(f"Voters at the end: {cluster.voters_after or 'not known'}.")
 
@@ -342,8 +342,8 @@ def _features(cluster: ClusterQuorum) -> Table:
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("feature", "Feature"),
-            Column("before", "Level before", _TYPE.OFFSET),
-            Column("after", "Level after", _TYPE.OFFSET),
+            Column("before", "Severity before", _TYPE.OFFSET),
+            Column("after", "Severity after", _TYPE.OFFSET),
         ),
         tuple((stamp(one.at), one.name, one.before, one.after) for one in rows),
         tuple(one.href for one in rows),

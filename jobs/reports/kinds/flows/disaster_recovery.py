@@ -10,7 +10,6 @@ from jobs.reports.document import (
     ChartType,
     Figure,
     Figures,
-    Level,
     Section,
     Verdict,
 )
@@ -28,12 +27,13 @@ from jobs.reports.kinds.flows.recovery import (
 from jobs.reports.kinds.flows.sampling import in_all, told_gaps
 from jobs.reports.kinds.kind import Content
 from jobs.reports.values import ValueType, around, stamp, text_of, within
+from jobs.severity import Severity
 
 MOST_LANES, MOST_VERDICTS = 20, 10
 _NOT_COLLECTED = (
     "No checkpoint samples: crosslog did not collect from these clusters, or had none yet."
 )
-_NOTHING = Verdict(Level.NONE, "Unknown", "No readiness was recorded in this period.")
+_NOTHING = Verdict(Severity.UNKNOWN, "Unknown", "No readiness was recorded in this period.")
 
 
 def build(recorded: DisasterRecoveryRecorded, before: DisasterRecoveryRecorded | None) -> Content:
@@ -54,7 +54,7 @@ def _verdict(flows: Sequence[Judged]) -> Verdict:
     if not answered:
         return _NOTHING
     worst = answered[0]
-    state = worst.at_end or State("Unknown", Level.NONE, is_ready=False)
+    state = worst.at_end or State("Unknown", Severity.UNKNOWN, is_ready=False)
     ready = sum(1 for one in answered if one.at_end and one.at_end.is_ready)
     silent = len(flows) - len(answered)
     parts = [
@@ -64,7 +64,7 @@ def _verdict(flows: Sequence[Judged]) -> Verdict:
         _loss(answered),
     ]
     level, word = (
-        (Level.WARNING, "Unknown") if silent and state.is_ready else (state.level, state.word)
+        (Severity.WARNING, "Unknown") if silent and state.is_ready else (state.level, state.word)
     )
     return Verdict(level, word, " ".join(parts), worst.href)
 
@@ -116,8 +116,10 @@ def _readiness(
 
 def _verdict_of(one: Judged) -> Verdict:
     if one.share is None:
-        return Verdict(Level.NONE, "Unknown", f"{one.name}: no readiness was recorded.", one.href)
-    state = one.at_end or State("Unknown", Level.NONE, is_ready=False)
+        return Verdict(
+            Severity.UNKNOWN, "Unknown", f"{one.name}: no readiness was recorded.", one.href
+        )
+    state = one.at_end or State("Unknown", Severity.UNKNOWN, is_ready=False)
     share = text_of(one.share, ValueType.AVAILABILITY)
     text = f"{one.name}: ready {share} of the time."
     if not state.is_ready:
@@ -125,7 +127,7 @@ def _verdict_of(one: Judged) -> Verdict:
     elif one.longest is not None:
         text += f" Longest time not ready: {format_span_ms(one.longest.ms)}. {one.cause}"
     if state.is_ready:
-        return Verdict(Level.WARNING, "Warning", text, one.href)
+        return Verdict(Severity.WARNING, "Warning", text, one.href)
     return Verdict(state.level, state.word, text, one.href)
 
 

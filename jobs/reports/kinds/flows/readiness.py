@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from jobs.reports.document import Level, Series
+from jobs.reports.document import Series
 from jobs.reports.kinds.flows.sampling import Interval, without
 from jobs.reports.periods import Period
 from jobs.reports.values import stamp
+from jobs.severity import Severity
 
 # More parts of a lane than these cannot be seen: it is drawn by steps, each the worst of its time.
 MOST_PARTS = 200
-RANKS = {Level.NONE: 0, Level.OK: 1, Level.WARNING: 2, Level.CRITICAL: 3}
 _PARTS_PER_ONE = 10**6
 _NOTHING, _LEAST = timedelta(0), timedelta.resolution
 
@@ -23,7 +23,7 @@ class State:
     """A readiness in the words of the console; `counts`: whether it is ready or not (else not covered)."""
 
     word: str
-    level: Level
+    level: Severity
     is_ready: bool
     counts: bool = True
 
@@ -156,7 +156,7 @@ def _by_steps(found: Sequence[Stretch], period: Period) -> list[Stretch]:
         last = (one.interval.end - period.start - _LEAST) // step
         for number in range(first, last + 1):
             held = worst.get(number)
-            if held is None or RANKS[one.state.level] > RANKS[held.level]:
+            if held is None or one.state.level.rank > held.level.rank:
                 worst[number] = one.state
     return _merged(
         [

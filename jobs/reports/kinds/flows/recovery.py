@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from jobs.reports.document import (
-    Level,
-)
 from jobs.reports.kinds.flows.readiness import (
-    RANKS,
     Answers,
     Exposure,
     Reason,
@@ -25,6 +21,7 @@ from jobs.reports.kinds.flows.readiness import (
 from jobs.reports.kinds.flows.sampling import Interval
 from jobs.reports.periods import Period
 from jobs.reports.values import within
+from jobs.severity import Severity
 
 MOST_ROWS = 2000
 NOT_RECORDED = "Not recorded."
@@ -63,7 +60,7 @@ class Risk:
     """A blocking condition of a failover at the end of the period, open since `since`."""
 
     flow: str
-    level: Level
+    level: Severity
     word: str
     subject: str
     sentence: str
@@ -136,7 +133,7 @@ class Judged:
 
     def order(self) -> tuple[Any, ...]:
         """Return the key that sorts the worst first."""
-        level = RANKS[self.at_end.level] if self.at_end else RANKS[Level.WARNING]
+        level = self.at_end.level.rank if self.at_end else Severity.WARNING.rank
         share = 2.0 if self.share is None else self.share
         return (-level, share, self.flow, self.group)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.reports.document import Column, Figure, Figures, Gap, Section, Table
-from jobs.reports.kinds.flows.readiness import RANKS, Exposure
+from jobs.reports.kinds.flows.readiness import Exposure
 from jobs.reports.kinds.flows.recovery import (
     AT_RISK,
     AT_RISK_MS,
@@ -146,7 +146,7 @@ def risks(recorded: DisasterRecoveryRecorded) -> Section:
     """Return the blocking conditions of a failover at the end of the period, worst first."""
     rows = sorted(
         recorded.risks,
-        key=lambda one: (-RANKS[one.level], one.flow, one.since, one.subject, one.sentence),
+        key=lambda one: (-one.level.rank, one.flow, one.since, one.subject, one.sentence),
     )
     columns = (
         Column("risk", "Risk"),

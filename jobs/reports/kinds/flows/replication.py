@@ -12,7 +12,6 @@ from jobs.reports.document import (
     Figure,
     Figures,
     Gap,
-    Level,
     Section,
     Series,
     Verdict,
@@ -30,6 +29,7 @@ from jobs.reports.kinds.flows.replication_data import (
 from jobs.reports.kinds.flows.sampling import Spread, in_all, told_gaps, with_events, with_samples
 from jobs.reports.kinds.kind import Content
 from jobs.reports.values import ValueType, around, stamp, text_of, within
+from jobs.severity import Severity
 
 MOST_LINES = 8
 _NO_SAMPLES = "No lag samples."
@@ -59,7 +59,9 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
     open_drifts = sum(1 for one in recorded.drifts if one.closed_at is None)
     held = [one for one in pauses(recorded) if one.until is None]
     if not any(one.lag.count for one in flows) and not events:
-        return Verdict(Level.NONE, "Unknown", "No lag and no run was recorded in this period.")
+        return Verdict(
+            Severity.UNKNOWN, "Unknown", "No lag and no run was recorded in this period."
+        )
     parts = [f"{format_count(len(flows))} flows.", *_lag_in_words(flows)]
     if down:
         parts.append(f"Not running after a crash at the end: {listed(down)}.")
@@ -70,14 +72,14 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
     ):
         parts += [f"{format_count(count)} {noun}."] if count else []
     if down:
-        return Verdict(Level.CRITICAL, "Critical", " ".join(parts))
+        return Verdict(Severity.CRITICAL, "Critical", " ".join(parts))
     if bad or held or open_drifts:
-        return Verdict(Level.WARNING, "Warning", " ".join(parts))
+        return Verdict(Severity.WARNING, "Warning", " ".join(parts))
     unmeasured = [one.flow for one in flows if not one.lag.count]
     if unmeasured:
         parts.append(f"No lag was recorded of {listed(unmeasured)}.")
-        return Verdict(Level.NONE, "Unknown", " ".join(parts))
-    return Verdict(Level.OK, "Healthy", " ".join(parts))
+        return Verdict(Severity.UNKNOWN, "Unknown", " ".join(parts))
+    return Verdict(Severity.HEALTHY, "Healthy", " ".join(parts))
 
 
 def _lag_in_words(flows: Sequence[FlowReplication]) -> list[str]:

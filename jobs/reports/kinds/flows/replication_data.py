@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from jobs.numbers import format_bytes
-from jobs.reports.document import Level
 from jobs.reports.kinds.flows.lag_samples import LagSummary
 from jobs.reports.periods import Period
+from jobs.severity import Severity
 
 # How runs end, in the words of the console.
-ENDS = {"ERRORED": "Crashed", "FAILED": "Failed", "CANCELLED": "Stopped", "SUCCEEDED": "Ended"}
-BAD_ENDS = frozenset({"ERRORED", "FAILED"})
+ENDS = {"CRASHED": "Crashed", "FAILED": "Failed", "STOPPED": "Stopped", "SUCCEEDED": "Ended"}
+BAD_ENDS = frozenset({"CRASHED", "FAILED"})
 NOT_RECORDED = "Not recorded."
 _MOST_NAMES = 5
 _WORDS = {
@@ -128,7 +128,7 @@ class Drift:
     """A difference between source and target; `closed_at` None: open when the period ended."""
 
     flow: str
-    level: Level
+    level: Severity
     severity: str
     word: str
     subject: str

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobs.reports.document import Column, Table
-from jobs.reports.kinds.flows.readiness import RANKS
 from jobs.reports.kinds.flows.replication_data import (
     FlowReplication,
     ReplicationRecorded,
@@ -230,7 +229,7 @@ def drift_table(recorded: ReplicationRecorded) -> Table:
         recorded.drifts,
         key=lambda one: (
             one.closed_at is not None,
-            -RANKS[one.level],
+            -one.level.rank,
             one.opened_at,
             one.flow,
             one.subject,

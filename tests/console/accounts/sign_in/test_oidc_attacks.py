@@ -83,7 +83,7 @@ TOKENS = {
     "header no object": lambda p: f"{encoded([1])}.{p.id_token().split('.', 1)[1]}",
     "header deep": lambda p: f"{encoded(b'[' * 50_000)}.{p.id_token().split('.', 1)[1]}",
     "header no JSON": lambda p: f"{encoded(bytes(9))}.{p.id_token().split('.', 1)[1]}",
-    "crit": lambda p: unsigned(p, alg="RS256", crit=["exp"]),
+    "critical": lambda p: unsigned(p, alg="RS256", crit=["exp"]),
 }
 CLAIMS = {
     "issuer a list": {"iss": ["x"]},

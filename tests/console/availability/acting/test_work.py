@@ -69,7 +69,7 @@ def test_advice_stands_as_a_finding_with_its_runbook(cluster, clock, door):
     found = PromotionFinding.objects.get()
     assert (found.code, found.severity, found.trouble) == (
         "promotion_wanted",
-        "crit",
+        "critical",
         "under_min_isr",
     )
     assert found.todo == "Promote broker 3."

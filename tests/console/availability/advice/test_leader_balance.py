@@ -106,7 +106,7 @@ def open_findings():
 def test_a_broker_that_leads_few_of_its_partitions_for_long_is_a_finding(world):
     look(world, 340)
     (found,) = open_findings()
-    assert (found.sentence, found.severity, found.subject) == (SENTENCE, "warn", "broker 3")
+    assert (found.sentence, found.severity, found.subject) == (SENTENCE, "warning", "broker 3")
     servers = world.cluster.bootstrap_servers
     assert (
         f"bin/kafka-leader-election.sh --bootstrap-server {servers} --election-type preferred "

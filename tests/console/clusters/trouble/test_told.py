@@ -70,7 +70,11 @@ def test_partitions_are_counted_with_the_age_of_the_count_and_the_broker_is_name
     cluster = break_east()
     assert told(cluster) == [INCIDENT, "Cluster east: broker 3 (dc-c) down for 23 s."]
     first = troubles_of([cluster.pk], NOW)[0]
-    assert (first.severity, first.word, first.href) == ("crit", "Offline", "/availability/east/")
+    assert (first.severity, first.word, first.href) == (
+        "critical",
+        "Offline",
+        "/availability/east/",
+    )
 
 
 def test_a_cluster_without_trouble_has_no_line():
@@ -116,7 +120,7 @@ def test_a_serious_finding_about_the_quorum_is_told():
     cluster = make_cluster("east")
     make_rounds(cluster, NOW)
     log = MetadataLog.objects.create(name="east", cluster=cluster, created_at=NOW, heard_at=NOW)
-    for code, severity in [("bare_majority", "risk"), ("election_storm", "notice")]:
+    for code, severity in [("bare_majority", "critical"), ("election_storm", "info")]:
         QuorumFinding.objects.create(
             log=log, code=code, severity=severity, sentence="2 of 3 voters answer.", opened_at=ago(30),
             last_seen_at=ago(5),

@@ -11,8 +11,8 @@ from console.frame.pages.state_timeline import (
     draw_timeline,
     in_order,
 )
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
+from jobs.severity import Severity
 
 NOW = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 HOUR = TimeRange(NOW - timedelta(hours=1), NOW, "1h")
@@ -22,7 +22,7 @@ def ago(minutes: float) -> datetime:
     return NOW - timedelta(minutes=minutes)
 
 
-def segment(start, end=None, word="Running", severity=Severity.OK, **more):
+def segment(start, end=None, word="Running", severity=Severity.HEALTHY, **more):
     until = None if end is None else ago(end)
     return StateInterval(word, severity, ago(start), until, **more)
 
@@ -87,7 +87,9 @@ def test_zoom_shows_the_bar_with_a_little_around_it():
 
 
 def test_every_bar_can_be_reached_and_says_what_it_is():
-    html = render(draw(segment(40, 20, href="/runs/1/"), segment(20, word="<b>", severity="crit")))
+    html = render(
+        draw(segment(40, 20, href="/runs/1/"), segment(20, word="<b>", severity="critical"))
+    )
     picture = ET.fromstring(html[html.index("<svg") : html.index('<ul class="lanes__leg')])
     bars = picture.findall("a")
     assert bars[0].get("href") == "/runs/1/"
@@ -121,12 +123,12 @@ def test_events_are_marks_through_all_lanes():
 
 
 def test_an_event_is_answered_with_what_a_chart_needs():
-    event = Event(ago(0), "Election", "leader 1 → 2", Severity.RISK, "/quorum/")
+    event = Event(ago(0), "Election", "leader 1 → 2", Severity.CRITICAL, "/quorum/")
     assert event.to_mapping() == {
         "at": int(NOW.timestamp()),
         "kind": "Election",
         "label": "leader 1 → 2",
-        "severity": "risk",
+        "severity": "critical",
         "url": "/quorum/",
     }
 

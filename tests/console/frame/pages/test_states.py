@@ -1,21 +1,22 @@
 import pytest
 
-from console.frame.pages.states import ICONS, Severity, severity_of, spoken, worst
+from console.frame.pages.states import ICONS, severity_of, spoken, worst
+from jobs.severity import Severity
 
 
 @pytest.mark.parametrize(
     ("word", "severity", "text"),
     [
-        pytest.param("RUNNING", "ok", "Running", id="run"),
-        pytest.param("caught_up", "ok", "Caught up", id="partition of a flow"),
+        pytest.param("RUNNING", "healthy", "Running", id="run"),
+        pytest.param("caught_up", "healthy", "Caught up", id="partition of a flow"),
         pytest.param(
-            "PreparingRebalance", "notice", "Preparing rebalance", id="group as Kafka writes it"
+            "PreparingRebalance", "info", "Preparing rebalance", id="group as Kafka writes it"
         ),
-        pytest.param("UnderReplicated", "warn", "Under replicated", id="topic"),
-        pytest.param("at-min-isr", "risk", "At min ISR", id="with hyphens"),
-        pytest.param("ERRORED", "crit", "Errored", id="errored run"),
-        pytest.param("no commit", "notice", "No commit", id="with a blank"),
-        pytest.param("Whatever", "none", "Whatever", id="unknown word"),
+        pytest.param("UnderReplicated", "warning", "Under replicated", id="topic"),
+        pytest.param("at-min-isr", "warning", "At min ISR", id="with hyphens"),
+        pytest.param("CRASHED", "critical", "Crashed", id="crashed run"),
+        pytest.param("no commit", "info", "No commit", id="with a blank"),
+        pytest.param("Whatever", "unknown", "Whatever", id="unknown word"),
     ],
 )
 def test_severity_and_spelling_of_a_state_word(word, severity, text):
@@ -28,5 +29,5 @@ def test_each_severity_has_an_icon_shape_of_its_own():
 
 
 def test_worst_of_several():
-    assert worst([Severity.OK, Severity.RISK, Severity.WARN]) == Severity.RISK
-    assert worst([]) == Severity.NONE
+    assert worst([Severity.HEALTHY, Severity.CRITICAL, Severity.WARNING]) == Severity.CRITICAL
+    assert worst([]) == Severity.UNKNOWN

@@ -84,7 +84,7 @@ def test_what_is_over_by_the_end_of_an_imported_log_is_found_all_the_same(archiv
 
 def test_an_imported_log_in_which_nothing_happened_was_judged(archive, sign_in, viewer):
     one = imported(started(), archive)
-    assert (one.verdict.severity, one.verdict.word) == ("ok", "Ok")
+    assert (one.verdict.severity, one.verdict.word) == ("healthy", "Healthy")
     page = sign_in(viewer).get("/quorum/_it/").content.decode()
     assert "No findings at the end of the log" in page
 
@@ -102,7 +102,7 @@ def test_an_imported_log_in_which_nothing_happened_was_judged(archive, sign_in, 
 def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, viewer, fields, why):
     MetadataLog.objects.create(name="_it", source="import", created_at=NOW, **fields)
     verdict = queries.list_logs().get().verdict
-    assert (verdict.severity, verdict.word) == ("none", "Unknown")
+    assert (verdict.severity, verdict.word) == ("unknown", "Unknown")
     assert why in verdict.why
     client = sign_in(viewer)
     for path in ("/quorum/", "/quorum/_it/"):

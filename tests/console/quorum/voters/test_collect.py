@@ -252,10 +252,10 @@ def test_what_one_leader_said_of_its_voters_is_over_with_the_next(cluster):
 def test_a_quorum_without_a_leader_is_reported_by_two_rounds(cluster):
     row = run(cluster, described(leader=None))
     leader = quorum_facts(row.log)[0]
-    assert (codes(), leader["word"], leader["severity"]) == (set(), "Unknown", "none")
+    assert (codes(), leader["word"], leader["severity"]) == (set(), "Unknown", "unknown")
     row = run(cluster, described(leader=None, leader_epoch=9), later(10))
     assert ("no_leader", "") in codes()
-    assert quorum_facts(row.log)[0]["severity"] == "crit"
+    assert quorum_facts(row.log)[0]["severity"] == "critical"
 
 
 def test_a_finding_ends_with_the_round_that_no_longer_sees_it(cluster):
@@ -274,7 +274,7 @@ def test_a_finding_ends_with_the_round_that_no_longer_sees_it(cluster):
 )
 def test_a_quorum_that_cannot_be_described_is_unknown(cluster, fault, word):
     run(cluster, described())
-    assert verdict(cluster, NOW).word == "Ok"
+    assert verdict(cluster, NOW).word == "Healthy"
     run(cluster, fault, later(10))
     assert verdict(cluster, later(10)).word == word
     assert "ZooKeeper" in verdict(cluster, later(10)).why

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from console.frame.pages.state_timeline import StateInterval, with_gaps
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.quorum.history.timelines import draw_brokers, draw_partition
 from console.quorum.voters.timelines import draw_voters
+from jobs.severity import Severity
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import (
     at,

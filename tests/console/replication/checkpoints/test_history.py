@@ -43,11 +43,11 @@ def test_the_share_is_of_the_time_in_which_it_was_asked(flow):
 
 def test_what_came_before_the_last_30_days_counts_from_there_on(flow):
     became(flow, "ready", ago(days=60))
-    became(flow, "caution", ago(days=15))
+    became(flow, "warning", ago(days=15))
     assert share_ready(flow, "", NOW).share == 0.5
 
 
-@pytest.mark.parametrize("word", ["caution", "unknown", "blocked"])
+@pytest.mark.parametrize("word", ["warning", "unknown", "blocked"])
 def test_only_ready_is_green(flow, word):
     became(flow, word, ago(days=1))
     assert share_ready(flow, "", NOW).share == 0

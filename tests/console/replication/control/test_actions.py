@@ -137,7 +137,7 @@ def test_a_restart_that_was_done_is_not_done_again(flow, tmp_path):
     assert stored()["restart"]["topics"] == ["clicks:0"]
 
 
-@pytest.mark.parametrize("state", [None, RunState.ERRORED])
+@pytest.mark.parametrize("state", [None, RunState.CRASHED])
 def test_without_a_run_there_is_nothing_to_restart(flow, state):
     if state:
         make_run(flow, state=state)

@@ -7,7 +7,7 @@ from console.runs.models import Run, RunState
 from tests.console.making import NOW
 
 
-def ended(state=RunState.ERRORED, *, lived_s=5, **fields):
+def ended(state=RunState.CRASHED, *, lived_s=5, **fields):
     start = NOW - timedelta(seconds=lived_s)
     values = {"started_at": start, "reported_at": start, "finished_at": NOW, "error": "it broke"}
     return Run(state=state, **values | fields)
@@ -40,8 +40,8 @@ def test_a_run_that_worked_begins_a_new_row_of_failures():
 @pytest.mark.parametrize(
     "run",
     [
-        pytest.param(ended(RunState.CANCELLED), id="cancelled"),
-        pytest.param(ended(RunState.ERRORED, cancel_requested_at=NOW), id="broke while stopping"),
+        pytest.param(ended(RunState.STOPPED), id="cancelled"),
+        pytest.param(ended(RunState.CRASHED, cancel_requested_at=NOW), id="broke while stopping"),
         pytest.param(ended(RunState.SUCCEEDED, cancel_requested_at=NOW), id="done while stopping"),
     ],
 )

@@ -190,7 +190,7 @@ def test_a_file_that_cannot_be_read_is_replaced(flow, tmp_path):
     "fields",
     [
         pytest.param({"host": "elsewhere"}, id="on another host"),
-        pytest.param({"state": RunState.ERRORED}, id="ended"),
+        pytest.param({"state": RunState.CRASHED}, id="ended"),
         pytest.param({"folder": ""}, id="without a folder"),
         pytest.param({"folder": "/nowhere/at/all"}, id="whose folder is gone"),
     ],

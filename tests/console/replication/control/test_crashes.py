@@ -25,7 +25,7 @@ def ms(at: datetime) -> int:
 
 
 def crashed(flow, at: datetime, **fields):
-    return make_run(flow, **({"state": RunState.ERRORED, "finished_at": at} | fields))
+    return make_run(flow, **({"state": RunState.CRASHED, "finished_at": at} | fields))
 
 
 def crashes_of(flow, now: datetime = NOW) -> Crashes:
@@ -41,7 +41,7 @@ def test_runs_and_tasks_that_crashed_within_a_day_count():
 
 @pytest.mark.parametrize(
     "state",
-    [RunState.SUCCEEDED, RunState.CANCELLED, RunState.FAILED],
+    [RunState.SUCCEEDED, RunState.STOPPED, RunState.FAILED],
     ids=["succeeded", "stopped", "failed"],
 )
 def test_a_run_that_ended_in_order_is_no_crash(state):

@@ -79,7 +79,7 @@ def test_changed_settings_restart_the_run(launcher):
     reconcile_flows(NOW, launcher)
     run.refresh_from_db()
     assert run.cancel_requested_at == NOW
-    finish_run(run.pk, RunState.CANCELLED, seconds(1))
+    finish_run(run.pk, RunState.STOPPED, seconds(1))
     reconcile_flows(seconds(2), launcher)
     assert live_runs().get().arguments["flow"]["tasks"] == 4
 
@@ -130,7 +130,7 @@ def test_control_survives_a_new_run_and_its_restart_counts_as_done_there(launche
     asked = {"paused": ["orders"], "restart": {"token": "t", "topics": ["clicks"]}}
     make_flow(is_wanted=True, control=asked)
     reconcile_flows(NOW, launcher)
-    finish_run(live_runs().get().pk, RunState.ERRORED, seconds(1))
+    finish_run(live_runs().get().pk, RunState.CRASHED, seconds(1))
     reconcile_flows(seconds(2), launcher)
     reconcile_flows(seconds(5), launcher)
     reconcile_flows(seconds(8), launcher)
@@ -144,11 +144,11 @@ def test_control_survives_a_new_run_and_its_restart_counts_as_done_there(launche
 def test_a_run_that_ended_badly_is_replaced_after_a_wait_that_doubles(launcher):
     flow = make_flow(is_wanted=True)
     reconcile_flows(NOW, launcher)
-    finish_run(live_runs().get().pk, RunState.ERRORED, seconds(1), error="it broke")
+    finish_run(live_runs().get().pk, RunState.CRASHED, seconds(1), error="it broke")
     reconcile_flows(seconds(1), launcher)
     assert len(launcher.started) == 1
     reconcile_flows(seconds(2), launcher)
-    finish_run(live_runs().get().pk, RunState.ERRORED, seconds(3), error="it broke again")
+    finish_run(live_runs().get().pk, RunState.CRASHED, seconds(3), error="it broke again")
     reconcile_flows(seconds(4), launcher)
     flow.refresh_from_db()
     assert len(launcher.started) == 2
@@ -191,7 +191,7 @@ def test_it_is_tried_again_when_a_person_starts_it(launcher):
 
 def test_the_end_of_a_run_is_counted_once(launcher):
     flow = make_flow(is_wanted=True)
-    make_run(flow, state=RunState.ERRORED, finished_at=NOW, error="it broke")
+    make_run(flow, state=RunState.CRASHED, finished_at=NOW, error="it broke")
     for _ in range(3):
         reconcile_flows(NOW, launcher)
     flow.refresh_from_db()
@@ -238,7 +238,7 @@ def test_deleting_a_running_flow_ends_its_run_first(launcher):
     reconcile_flows(NOW, launcher)
     run.refresh_from_db()
     assert run.cancel_requested_at == NOW
-    finish_run(run.pk, RunState.CANCELLED, seconds(1))
+    finish_run(run.pk, RunState.STOPPED, seconds(1))
     reconcile_flows(seconds(2), launcher)
     assert not ReplicationFlow.objects.exists()
 
@@ -249,7 +249,7 @@ def test_accepting_a_new_topic_restarts_the_run_with_it(launcher):
     run = make_run(flow)
     accept_new_topics(flow, ["orders"])
     reconcile_flows(NOW, launcher)
-    finish_run(run.pk, RunState.CANCELLED, NOW)
+    finish_run(run.pk, RunState.STOPPED, NOW)
     reconcile_flows(seconds(1), launcher)
     arguments = live_runs().get().arguments
     assert (arguments["topic_ids"], arguments["reset_topics"]) == ({"clicks": "c"}, ["orders"])

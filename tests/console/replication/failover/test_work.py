@@ -62,7 +62,7 @@ def apply(plan, clusters, user=None, **more):
 def test_a_plan_is_read_and_counted():
     plan = make_plan()
     assert (plan.state, plan.group_count, plan.item_count, plan.blocked_count) == ("ready", 1, 1, 0)
-    assert (plan.reread_most, plan.exact_count, plan.verdict) == (99, 0, "ok")
+    assert (plan.reread_most, plan.exact_count, plan.verdict) == (99, 0, "passed")
     assert plan.plan().group(GROUP).items[0].target == 41
 
 

@@ -56,7 +56,7 @@ def test_what_stands_still_over_looks_becomes_a_row(flow):
     for minute in range(6):
         look(flow, minute=minute)
     found = FlowFinding.objects.get(code="not_moving")
-    assert (found.severity, found.rank, found.subject) == ("risk", 3, "")
+    assert (found.severity, found.rank, found.subject) == ("warning", 3, "")
     assert found.opened_at == NOW
     assert found.last_seen_at == NOW + 5 * MINUTE
     assert found.evidence["records_waiting"] == 10
@@ -308,7 +308,7 @@ def test_findings_that_ended_long_ago_are_removed_and_open_ones_stay(flow, setti
     old = NOW - timedelta(days=3)
     for subject, closed_at in (("a", old), ("b", NOW), ("c", None)):
         FlowFinding.objects.create(
-            flow=flow, code="loop", severity="crit", subject=subject, sentence="s",
+            flow=flow, code="loop", severity="critical", subject=subject, sentence="s",
             opened_at=old, last_seen_at=old, closed_at=closed_at,
         )  # fmt: skip
     assert prune_findings(NOW) == 1

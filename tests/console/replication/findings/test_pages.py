@@ -66,15 +66,15 @@ def test_ended_findings_are_the_history_and_not_on_the_first_page(as_viewer, flo
 
 
 def test_the_worst_stands_first(as_viewer, flow):
-    make_finding(flow, "topic_left_out", "warn", subject="a", sentence="mild")
-    make_finding(flow, "loop", "crit", subject="b", sentence="grave")
+    make_finding(flow, "topic_left_out", "warning", subject="a", sentence="mild")
+    make_finding(flow, "loop", "critical", subject="b", sentence="grave")
     text = page(as_viewer, "findings", flow)
     assert text.index("grave") < text.index("mild")
 
 
 def test_the_tab_counts_what_is_more_than_a_notice(as_viewer, flow):
     make_finding(flow)
-    make_finding(flow, "heartbeats_absent", "notice", subject="")
+    make_finding(flow, "heartbeats_absent", "info", subject="")
     text = page(as_viewer, "runs", flow)
     assert 'Findings<span class="tabs__count tabs__count--bad">1<' in text
 
@@ -103,7 +103,7 @@ def test_the_history_is_exported(as_viewer, flow):
 def test_the_first_page_of_a_flow_has_a_line_for_each_rule(as_viewer, flow):
     for number in range(3):
         make_finding(flow, subject=f"orders-{number}")
-    make_finding(flow, "topic_left_out", "warn", subject="B.foo")
+    make_finding(flow, "topic_left_out", "warning", subject="B.foo")
     page = as_viewer.get(reverse("replication:detail", args=[flow.pk])).content.decode()
     shown = page[page.index('id="failures-title"') :]
     shown = shown[: shown.index("</section>")]
@@ -114,13 +114,13 @@ def test_the_first_page_of_a_flow_has_a_line_for_each_rule(as_viewer, flow):
 def test_the_overview_has_a_line_for_each_rule_of_a_flow(flow):
     for number in range(3):
         make_finding(flow, subject=f"orders-{number}")
-    make_finding(flow, "topic_left_out", "warn", subject="B.foo")
-    make_finding(flow, "heartbeats_absent", "notice", subject="")
+    make_finding(flow, "topic_left_out", "warning", subject="B.foo")
+    make_finding(flow, "heartbeats_absent", "info", subject="")
     make_finding(flow, "loop", **ENDED)
     found = read_overview(NOW, make_user()).findings
     assert [(f.severity, f.word) for f in found] == [
-        ("crit", "Retention loss"),
-        ("warn", "Topic left out"),
+        ("critical", "Retention loss"),
+        ("warning", "Topic left out"),
     ]
     assert found[0].why.endswith("2 more like it.")
     assert found[0].since == NOW - timedelta(minutes=9)
@@ -137,7 +137,11 @@ def test_the_api_lists_open_findings_with_their_evidence(as_viewer, flow):
     make_finding(flow)
     make_finding(flow, "loop", **ENDED)
     (row,) = rows(as_viewer, flow)
-    assert (row["code"], row["severity"], row["subject"]) == ("retention_loss", "crit", "orders-0")
+    assert (row["code"], row["severity"], row["subject"]) == (
+        "retention_loss",
+        "critical",
+        "orders-0",
+    )
     assert row["evidence"] == {"offsets_lost_at_most": 7}
     assert (row["topic"], row["partition"], row["closed_at"]) == ("orders", 0, None)
 
@@ -172,7 +176,7 @@ def test_findings_are_counted_for_prometheus(client, settings, flow):
     FlowWatch.objects.create(flow=flow, looked_at=timezone.now() - timedelta(seconds=30))
     answer = client.get("/metrics", headers={"Authorization": "Bearer a token for tests"})
     text = answer.content.decode()
-    labels = 'flow="orders to west",severity="crit",source="east",target="west"'
+    labels = 'flow="orders to west",severity="critical",source="east",target="west"'
     assert f'crosslog_flow_findings{{code="retention_loss",{labels}}} 2.0' in text
     assert 'crosslog_flow_findings{code="loop"' not in text
     assert "crosslog_flow_findings_age_seconds{" in text
@@ -181,9 +185,9 @@ def test_findings_are_counted_for_prometheus(client, settings, flow):
 def test_findings_are_marked_on_the_charts(as_viewer, flow):
     now = timezone.now()
     make_finding(flow, opened_at=now - timedelta(minutes=9), closed_at=now - timedelta(minutes=2))
-    make_finding(flow, "heartbeats_absent", "notice", opened_at=now - timedelta(minutes=9))
+    make_finding(flow, "heartbeats_absent", "info", opened_at=now - timedelta(minutes=9))
     events = as_viewer.get(f"/api/v1/flows/{flow.pk}/series/").json()["events"]
     assert [(event["kind"], event["severity"]) for event in events] == [
-        ("Finding", "crit"),
-        ("Finding ended", "none"),
+        ("Finding", "critical"),
+        ("Finding ended", "unknown"),
     ]

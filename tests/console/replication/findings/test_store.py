@@ -6,11 +6,12 @@ import pytest
 
 from console.replication.findings.models import FlowFinding, FlowWatch
 from console.replication.findings.store import MOST_OPEN, save_look
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
+from jobs.severity import Severity
 from tests.console.making import NOW, make_flow
 
 pytestmark = pytest.mark.django_db
-MILD, *_, WORST = FindingSeverity
+MILD, *_, WORST = Severity
 
 
 def finding(subject, severity=MILD):

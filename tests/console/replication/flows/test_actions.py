@@ -157,7 +157,7 @@ def test_a_flow_that_is_being_deleted_does_not_start():
 
 def test_an_idle_flow_is_deleted_at_once():
     flow = make_flow()
-    make_run(flow, state=RunState.CANCELLED)
+    make_run(flow, state=RunState.STOPPED)
     assert delete_flow(flow, NOW)
     assert not ReplicationFlow.objects.exists()
 

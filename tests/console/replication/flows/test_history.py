@@ -2,11 +2,11 @@ from datetime import timedelta
 
 import pytest
 
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows.history import draw_states, list_events, segments
 from console.replication.flows.status import FlowState, FlowStatus
 from console.runs.models import RunState
+from jobs.severity import Severity
 from tests.console.making import NOW, make_flow, make_run
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def test_a_live_run_is_running_until_now():
 
 def test_between_a_run_that_broke_and_the_next_the_flow_was_failing():
     flow = make_flow()
-    first = run(flow, 30, 20, RunState.ERRORED, error="Killed\nlog")
+    first = run(flow, 30, 20, RunState.CRASHED, error="Killed\nlog")
     second = run(flow, 18)
     found = list(segments([first, second], WELL))
     assert words([first, second]) == [
@@ -54,7 +54,7 @@ def test_between_a_run_that_broke_and_the_next_the_flow_was_failing():
 
 def test_after_a_run_that_was_asked_to_end_the_flow_was_stopped():
     flow = make_flow()
-    assert words([run(flow, 30, 20, RunState.CANCELLED)]) == [
+    assert words([run(flow, 30, 20, RunState.STOPPED)]) == [
         ("Running", ago(30), ago(20)),
         ("Stopped", ago(20), None),
     ]
@@ -78,17 +78,17 @@ def test_a_live_run_that_is_not_well_is_cut_where_that_began():
 def test_states_are_drawn_with_one_query(django_assert_num_queries):
     flow = make_flow()
     for start in range(60, 10, -5):
-        run(flow, start, start - 4, RunState.ERRORED)
+        run(flow, start, start - 4, RunState.CRASHED)
     flow.status = WELL
     with django_assert_num_queries(1):
         lanes = draw_states(flow, hour(), NOW)
-    assert dict(lanes.words) == {"Running": Severity.OK, "Failing": Severity.CRIT}
+    assert dict(lanes.words) == {"Running": Severity.HEALTHY, "Failing": Severity.CRITICAL}
 
 
 def test_starts_ends_and_restarts_are_events_that_lead_to_their_run():
     flow = make_flow()
-    first = run(flow, 50, 40, RunState.ERRORED, error="Killed\nlog")
-    run(flow, 39, 20, RunState.CANCELLED)
+    first = run(flow, 50, 40, RunState.CRASHED, error="Killed\nlog")
+    run(flow, 39, 20, RunState.STOPPED)
     run(flow, 10)
     events = list_events(flow, hour())
     assert [(event.at, event.kind) for event in events] == [

@@ -150,7 +150,7 @@ def test_more_rows_ask_no_more_queries(as_viewer, name):
         for number in numbers:
             make_partition(flow, "orders", number)
             FlowTopic.objects.create(flow=flow, topic=f"t{number}", updated_at=NOW)
-            make_run(flow, subject=flow.subject, state=RunState.ERRORED)
+            make_run(flow, subject=flow.subject, state=RunState.CRASHED)
 
     fill([1])
     one = count_queries(as_viewer, reverse(f"replication:{name}", args=[flow.pk]))
@@ -175,7 +175,7 @@ def test_more_rows_with_buttons_ask_no_more_queries(as_operator, name):
 
 def test_runs_of_the_flow_are_listed(as_viewer):
     flow = make_flow()
-    make_run(flow, title="Replicate orders", state=RunState.ERRORED, error="it broke")
+    make_run(flow, title="Replicate orders", state=RunState.CRASHED, error="it broke")
     assert "it broke" in page(as_viewer, "runs", flow.pk)
 
 

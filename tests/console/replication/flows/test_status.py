@@ -2,10 +2,10 @@ from datetime import timedelta
 
 import pytest
 
-from console.frame.pages.states import Severity
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.status import SILENT_AFTER, FlowState, in_short, judge_flow
 from console.runs.models import Run, RunState
+from jobs.severity import Severity
 from jobs.spark.flow_driver.pause_rules import PAUSED_BY_USER
 from tests.console.making import NOW, make_flow, make_run
 
@@ -109,7 +109,7 @@ def test_partitions_of_a_deleted_topic_are_told_although_the_flow_runs():
 def test_a_run_that_lives_but_says_nothing_is_a_finding():
     row = flow(run=live(reported_at=NOW - SILENT_AFTER - timedelta(seconds=1)))
     status = judge_flow(row, NOW)
-    assert (status.state, status.severity) == (FlowState.SILENT, Severity.RISK)
+    assert (status.state, status.severity) == (FlowState.SILENT, Severity.CRITICAL)
     assert status.is_wrong
 
 
@@ -147,7 +147,7 @@ def test_a_flow_that_runs_says_what_of_it_is_paused(held_back, reason):
 def test_a_paused_flow_says_how_it_resumes(why, hint):
     status = judge_flow(flow(states={"paused": 4}, held_back={why: 4}, worst_since=NOW), NOW)
     assert hint in status.hint
-    assert (status.severity, status.since) == (Severity.NOTICE, NOW)
+    assert (status.severity, status.since) == (Severity.INFO, NOW)
 
 
 def at(seconds: float):
@@ -240,7 +240,7 @@ ADA = {"by": "ada", "at": NOW.isoformat()}
 @pytest.mark.parametrize(
     ("fields", "words", "severity"),
     [
-        pytest.param({}, "", Severity.OK, id="neither"),
+        pytest.param({}, "", Severity.HEALTHY, id="neither"),
         pytest.param(
             {
                 "control": {"paused": ["clicks", "orders:3"]},
@@ -259,19 +259,19 @@ ADA = {"by": "ada", "at": NOW.isoformat()}
         pytest.param(
             {"control": {"max_bytes_per_s": 2048}, "steered_by": {"limit": ADA}},
             "Limited to 2 KiB/s by ada, 21 Nov 03:12 UTC.",
-            Severity.NOTICE,
+            Severity.INFO,
             id="limited",
         ),
         pytest.param(
             {"max_bytes_per_s": 1024},
             "Limited to 1 KiB/s by the flow's settings.",
-            Severity.OK,
+            Severity.HEALTHY,
             id="limited by its settings",
         ),
         pytest.param(
             {"max_bytes_per_s": 1024, "control": {"max_bytes_per_s": None}},
             "",
-            Severity.OK,
+            Severity.HEALTHY,
             id="the limit of its settings is lifted",
         ),
     ],

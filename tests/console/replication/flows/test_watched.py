@@ -92,7 +92,7 @@ def test_a_flow_that_crosslog_copies_is_stopped_before_it_is_handed_over(state):
 
 def test_a_stopped_flow_is_handed_over():
     flow = make_flow()
-    make_run(flow, state=RunState.CANCELLED)
+    make_run(flow, state=RunState.STOPPED)
     actions.change_flow(flow, {"copied_by": "mirror_maker"})
     assert ReplicationFlow.objects.get().is_watched
 

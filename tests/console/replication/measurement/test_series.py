@@ -65,7 +65,7 @@ def test_runs_are_marks_on_the_chart():
         created_at=NOW - timedelta(minutes=9),
         started_at=NOW - timedelta(minutes=9),
         finished_at=NOW - timedelta(minutes=5),
-        state=RunState.ERRORED,
+        state=RunState.CRASHED,
     )
     labels = [event["label"] for event in read_series(flow, "", hour())["events"]]
     assert labels == ["Run started", "Run errored"]

@@ -9,9 +9,10 @@ from console.reports.delivery.contents import link_to
 from console.reports.making import store
 from console.reports.making.parts import parts_of
 from console.reports.models import Delivery, DeliveryState, ReportRun, RunState, Trigger
-from jobs.reports.document import Document, Figure, Figures, Level, Section, Verdict
+from jobs.reports.document import Document, Figure, Figures, Section, Verdict
 from jobs.reports.periods import Period
 from jobs.reports.rendering.formats import Format, json_of
+from jobs.severity import Severity
 
 NOW = datetime(2026, 11, 23, 7, 0, tzinfo=UTC)
 WEEK = Period(NOW.replace(day=16, hour=0), NOW.replace(hour=0), "UTC", "last-week")
@@ -20,7 +21,9 @@ MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 def make_document(**fields) -> Document:
-    verdict = Verdict(Level.OK, "Available", "All topics were available 99.98 % of the week.")
+    verdict = Verdict(
+        Severity.HEALTHY, "Available", "All topics were available 99.98 % of the week."
+    )
     figures = Figures((Figure("Topics", 16022), Figure("Unclean elections", 0)))
     values = {
         "kind": "availability",

@@ -64,7 +64,7 @@ def test_the_share_of_a_week_with_a_clock_change_is_that_of_its_minutes(flow):
     sampled(flow, hours(WEEK.start, 169))
     became(flow, "ready", WEEK.start - timedelta(days=3))
     became(flow, "blocked", WEEK.start + timedelta(hours=10))
-    became(flow, "caution", WEEK.start + timedelta(hours=12))
+    became(flow, "warning", WEEK.start + timedelta(hours=12))
     became(flow, "ready", WEEK.start + timedelta(hours=13, minutes=30))
     (found,) = judge(read(asked(flow)))
     rows = list(ReadinessChange.objects.order_by("at").values_list("at", "readiness"))
@@ -175,7 +175,7 @@ def test_risks_are_the_findings_that_were_open_when_the_period_ended(flow):
     make_finding(flow, subject="ended later", closed_at=WEEK.end + timedelta(hours=1), **made)
     make_finding(flow, subject="ended", closed_at=WEEK.end - timedelta(hours=1), **made)
     make_finding(flow, subject="later", opened_at=WEEK.end, last_seen_at=NOW)
-    make_finding(flow, subject="notice", severity="notice", **made)
+    make_finding(flow, subject="notice", severity="info", **made)
     assert [one.subject for one in read(asked(flow)).risks] == ["open", "ended later"]
 
 

@@ -151,7 +151,9 @@ def test_feature_levels_that_changed(log):
 def test_findings_of_the_period_those_first_that_were_open_at_the_end(log):
     make_history(log)
     make_finding(log, "even_voters", opened_at=before(100))
-    make_finding(log, "no_quorum", severity="crit", rank=4, opened_at=before(5000), closed_at=NOW)
+    make_finding(
+        log, "no_quorum", severity="critical", rank=4, opened_at=before(5000), closed_at=NOW
+    )
     make_finding(log, "silent_voter", opened_at=before(500), closed_at=before(100))
     make_finding(log, "later", opened_at=NOW)
     make_finding(log, "long_ago", opened_at=before(9000), closed_at=before(5000))
@@ -167,7 +169,7 @@ def test_a_silence_without_an_election_is_a_time_without_a_controller(log):
     found = read(log)
     figures = {one.label: one for one in build_of(found).sections[0].blocks[2].figures}
     assert figures["Time without an active controller"].value == 3000 + 3300
-    assert build_of(found).verdicts[0].level == "warn"
+    assert build_of(found).verdicts[0].level == "warning"
 
 
 def test_a_log_that_begins_later_and_has_gaps_says_so(log):

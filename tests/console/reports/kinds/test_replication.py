@@ -106,7 +106,7 @@ def test_a_topic_whose_samples_begin_or_end_within_those_of_the_flow_joined_or_l
 
 
 def test_topics_left_out_are_told_with_their_reason_and_other_drift_apart(flow):
-    made = {"opened_at": at(hours=1), "last_seen_at": NOW, "severity": "warn"}
+    made = {"opened_at": at(hours=1), "last_seen_at": NOW, "severity": "warning"}
     make_finding(flow, "topic_left_out", topic="loop", sentence="Would loop.", **made)
     make_finding(flow, "config_differs", subject="orders", closed_at=at(hours=2), **made)
     make_finding(flow, "config_differs", subject="clicks", closed_at=NOW, **made)
@@ -121,9 +121,9 @@ def test_topics_left_out_are_told_with_their_reason_and_other_drift_apart(flow):
 
 def test_runs_of_the_period_and_the_one_before_it_are_read(flow):
     for start, end, state in (
-        (at(days=-3), at(days=-2), "ERRORED"),
-        (at(days=-1), at(hours=-1), "ERRORED"),
-        (at(hours=1), at(hours=2), "CANCELLED"),
+        (at(days=-3), at(days=-2), "CRASHED"),
+        (at(days=-1), at(hours=-1), "CRASHED"),
+        (at(hours=1), at(hours=2), "STOPPED"),
     ):
         make_run(flow, created_at=start, started_at=start, finished_at=end, state=state)
     recorded = read(asked(flow))

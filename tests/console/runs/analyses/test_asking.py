@@ -193,7 +193,7 @@ def test_a_person_has_a_few_live_analyses_and_the_same_question_is_still_found(o
         ask(question(most=4), otto, NOW, at_most=2)
     assert ask(question(), otto, NOW, at_most=2).run == first
     assert ask(question(most=4), make_user(Role.OPERATOR, "bo"), NOW, at_most=2).is_new
-    Run.objects.filter(pk=first.pk).update(state=RunState.CANCELLED)
+    Run.objects.filter(pk=first.pk).update(state=RunState.STOPPED)
     assert ask(question(most=5), otto, NOW, at_most=2).is_new
 
 

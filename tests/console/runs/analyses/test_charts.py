@@ -79,7 +79,7 @@ def test_lanes_are_in_the_order_of_their_numbers_with_a_state_for_each_row():
     rows = leaders((FIRST, SECOND, 10, "ok"), (SECOND, THIRD, 9, "offline"))
     lanes = draw(LANES, 1, LEADERS, rows).lanes
     assert [row.label for row in lanes.rows] == ["Leader 9", "Leader 10"]
-    assert [row.bars[0].segment.severity for row in lanes.rows] == ["crit", "ok"]
+    assert [row.bars[0].segment.severity for row in lanes.rows] == ["critical", "healthy"]
 
 
 def test_a_state_without_an_end_lasts_as_long_as_anything_is_known():

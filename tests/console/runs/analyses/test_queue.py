@@ -187,7 +187,7 @@ def test_lost_twice_it_ends_and_says_why(launcher, run):
     (launcher.started[1] / contract.LOG).write_text("OutOfMemoryError\n")
     lose(launcher, run, 1)
     run.refresh_from_db()
-    assert run.state == RunState.ERRORED
+    assert run.state == RunState.CRASHED
     assert run.error.startswith("Spark crashed 2 times")
     assert "OutOfMemoryError" in run.error
 
@@ -195,7 +195,7 @@ def test_lost_twice_it_ends_and_says_why(launcher, run):
 def test_one_that_was_cancelled_is_not_tried_again(launcher, run):
     cancel_run(run.pk, NOW)
     lose(launcher, run, 1)
-    assert states(run) == [RunState.CANCELLED]
+    assert states(run) == [RunState.STOPPED]
 
 
 def test_one_that_failed_is_not_tried_again(launcher, run):
@@ -216,7 +216,7 @@ def test_one_that_was_lost_with_its_host_is_tried_here(launcher, settings):
 def test_a_lost_flow_is_not_tried_again(launcher):
     run = make_run(subject="flow:1", folder="/nowhere/run")
     observe_runs(NOW + timedelta(minutes=1), launcher)
-    assert states(run) == [RunState.ERRORED]
+    assert states(run) == [RunState.CRASHED]
 
 
 @pytest.fixture

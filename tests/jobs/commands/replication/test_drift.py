@@ -50,7 +50,7 @@ def asked(tmp_path, capsys):
 def test_json_holds_findings_with_what_to_do(asked):
     _, told, _ = asked(DriftReport("f", (drift(remote=1),)), as_json=True)
     (finding,) = json.loads(told)["findings"]
-    assert (finding["code"], finding["severity"]) == ("partitions_differ", "risk")
+    assert (finding["code"], finding["severity"]) == ("partitions_differ", "critical")
     assert finding["evidence"] == {"source_partitions": 3, "target_partitions": 1}
     assert finding["todo"]
 

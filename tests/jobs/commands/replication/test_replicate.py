@@ -50,11 +50,11 @@ def test_the_last_line_says_what_was_copied_in_which_time():
     ("outcome", "until_caught_up", "expected"),
     [
         (Outcome.SUCCEEDED, True, 0),
-        (Outcome.CANCELLED, True, 1),
-        (Outcome.CANCELLED, False, 0),
+        (Outcome.STOPPED, True, 1),
+        (Outcome.STOPPED, False, 0),
         (Outcome.FAILED, True, 1),
         (Outcome.FAILED, False, 1),
-        (Outcome.ERRORED, False, 1),
+        (Outcome.CRASHED, False, 1),
     ],
 )
 def test_zero_means_that_what_was_asked_for_was_done(outcome, until_caught_up, expected):

@@ -11,10 +11,11 @@ from jobs.cluster.admin.quorum import (
     QuorumReplica,
 )
 from jobs.quorum.health.compare import LogDigest
-from jobs.quorum.health.finding import QuorumCode, Severity
+from jobs.quorum.health.finding import QuorumCode
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.quorum.voters.voter_sets import Endpoint, VoterSet
+from jobs.severity import Severity
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
 
 NOW = 1_800_000_100_000
@@ -302,7 +303,7 @@ class TestComparison:
         now = described(leader(), replica(2), replica(3), replica(4), high_watermark=33)
         codes = found(description=now, timeline=read_voter_timeline(log.noop()), **SETTLED)
         (finding,) = codes[QuorumCode.CHANGE_NOT_COMMITTED]
-        assert finding.severity is Severity.CRIT
+        assert finding.severity is Severity.CRITICAL
 
     @pytest.mark.parametrize(
         ("other", "is_told"),
@@ -349,12 +350,12 @@ def test_the_worst_comes_first_and_each_is_json_values():
     now = described(leader(), replica(2, fetched_ago=60_000), replica(3, caught_up_ago=30_000))
     findings = evaluate_quorum(QuorumSnapshot(description=now, **SETTLED), NOW).findings
     assert [finding.severity for finding in findings] == [
-        Severity.CRIT,
-        Severity.RISK,
-        Severity.WARN,
+        Severity.CRITICAL,
+        Severity.CRITICAL,
+        Severity.WARNING,
     ]
     told = findings[1].to_mapping()
-    assert (told["code"], told["severity"], told["subject"]) == ("voter_silent", "risk", "2")
+    assert (told["code"], told["severity"], told["subject"]) == ("voter_silent", "critical", "2")
     assert all(finding.todo and finding.sentence for finding in findings)
     assert findings[1].key == ("voter_silent", "2")
     assert key_of(THREE, 2).directory_id
@@ -373,7 +374,7 @@ SAME = (("c1", 9093), ("c1", 9093), ("c3", 9093))
 
 def test_voters_with_one_endpoint_are_a_finding_that_names_them():
     (one,) = found(description=described(nodes=listening(*SAME)))[QuorumCode.VOTER_ENDPOINT]
-    assert (one.subject, one.severity) == ("CONTROLLER://c1:9093", Severity.RISK)
+    assert (one.subject, one.severity) == ("CONTROLLER://c1:9093", Severity.CRITICAL)
     assert one.evidence == {"voters": [1, 2], "endpoint": "CONTROLLER://c1:9093"}
     assert "advertised.listeners" in one.todo
 

@@ -11,7 +11,7 @@ from tests.jobs.replication.pictures import NOW
 
 R, C, U, B, N = (
     Readiness.READY,
-    Readiness.CAUTION,
+    Readiness.WARNING,
     Readiness.UNKNOWN,
     Readiness.BLOCKED,
     Readiness.NOT_COVERED,

@@ -59,7 +59,7 @@ def test_a_group_whose_checkpoint_is_exact_and_whose_data_is_there_is_ready():
     [
         pytest.param("blocked", "skips", {"synced": 501}, id="target ahead of the true place"),
         pytest.param(
-            "caution",
+            "warning",
             "may_skip",
             {"synced": 505, "certificate": Certificate(500, 510, "")},
             id="may skip",
@@ -89,7 +89,7 @@ def test_a_group_whose_checkpoint_is_exact_and_whose_data_is_there_is_ready():
         pytest.param(
             "blocked", "deleted_on_target", {"remote_log_start": 501}, id="retention there"
         ),
-        pytest.param("caution", "loses", {"at_risk": 5, "at_risk_ms": 60_001}, id="behind"),
+        pytest.param("warning", "loses", {"at_risk": 5, "at_risk_ms": 60_001}, id="behind"),
         pytest.param(
             "blocked", "loses_too_much", {"at_risk": 5, "at_risk_ms": 600_001}, id="far behind"
         ),
@@ -102,18 +102,18 @@ def test_a_group_whose_checkpoint_is_exact_and_whose_data_is_there_is_ready():
         pytest.param(
             "unknown", "unbounded", {"certificate": Certificate(500, None, "")}, id="no upper bound"
         ),
-        pytest.param("caution", "repeats", {"synced": 399}, id="many to read again"),
+        pytest.param("warning", "repeats", {"synced": 399}, id="many to read again"),
         pytest.param(
-            "caution",
+            "warning",
             "repeats",
             {"certificate": Certificate(500, 601, ""), "synced": 500},
             id="wide certificate",
         ),
         pytest.param(
-            "caution", "no_resume", {"checkpoint": None}, id="nothing on the target says where"
+            "warning", "no_resume", {"checkpoint": None}, id="nothing on the target says where"
         ),
         pytest.param(
-            "caution",
+            "warning",
             "never_committed",
             {"committed": None, "checkpoint": None, "certificate": None},
             id="no commit",
@@ -155,7 +155,7 @@ def test_what_is_within_the_thresholds_is_ready(changes):
         pytest.param(
             {}, {"stale": "groups of east 5 min ago"}, "stale", "unknown", id="old numbers"
         ),
-        pytest.param({}, {"other_topics": ["clicks"]}, "other_topics", "caution", id="reads more"),
+        pytest.param({}, {"other_topics": ["clicks"]}, "other_topics", "warning", id="reads more"),
     ],
 )
 def test_some_things_are_about_the_group_as_a_whole(group, more, obstacle, readiness):

@@ -41,29 +41,29 @@ def active(**fields):
             "inactive_here", {"here": {"fault": "east: no broker", "groups": {}}}, "unknown",
             id="the origin is away",
         ),
-        pytest.param("type", {"here": {"groups": {GROUP: empty(type="consumer")}}}, "ok", id="new"),
-        pytest.param("type", {"here": {"groups": {GROUP: empty(type="share")}}}, "block", id="share"),
+        pytest.param("type", {"here": {"groups": {GROUP: empty(type="consumer")}}}, "passed", id="new"),
+        pytest.param("type", {"here": {"groups": {GROUP: empty(type="share")}}}, "failed", id="share"),
         pytest.param(
             "type",
             {
                 "here": {"groups": {GROUP: empty()}},
                 "west": {"groups": {GROUP: empty(type="share")}},
             },
-            "block",
+            "failed",
             id="a share group has its name there",
         ),
         pytest.param(
-            "type", {"here": {"groups": {GROUP: empty(type="streams")}}}, "warn", id="streams"
+            "type", {"here": {"groups": {GROUP: empty(type="streams")}}}, "warning", id="streams"
         ),
         pytest.param("reread", {"committed": 200}, "ok", id="exact"),
         pytest.param("reread", {}, "warn", id="repeats"),
         pytest.param("moves_back", {"before": 100}, "warn", id="ahead there"),
         pytest.param(
-            "without_commit", {"here": {"topics": {"orders": topic("orders", 3)}}}, "warn",
+            "without_commit", {"here": {"topics": {"orders": topic("orders", 3)}}}, "warning",
             id="reads partitions without a commit",
         ),
         pytest.param(
-            "streams", {"here": {"topic_names": frozenset({"billing-store-changelog"})}}, "warn",
+            "streams", {"here": {"topic_names": frozenset({"billing-store-changelog"})}}, "warning",
             id="has changelogs",
         ),
     ],
@@ -84,13 +84,13 @@ def test_offsets_that_may_be_elsewhere(name, fields):
         here={"groups": {name: empty(name, **fields)}, "committed": {name: {}}}
     )
     (group,) = plan_of(found, groups=(name,)).groups
-    assert [c.state for c in group.checks if c.key == "offsets_elsewhere"] == [CheckState.WARN]
+    assert [c.state for c in group.checks if c.key == "offsets_elsewhere"] == [CheckState.WARNING]
 
 
 def test_a_group_without_any_item_is_only_there_when_it_was_named():
     found = failover_evidence(committed=None)
     assert plan_of(found).groups == ()
-    assert plan_of(found, groups=(GROUP,)).group(GROUP).verdict is CheckState.BLOCK
+    assert plan_of(found, groups=(GROUP,)).group(GROUP).verdict is CheckState.FAILED
 
 
 def test_only_partitions_of_the_chosen_topics_are_planned():
@@ -111,16 +111,16 @@ THERE = [acl("GROUP", GROUP), acl("TOPIC", "east.orders")]
 @pytest.mark.parametrize(
     ("here", "there", "state"),
     [
-        pytest.param(None, None, "ok", id="no authorizer there"),
-        pytest.param(HERE, THERE, "ok", id="all rights are there"),
-        pytest.param(HERE, THERE[:1], "block", id="the topic may not be read"),
-        pytest.param(HERE, THERE[1:], "block", id="the group may not be read"),
+        pytest.param(None, None, "passed", id="no authorizer there"),
+        pytest.param(HERE, THERE, "passed", id="all rights are there"),
+        pytest.param(HERE, THERE[:1], "failed", id="the topic may not be read"),
+        pytest.param(HERE, THERE[1:], "failed", id="the group may not be read"),
         pytest.param(
             HERE, [acl("GROUP", "bil", pattern="PREFIXED"), acl("TOPIC", "*", operation="ALL")],
-            "ok", id="by prefix and by ALL of every topic",
+            "passed", id="by prefix and by ALL of every topic",
         ),
         pytest.param(
-            HERE, [*THERE, acl("TOPIC", "east.orders", permission="DENY")], "block", id="denied"
+            HERE, [*THERE, acl("TOPIC", "east.orders", permission="DENY")], "failed", id="denied"
         ),
         pytest.param(
             HERE, [acl(b.resource_type, b.name, principal="User:*") for b in THERE], "ok",
@@ -165,7 +165,7 @@ def streams_plan(*, topics=("orders", "clicks"), state=True, there=(0, 141), pro
 def test_internal_topics_of_an_application_are_neither_missing_nor_planned(topics):
     plan = streams_plan(topics=topics)
     checks = {check.key: check for check in plan.checks}
-    assert (checks["translated"].state, "only_here" in checks) == ("ok", False)
+    assert (checks["translated"].state, "only_here" in checks) == ("passed", False)
     assert not [
         one for one in plan.checks if "flow for them" in one.next or "Start a flow" in one.next
     ]
@@ -202,7 +202,7 @@ def test_a_copy_under_the_same_name_is_what_the_application_reads_there():
 
 def test_the_plan_says_what_an_application_needs_with_the_number_of_records():
     (check,) = [one for one in streams_plan().checks if one.key == "streams"]
-    assert check.state is CheckState.WARN
+    assert check.state is CheckState.WARNING
     assert "its state (totals) is empty there until it is rebuilt from east.orders" in check.what
     assert "read again: 0 to 140 records" in check.evidence
     assert "--application-id billing --input-topics east.orders on west" in check.next
@@ -214,7 +214,9 @@ def test_how_much_a_rebuild_reads_is_not_known_where_an_offset_is_not():
 
 
 @pytest.mark.parametrize(
-    ("processed", "state"), [(60, "ok"), (50, "warn")], ids=["all processed", "some are waiting"]
+    ("processed", "state"),
+    [(60, "passed"), (50, "warning")],
+    ids=["all processed", "some are waiting"],
 )
 def test_an_application_without_state_needs_only_that_its_repartition_topics_are_processed(
     processed, state
@@ -222,4 +224,4 @@ def test_an_application_without_state_needs_only_that_its_repartition_topics_are
     plan = streams_plan(state=False, processed=processed)
     (check,) = [one for one in plan.checks if one.key == "streams"]
     assert check.state == state
-    assert ("10 records of repartition topics" in check.evidence) is (state == "warn")
+    assert ("10 records of repartition topics" in check.evidence) is (state == "warning")

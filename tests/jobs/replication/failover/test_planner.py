@@ -26,32 +26,32 @@ def topic_checks(found):
 @pytest.mark.parametrize(
     ("fields", "key", "state"),
     [
-        pytest.param({}, "partitions", "ok", id="as many partitions"),
+        pytest.param({}, "partitions", "passed", id="as many partitions"),
         pytest.param(
-            {"here": {"topics": {"orders": topic("orders", 3)}}}, "partitions", "block", id="fewer"
+            {"here": {"topics": {"orders": topic("orders", 3)}}}, "partitions", "failed", id="fewer"
         ),
         pytest.param(
-            {"west": {"topics": {"east.orders": topic("east.orders", 3)}}}, "partitions", "warn",
+            {"west": {"topics": {"east.orders": topic("east.orders", 3)}}}, "partitions", "warning",
             id="more",
         ),
-        pytest.param({"west": {"topics": {}}}, "topic_exists", "block", id="no remote topic"),
-        pytest.param({}, "settings", "ok", id="settings alike"),
+        pytest.param({"west": {"topics": {}}}, "topic_exists", "failed", id="no remote topic"),
+        pytest.param({}, "settings", "passed", id="settings alike"),
         pytest.param({"west": {"configs": {}}}, "settings", "unknown", id="settings unreadable"),
         pytest.param(
             {"west": {"configs": {"east.orders": settings(retention_ms="1000")}}}, "retention.ms",
-            "warn", id="kept for less long",
+            "warning", id="kept for less long",
         ),
         pytest.param(
-            {"here": {"configs": {"orders": settings(retention_ms="-1")}}}, "retention.ms", "warn",
+            {"here": {"configs": {"orders": settings(retention_ms="-1")}}}, "retention.ms", "warning",
             id="kept for ever here only",
         ),
         pytest.param(
             {"west": {"configs": {"east.orders": settings(cleanup_policy="compact")}}},
-            "cleanup.policy", "warn", id="cleaned up otherwise",
+            "cleanup.policy", "warning", id="cleaned up otherwise",
         ),
         pytest.param(
             {"west": {"configs": {"east.orders": settings(max_message_bytes="1000")}}},
-            "max.message.bytes", "warn", id="takes smaller records",
+            "max.message.bytes", "warning", id="takes smaller records",
         ),
     ],
 )  # fmt: skip
@@ -61,11 +61,11 @@ def test_checks_of_a_topic(fields, key, state):
 
 def test_longer_retention_there_is_fine():
     found = failover_evidence(west={"configs": {"east.orders": settings(retention_ms="-1")}})
-    assert topic_checks(found)["settings"] == "ok"
+    assert topic_checks(found)["settings"] == "passed"
 
 
 def test_a_topic_that_blocks_blocks_its_groups():
-    assert plan_of(failover_evidence(west={"topics": {}})).group(GROUP).verdict is CheckState.BLOCK
+    assert plan_of(failover_evidence(west={"topics": {}})).group(GROUP).verdict is CheckState.FAILED
 
 
 def plan_check(found, key):
@@ -78,14 +78,14 @@ def test_what_is_not_copied_yet_is_counted_once_for_all_groups():
     both = {GROUP: found.origin.committed[GROUP], "other": found.origin.committed[GROUP]}
     found = replace(found, origin=replace(found.origin, committed=both), time_behind_ms=1800)
     check = plan_check(found, "copied")
-    assert check.state is CheckState.WARN
+    assert check.state is CheckState.WARNING
     assert check.what == "99 records of east are not on west yet, 1.8 s by record times."
 
 
 def test_offsets_of_a_cluster_that_is_away_are_said_to_be_old():
     away = {"fault": "east: no broker answered", "committed_at_ms": NOW_MS - 12_000}
     check = plan_check(failover_evidence(here=away), "origin_answers")
-    assert (check.state, check.evidence) == (CheckState.WARN, "east: no broker answered")
+    assert (check.state, check.evidence) == (CheckState.WARNING, "east: no broker answered")
     assert "12 s old" in check.what
 
 
@@ -131,4 +131,4 @@ def test_a_share_group_is_in_the_plan_as_one_that_is_not_moved():
     shares = {"g-share": empty("g-share", type="share")}
     found = failover_evidence(here={"groups": shares, "committed": {"g-share": {}}})
     plan = make_plan("to west", FailoverRequest(), found)
-    assert [(one.group, one.verdict) for one in plan.groups] == [("g-share", CheckState.BLOCK)]
+    assert [(one.group, one.verdict) for one in plan.groups] == [("g-share", CheckState.FAILED)]

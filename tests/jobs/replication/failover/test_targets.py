@@ -76,21 +76,21 @@ def test_how_much_comes_again_is_not_known_without_bound_and_position():
 def test_what_the_destination_deleted_already_is_said_and_the_log_start_is_taken():
     plan = plan_of(failover_evidence(there=(60, 141)))
     assert plan.group(GROUP).items[0].target == 60
-    assert states(plan)["within_log"] == "warn"
+    assert states(plan)["within_log"] == "warning"
 
 
 def test_an_offset_behind_the_end_of_the_log_blocks():
     plan = plan_of(failover_evidence(there=(0, 30)))
     assert plan.group(GROUP).items[0].target is None
-    assert plan.group(GROUP).verdict is CheckState.BLOCK
+    assert plan.group(GROUP).verdict is CheckState.FAILED
 
 
 @pytest.mark.parametrize(
     ("untranslated", "target", "state"),
     [
-        pytest.param(Untranslated.REFUSE, None, "block", id="refused"),
-        pytest.param(Untranslated.EARLIEST, 0, "warn", id="from the beginning"),
-        pytest.param(Untranslated.LEAVE, None, "warn", id="left to the consumer"),
+        pytest.param(Untranslated.REFUSE, None, "failed", id="refused"),
+        pytest.param(Untranslated.EARLIEST, 0, "warning", id="from the beginning"),
+        pytest.param(Untranslated.LEAVE, None, "warning", id="left to the consumer"),
     ],
 )
 def test_a_partition_without_any_sync(untranslated, target, state):
@@ -108,7 +108,7 @@ def test_a_topic_that_no_flow_copies_is_told_with_its_records():
     plan = plan_of(replace(found, origin=here, legs=(leg,)))
     clicks = next(one for one in plan.group(GROUP).items if one.origin == CLICKS)
     assert (clicks.target, clicks.only_here) == (None, (3, 9))
-    assert states(plan)["translated"] == "warn"
+    assert states(plan)["translated"] == "warning"
 
 
 def test_an_unknown_log_sets_nothing():
@@ -207,9 +207,9 @@ def test_no_target_skips_a_record_and_the_promise_of_repeats_holds(history):
 @pytest.mark.parametrize(
     ("untranslated", "state", "target"),
     [
-        (Untranslated.REFUSE, "block", None),
-        (Untranslated.LEAVE, "warn", None),
-        (Untranslated.EARLIEST, "warn", 0),
+        (Untranslated.REFUSE, "failed", None),
+        (Untranslated.LEAVE, "warning", None),
+        (Untranslated.EARLIEST, "warning", 0),
     ],
 )
 def test_a_commit_beyond_the_end_is_a_check_of_its_own_and_is_not_translated(
@@ -248,19 +248,19 @@ def test_a_commit_beyond_the_end_of_a_topic_that_no_flow_copies_blocks_nothing()
         },
     )
     told = states(plan_of(found))
-    assert ("beyond_end" in told, told["translated"]) == (False, "warn")
+    assert ("beyond_end" in told, told["translated"]) == (False, "warning")
 
 
 def test_on_the_way_back_a_commit_beyond_the_end_is_not_translated_either():
     found = failback_evidence(committed=900)
-    assert states(plan_of(found))["beyond_end"] == "block"
+    assert states(plan_of(found))["beyond_end"] == "failed"
     assert item(found).target is None
 
 
 def test_a_commit_beyond_the_end_on_the_destination_is_told_and_set_right():
     found = failover_evidence(committed=200, before=5_000)
     told = states(plan_of(found))
-    assert (told["beyond_end_there"], "moves_back" in told) == ("warn", False)
+    assert (told["beyond_end_there"], "moves_back" in told) == ("warning", False)
     assert item(found).target == 140
 
 
@@ -277,7 +277,7 @@ def test_where_no_record_is_left_a_group_below_the_log_start_is_as_certain_as_at
         here={"ranges": {ORDERS: offsets(100, 100)}},
     )  # fmt: skip
     assert (item(found).target, item(found).exact, item(found).reread_most) == (0, True, 0)
-    assert states(plan_of(found))["translated"] == "ok"
+    assert states(plan_of(found))["translated"] == "passed"
 
 
 def test_a_group_below_the_log_start_reads_what_was_copied_before_it_was_deleted():

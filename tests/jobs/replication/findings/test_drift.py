@@ -49,29 +49,37 @@ def test_equal_sides_have_no_findings():
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
-        pytest.param(drifted(remote_partitions=2), ("partitions_differ", "risk"), id="fewer there"),
-        pytest.param(drifted(remote_partitions=4), ("partitions_differ", "warn"), id="more there"),
         pytest.param(
-            drifted(factors=(3, 1)), ("replication_factor_differs", "notice"), id="replicas"
+            drifted(remote_partitions=2), ("partitions_differ", "critical"), id="fewer there"
         ),
-        pytest.param(drifted(problem="gone"), ("topic_missing", "risk"), id="no answer about it"),
         pytest.param(
-            drifted(problem="x (UNKNOWN_TOPIC_OR_PART)"), ("topic_missing", "risk"), id="not there"
+            drifted(remote_partitions=4), ("partitions_differ", "warning"), id="more there"
         ),
-        pytest.param(drifted(configs=(setting(),)), ("config_differs", "warn"), id="a setting"),
+        pytest.param(
+            drifted(factors=(3, 1)), ("replication_factor_differs", "info"), id="replicas"
+        ),
+        pytest.param(
+            drifted(problem="gone"), ("topic_missing", "critical"), id="no answer about it"
+        ),
+        pytest.param(
+            drifted(problem="x (UNKNOWN_TOPIC_OR_PART)"),
+            ("topic_missing", "critical"),
+            id="not there",
+        ),
+        pytest.param(drifted(configs=(setting(),)), ("config_differs", "warning"), id="a setting"),
         pytest.param(
             drifted(configs=(setting(next_sync="delete"),)),
-            ("config_deleted_next", "risk"),
+            ("config_deleted_next", "warning"),
             id="what the flow deletes next",
         ),
         pytest.param(
             drifted(acls=AclDrift(missing=("ALLOW READ to User:a from *",))),
-            ("acls_not_synced", "warn"),
+            ("acls_not_synced", "warning"),
             id="an ACL is missing",
         ),
         pytest.param(
             drifted(acls=AclDrift(only_on_target=("ALLOW WRITE to User:a from *",))),
-            ("acls_only_on_target", "warn"),
+            ("acls_only_on_target", "warning"),
             id="an ACL too many",
         ),
     ],

@@ -20,14 +20,16 @@ def group(committed=100, target=None, **more):
     ("seen", "expected"),
     [
         pytest.param(group(100, 90, target_at_most=90), [], id="at the highest safe offset"),
-        pytest.param(group(100, 91, target_at_most=90), ["crit"], id="proved to be ahead"),
+        pytest.param(group(100, 91, target_at_most=90), ["critical"], id="proved to be ahead"),
         pytest.param(
             group(100, 91, target_at_most=90, is_active_on_target=True), [], id="it reads there"
         ),
         pytest.param(
             group(100, 91, target_at_most=90, is_failed_over=True), [], id="a plan moved it there"
         ),
-        pytest.param(group(100, 91, checkpoint=(100, 80)), ["risk"], id="ahead of its checkpoint"),
+        pytest.param(
+            group(100, 91, checkpoint=(100, 80)), ["warning"], id="ahead of its checkpoint"
+        ),
         pytest.param(group(100, 80, checkpoint=(100, 80)), [], id="at its checkpoint"),
         pytest.param(
             group(100, 85, checkpoint=(100, 80), target_at_most=90),

@@ -2,15 +2,16 @@
 
 from datetime import timedelta
 
-from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.life import CLOSE_AFTER, OpenFinding, follow
+from jobs.severity import Severity
 from tests.jobs.replication.pictures import MINUTE, NOW
 
 ALL = frozenset(Code)
 
 
 def finding(code=Code.NOT_MOVING, subject="", since=None, sentence="s"):
-    return Finding(code, FindingSeverity.RISK, sentence, "do", subject, since=since)
+    return Finding(code, Severity.CRITICAL, sentence, "do", subject, since=since)
 
 
 def test_what_is_certain_opens_at_once_and_began_when_it_says():

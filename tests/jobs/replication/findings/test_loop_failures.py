@@ -19,7 +19,7 @@ def test_a_cluster_copied_into_itself_is_found():
 def test_a_topic_copied_back_under_its_name_is_told_with_how_it_is_known():
     known = {"orders": "The flow back copies it back."}
     (finding,) = look(picture(copied_back=known, returned=[])).findings
-    assert (finding.code, finding.severity, finding.subject) == ("loop", "crit", "orders")
+    assert (finding.code, finding.severity, finding.subject) == ("loop", "critical", "orders")
     assert finding.sentence.endswith("The flow back copies it back.")
 
 

@@ -26,7 +26,7 @@ def over_minutes(minutes, rows, **parts):
 def test_a_flow_that_is_stuck_while_the_source_grows_is_found():
     found = look(*over_minutes(5, lambda m: [partition(0, 100, 110 + m), partition(1, 7, 9)]))
     (finding,) = found.findings
-    assert (finding.code, finding.severity, finding.since) == ("not_moving", "crit", NOW)
+    assert (finding.code, finding.severity, finding.since) == ("not_moving", "critical", NOW)
     assert finding.evidence["partitions_waiting"] == 2
     assert finding.evidence["records_waiting"] == 17
     assert finding.evidence["records_written_since"] == 5
@@ -45,7 +45,9 @@ def test_it_is_not_said_before_its_time():
 
 
 def test_waiting_records_without_new_ones_are_less_grave():
-    assert look(*over_minutes(5, lambda _: [partition(0, 100, 110)])).findings[0].severity == "risk"
+    assert (
+        look(*over_minutes(5, lambda _: [partition(0, 100, 110)])).findings[0].severity == "warning"
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_records_deleted_before_they_were_copied_are_counted():
     (finding,) = look(picture(partitions=[partition(3, 100, 500, start=340)])).findings
     assert (finding.code, finding.severity, finding.subject) == (
         "retention_loss",
-        "crit",
+        "critical",
         "orders-3",
     )
     assert finding.evidence["offsets_lost_at_most"] == 240

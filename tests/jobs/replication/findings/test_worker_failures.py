@@ -14,7 +14,7 @@ SYNCS = OffsetSyncsSnapshot("mm2-offset-syncs.west.internal", "east", partitions
 def test_a_failed_task_is_told_with_its_reason_and_since_when():
     failed = said("FAILED", at=NOW - MINUTE, trace="java.lang.OutOfMemoryError: heap\n\tat x")
     (finding,) = look(picture(statuses={task(2): failed})).findings
-    assert (finding.code, finding.severity) == ("task_failed", "crit")
+    assert (finding.code, finding.severity) == ("task_failed", "critical")
     assert finding.subject == "MirrorSourceConnector task 2"
     assert finding.sentence.endswith("has failed: java.lang.OutOfMemoryError: heap")
     assert finding.since == NOW - MINUTE

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from jobs.reports.document import Level
 from jobs.reports.kinds.audit_trail import (
     NO_NAME,
     AuditCounts,
@@ -11,6 +10,7 @@ from jobs.reports.kinds.audit_trail import (
     AuditTrailRecorded,
     build,
 )
+from jobs.severity import Severity
 from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
 
 
@@ -35,7 +35,7 @@ def test_the_whole_document_is_the_same_as_ever():
 
 def test_what_was_refused_or_failed_is_in_the_verdict():
     verdict = build(full(), None).verdicts[0]
-    assert verdict.level is Level.WARNING
+    assert verdict.level is Severity.WARNING
     assert verdict.sentence == "6 attempts: 3 done, 1 refused, 2 failed. 2 sign-ins failed."
 
 

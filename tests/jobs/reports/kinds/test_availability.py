@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.reports.document import Gap, Level, Table
+from jobs.reports.document import Gap, Table
 from jobs.reports.kinds.clusters.availability import MOST_TOPICS, build
 from jobs.reports.kinds.clusters.availability_recorded import (
     AvailabilityRecorded,
@@ -20,6 +20,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
 from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.values import stamp
+from jobs.severity import Severity
 from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
 
 START, END = WEEK.start, WEEK.end
@@ -87,15 +88,15 @@ def test_the_same_rows_in_another_order_are_the_same_document():
 @pytest.mark.parametrize(
     ("fields", "level", "word"),
     [
-        pytest.param({"totals": None}, Level.NONE, "Unknown", id="nothing known"),
+        pytest.param({"totals": None}, Severity.UNKNOWN, "Unknown", id="nothing known"),
         pytest.param(
-            {"totals": TimeTotals("east", "", 1, HOUR)}, Level.OK, "Available", id="all well"
+            {"totals": TimeTotals("east", "", 1, HOUR)}, Severity.HEALTHY, "Available", id="all well"
         ),
         pytest.param(
             {"totals": TimeTotals("east", "", 1, HOUR, 0, 1)},
-            Level.WARNING, "Partitions under min ISR", id="under min ISR",
+            Severity.WARNING, "Partitions under min ISR", id="under min ISR",
         ),
-        pytest.param({}, Level.CRITICAL, "Partitions leaderless", id="leaderless"),
+        pytest.param({}, Severity.CRITICAL, "Partitions leaderless", id="leaderless"),
     ],
 )  # fmt: skip
 def test_the_verdict_is_the_worst_that_happened(fields, level, word):
@@ -164,7 +165,7 @@ def test_an_empty_period_is_a_document_too():
 def test_the_loss_of_a_rack_is_not_judged_where_the_voters_are_not_known():
     unknown = replace(SURVIVED, has_quorum=None)
     verdict = told(cluster(outlook=RackOutlook((SURVIVED, unknown), END, True))).verdicts[1]
-    assert (verdict.level, verdict.word) == (Level.NONE, "Unknown")
+    assert (verdict.level, verdict.word) == (Severity.UNKNOWN, "Unknown")
     stops = replace(unknown, unwritable=1)
     sentence = told(cluster(outlook=RackOutlook((stops,), END, True))).verdicts[1].sentence
     assert "the quorum loses" not in sentence
@@ -173,7 +174,7 @@ def test_the_loss_of_a_rack_is_not_judged_where_the_voters_are_not_known():
 def test_the_loss_of_a_rack_is_not_judged_where_min_isr_is_not_known():
     unknown = replace(SURVIVED, unknown=2)
     verdict = told(cluster(outlook=RackOutlook((SURVIVED, unknown), END, True))).verdicts[1]
-    assert (verdict.level, verdict.word) == (Level.NONE, "Unknown")
+    assert (verdict.level, verdict.word) == (Severity.UNKNOWN, "Unknown")
     assert verdict.sentence.startswith("Whether east survives the loss of one rack is not known")
     assert replace(unknown, offline=1).is_survived is False
     assert replace(unknown, has_quorum=False).is_survived is False

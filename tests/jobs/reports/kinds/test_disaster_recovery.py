@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.reports.document import Figures, Level
+from jobs.reports.document import Figures
 from jobs.reports.kinds.flows.disaster_recovery import build
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State, Worst
 from jobs.reports.kinds.flows.recovery import (
@@ -17,6 +17,7 @@ from jobs.reports.kinds.flows.recovery import (
     cause_of,
 )
 from jobs.reports.kinds.flows.sampling import Interval
+from jobs.severity import Severity
 from tests.jobs.reports.kinds.golden_documents import (
     END,
     NOVEMBER,
@@ -25,9 +26,9 @@ from tests.jobs.reports.kinds.golden_documents import (
     document_of,
 )
 
-READY = State("Ready", Level.OK, is_ready=True)
-CARE = State("With care", Level.WARNING, is_ready=False)
-BLOCKED = State("Blocked", Level.CRITICAL, is_ready=False)
+READY = State("Ready", Severity.HEALTHY, is_ready=True)
+CARE = State("With care", Severity.WARNING, is_ready=False)
+BLOCKED = State("Blocked", Severity.CRITICAL, is_ready=False)
 # Right-to-left marks, a formula and as long as Kafka lets a topic be.
 STRANGE = "=cmd|'/c'!A0 \u202ereaders\u202c " + "x" * 220
 
@@ -126,7 +127,7 @@ def test_the_whole_document():
         risks=(
             Risk(
                 "clicks",
-                Level.CRITICAL,
+                Severity.CRITICAL,
                 "Blocked",
                 "readers",
                 "No offset sync.",
@@ -151,7 +152,7 @@ def test_the_whole_document():
 
 def test_a_flow_that_was_always_ready_needs_no_more_words():
     content = build(recorded(flow("a", (START, READY))), None)
-    assert (content.verdicts[0].level, content.verdicts[0].word) == (Level.OK, "Ready")
+    assert (content.verdicts[0].level, content.verdicts[0].word) == (Severity.HEALTHY, "Ready")
     assert cells(content, "flows", "ready") == [1]
     assert cells(content, "flows", "cause") == [""]
 
@@ -162,7 +163,7 @@ def test_the_worst_flow_gives_the_word_and_the_reason():
         recorded(flow("a", (START, READY)), flow("b", (after(days=1), BLOCKED), holds=holds)), None
     )
     verdict = content.verdicts[0]
-    assert (verdict.level, verdict.word) == (Level.CRITICAL, "Blocked")
+    assert (verdict.level, verdict.word) == (Severity.CRITICAL, "Blocked")
     assert "1 of 2 flows were ready" in verdict.sentence
     assert "b: No offset sync." in verdict.sentence
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jobs.reports.document import Gap, Level
+from jobs.reports.document import Gap
 from jobs.reports.kinds.clusters.leader_lanes import leader_chart, terms_of, without_controller
 from jobs.reports.kinds.clusters.quorum import MOST_ROWS, build
 from jobs.reports.kinds.clusters.quorum_recorded import (
@@ -24,6 +24,7 @@ from jobs.reports.kinds.clusters.quorum_recorded import (
     VoterChange,
 )
 from jobs.reports.values import stamp
+from jobs.severity import Severity
 from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
 
 START, END = WEEK.start, WEEK.end
@@ -59,8 +60,8 @@ def full():
         features=(SettingChange(at(9), "", "", "metadata.version", 20, 25, "/r/"),),
         silences=(Silence(at(5000), at(5003)),),
         findings=(
-            FindingRecorded("crit", "No quorum", "2 of 3 voters are away.", "", at(2)),
-            FindingRecorded("risk", "Election storm", "7 elections within 515 s.", "", at(9), at(524)),
+            FindingRecorded("critical", "No quorum", "2 of 3 voters are away.", "", at(2)),
+            FindingRecorded("critical", "Election storm", "7 elections within 515 s.", "", at(9), at(524)),
         ),
         href="/quorum/east/", voters_href="/v/", brokers_href="/b/", settings_href="/s/",
     )  # fmt: skip
@@ -104,21 +105,21 @@ ANALYSED = ControllerTime("/run/", "", 1, 8000, 8000, at(9), is_silence=True)
 @pytest.mark.parametrize(
     ("fields", "level", "word", "ms"),
     [
-        ({}, Level.OK, "Always a controller", 0),
-        ({"elections": (election(100, 2),)}, Level.OK, "Always a controller", 0),
-        ({"elections": (election(100, 2, 400),)}, Level.OK, "Time without a controller", 400),
+        ({}, Severity.HEALTHY, "Always a controller", 0),
+        ({"elections": (election(100, 2),)}, Severity.HEALTHY, "Always a controller", 0),
+        ({"elections": (election(100, 2, 400),)}, Severity.HEALTHY, "Time without a controller", 400),
         ({"elections": (election(100, 2, 2900, is_silence=True),)},
-         Level.WARNING, "Time without a controller", 2900),
-        ({"silences": (PAUSE,)}, Level.WARNING, "Time without a controller", 3000),
+         Severity.WARNING, "Time without a controller", 2900),
+        ({"silences": (PAUSE,)}, Severity.WARNING, "Time without a controller", 3000),
         ({"silences": (PAUSE,), "elections": (election(100, 2, 400),)},
-         Level.WARNING, "Time without a controller", 3400),
+         Severity.WARNING, "Time without a controller", 3400),
         ({"controller_time": ANALYSED},
-         Level.WARNING, "Time without a controller", 8000),
+         Severity.WARNING, "Time without a controller", 8000),
         ({"controller_time": ANALYSED, "start": None},
-         Level.WARNING, "Time without a controller", 8000),
+         Severity.WARNING, "Time without a controller", 8000),
         ({"gaps": (Gap(stamp(at(1)), stamp(at(2)), "Records are missing."),)},
-         Level.NONE, "Partly known", 0),
-        ({"start": None}, Level.NONE, "Unknown", None),
+         Severity.UNKNOWN, "Partly known", 0),
+        ({"start": None}, Severity.UNKNOWN, "Unknown", None),
     ],
     ids=["nothing", "no gap known", "the beat of the log", "a long election", "silence without election",
          "both", "by the analysis", "by the analysis alone", "a part is missing", "nothing is known"],

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jobs.reports.document import Level
 from jobs.reports.kinds.flows.readiness import (
     MOST_PARTS,
     Answers,
@@ -26,12 +25,13 @@ from jobs.reports.kinds.flows.sampling import (
     without,
 )
 from jobs.reports.periods import Period
+from jobs.severity import Severity
 from tests.examples import examples
 
 START = datetime(2026, 10, 25, tzinfo=UTC)
-READY = State("Ready", Level.OK, is_ready=True)
-BLOCKED = State("Blocked", Level.CRITICAL, is_ready=False)
-OUTSIDE = State("Not covered", Level.NONE, is_ready=False, counts=False)
+READY = State("Ready", Severity.HEALTHY, is_ready=True)
+BLOCKED = State("Blocked", Severity.CRITICAL, is_ready=False)
+OUTSIDE = State("Not covered", Severity.UNKNOWN, is_ready=False, counts=False)
 STATES = (READY, BLOCKED, OUTSIDE)
 
 
@@ -106,7 +106,7 @@ def test_one_second_of_a_year_not_ready_is_not_all_of_the_time():
 
 
 def test_states_that_are_not_ready_are_one_time_across_their_changes():
-    unknown = State("Unknown", Level.WARNING, is_ready=False)
+    unknown = State("Unknown", Severity.WARNING, is_ready=False)
     rows = Answers("f", "", "", ((at(10), BLOCKED), (at(20), unknown), (at(35), READY)))
     assert longest_not_ready(stretches(rows, period(60), [])) == Interval(at(10), at(35))
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from jobs.reports.document import Level
 from jobs.reports.kinds.flows.lag_samples import LAG_ROW, LagSummary, summarise
 from jobs.reports.kinds.flows.replication import build
 from jobs.reports.kinds.flows.replication_data import (
@@ -22,6 +21,7 @@ from jobs.reports.kinds.flows.replication_data import (
     what_was_done,
 )
 from jobs.reports.kinds.flows.sampling import Interval
+from jobs.severity import Severity
 from tests.jobs.reports.kinds.golden_documents import (
     END,
     NOVEMBER,
@@ -54,7 +54,7 @@ def flow(name="orders to west", summary=None, **fields):
     )
 
 
-def run(state="ERRORED", *, start, end=None, flow="orders to west", **fields):
+def run(state="CRASHED", *, start, end=None, flow="orders to west", **fields):
     values = {"error": "", "person": "", "href": f"/runs/{start:%d%H}/"} | fields
     return FlowRun(flow, state, start, start, end, **values)
 
@@ -83,7 +83,7 @@ def test_the_whole_document():
             TopicLag("orders to west", STRANGE, "/p/?topic=x", 9, 7, 400, None),
         ),
         runs=(
-            run("CANCELLED", start=after(days=-2), end=after(days=-1)),
+            run("STOPPED", start=after(days=-2), end=after(days=-1)),
             run(start=after(hours=1), end=after(hours=2), error="Out of memory.\nTraceback"),
             run("RUNNING", start=after(hours=3), person="ada"),
         ),
@@ -103,7 +103,7 @@ def test_the_whole_document():
         drifts=(
             Drift(
                 "clicks",
-                Level.WARNING,
+                Severity.WARNING,
                 "Warning",
                 "Settings differ",
                 "clicks",
@@ -151,8 +151,8 @@ def test_a_crash_without_a_reason_says_that_none_is_recorded():
 @pytest.mark.parametrize(
     ("changes", "level"),
     [
-        ({}, Level.OK),
-        ({"runs": (run(start=after(hours=1), end=after(hours=2)),)}, Level.CRITICAL),
+        ({}, Severity.HEALTHY),
+        ({"runs": (run(start=after(hours=1), end=after(hours=2)),)}, Severity.CRITICAL),
         (
             {
                 "runs": (
@@ -160,9 +160,9 @@ def test_a_crash_without_a_reason_says_that_none_is_recorded():
                     run("RUNNING", start=after(hours=3)),
                 )
             },
-            Level.WARNING,
+            Severity.WARNING,
         ),
-        ({"steering": (steered(after(hours=1), {}, {"paused": ["orders"]}),)}, Level.WARNING),
+        ({"steering": (steered(after(hours=1), {}, {"paused": ["orders"]}),)}, Severity.WARNING),
     ],
     ids=[
         "nothing happened",
@@ -185,7 +185,7 @@ def test_without_samples_and_runs_the_verdict_is_unknown():
 def test_a_flow_of_which_no_lag_was_recorded_is_not_healthy():
     measured = flow("measured", lag())
     content = build(recorded(measured, flow("never measured")), None)
-    assert (content.verdicts[0].level, content.verdicts[0].word) == (Level.NONE, "Unknown")
+    assert (content.verdicts[0].level, content.verdicts[0].word) == (Severity.UNKNOWN, "Unknown")
     assert "No lag was recorded of never measured." in content.verdicts[0].sentence
 
 

@@ -10,7 +10,6 @@ from jobs.reports.document import (
     Figure,
     Figures,
     Gap,
-    Level,
     Section,
     Series,
     Table,
@@ -20,6 +19,7 @@ from jobs.reports.document import (
 )
 from jobs.reports.periods import named_period
 from jobs.reports.values import ValueType, stamp
+from jobs.severity import Severity
 
 NOW = datetime(2026, 11, 23, 6, 0, tzinfo=UTC)
 PERIOD = named_period("last-week", "Europe/Berlin", NOW)
@@ -66,8 +66,8 @@ BARS = chart(
 )
 LANES = chart(
     ChartType.LANES,
-    Series("orders", days(3), ("Healthy", "Critical", "Healthy"), days(4)[1:], (Level.OK, Level.CRITICAL, Level.OK)),
-    Series(TURNED, days(2), ("Warning", "Unknown"), days(3)[1:], (Level.WARNING, Level.NONE)),
+    Series("orders", days(3), ("Healthy", "Critical", "Healthy"), days(4)[1:], (Severity.HEALTHY, Severity.CRITICAL, Severity.HEALTHY)),
+    Series(TURNED, days(2), ("Warning", "Unknown"), days(3)[1:], (Severity.WARNING, Severity.UNKNOWN)),
 )  # fmt: skip
 
 GROUPS = Table(
@@ -106,10 +106,10 @@ def document(**changes) -> Document:
         "base_url": "https://crosslog.example/",
         "crosslog": "1.2.3",
         "verdicts": (
-            Verdict(Level.CRITICAL, "Not ready", "Group billing has no checkpoint since 3 h.", "/replication/"),
-            Verdict(Level.WARNING, "Warning", "Lag exceeded 60 s for 2 h 10 m."),
-            Verdict(Level.OK, "Passed", "No unclean leader election."),
-            Verdict(Level.NONE, "Unknown", "The quorum has no data."),
+            Verdict(Severity.CRITICAL, "Not ready", "Group billing has no checkpoint since 3 h.", "/replication/"),
+            Verdict(Severity.WARNING, "Warning", "Lag exceeded 60 s for 2 h 10 m."),
+            Verdict(Severity.HEALTHY, "Passed", "No unclean leader election."),
+            Verdict(Severity.UNKNOWN, "Unknown", "The quorum has no data."),
         ),
         "sections": sections(),
     }  # fmt: skip

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
-from jobs.reports.document import Column, Level, Section, Series, Table, Text, Verdict
+from jobs.reports.document import Column, Section, Series, Table, Text, Verdict
 from jobs.reports.periods import Period
 from jobs.reports.rendering.charts import svg_of
 from jobs.reports.rendering.formats import Format, Paper, render_all
 from jobs.reports.rendering.pdf import compiled, pdf_of, sources_of
 from jobs.reports.rendering.printable import LONGEST_WORD, glyphs
+from jobs.severity import Severity
 from tests.examples import examples
 from tests.jobs.reports.rendering.hostile import ALL_KINDS, SAMPLE, report_of, with_text
 from tests.jobs.reports.rendering.sample import BARS, LINES, NOW, document
@@ -124,7 +125,7 @@ def test_every_character_of_the_font_is_printed_in_each_weight_and_beside_each_o
     lines = ["".join(f"{base}{one}" for one in marks) for base in bases]
     lines += ["".join(letters[at : at + 250]) for at in range(0, len(letters), 250)]
     lines += [" ".join(letters[at : at + 140]) for at in range(0, len(letters), 140)]
-    blocks = [*map(Text, lines), *(Verdict(Level.OK, one, one) for one in lines)]
+    blocks = [*map(Text, lines), *(Verdict(Severity.HEALTHY, one, one) for one in lines)]
     names = Table(
         "names", "Names", (Column("a", "A"), Column("b", "B")), tuple((one, one) for one in lines)
     )
@@ -232,7 +233,9 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_report(series, caplog):
 
 
 def test_links_are_addresses_whatever_is_in_them():
-    report = document(verdicts=(Verdict(Level.OK, "Ok", "See.", "/a\ud800 中\u202e\"<'&x=%20#y"),))
+    report = document(
+        verdicts=(Verdict(Severity.HEALTHY, "Ok", "See.", "/a\ud800 中\u202e\"<'&x=%20#y"),)
+    )
     contents, faults = render_all(report, Paper.A4)
     assert not faults
     found = re.findall(r'href="([^"]+)"', contents[Format.HTML].decode())

@@ -93,7 +93,7 @@ async def test_a_run_that_waits_for_a_person_says_so_and_asks_again(tmp_path):
     told, result = await stopped_after_a_fault(driver_of(tmp_path, NO_SECRET), tmp_path)
     assert "CROSSLOG_SECRET_NOT_SET" in told["fault"]
     assert told["fault"].endswith(ASKED_AGAIN)
-    assert result.outcome is Outcome.CANCELLED
+    assert result.outcome is Outcome.STOPPED
 
 
 async def test_a_run_that_is_to_end_waits_for_a_person_only_so_long(tmp_path):
@@ -111,7 +111,7 @@ async def test_a_run_waits_for_a_cluster_that_is_down(tmp_path):
     told, result = await stopped_after_a_fault(driver_of(tmp_path, SOURCE), tmp_path)
     assert "Connection refused: " in told["fault"]
     assert ASKED_AGAIN not in told["fault"]
-    assert result.outcome is Outcome.CANCELLED
+    assert result.outcome is Outcome.STOPPED
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_group_at_the_end_goes_on_at_the_targets_end(flow):
 )
 def test_a_group_without_a_checkpoint_has_a_reason(flow, stub, reason):
     assert reason_of(flow, stub) == reason
-    assert group().readiness == "caution"
+    assert group().readiness == "warning"
 
 
 def test_an_idle_group_without_a_checkpoint_is_called_idle(flow):
@@ -196,7 +196,7 @@ def test_data_that_was_not_copied_is_the_loss_of_its_topic_and_flow(flow):
     FlowPartition.objects.update(lag=5, lag_ms=70_000)
     answer = judged(flow)
     topic = TopicReadiness.objects.get()
-    assert (answer.rpo_records, answer.rpo_ms, answer.readiness) == (5, 70_000, "caution")
+    assert (answer.rpo_records, answer.rpo_ms, answer.readiness) == (5, 70_000, "warning")
     assert (topic.topic, topic.rpo_records, topic.group_count) == ("orders", 5, 1)
 
 
@@ -326,7 +326,7 @@ def test_a_group_of_which_nothing_has_changed_is_not_judged_again_and_counts_all
     judged(flow)
     add_group(flow.source, "others", {ORDERS: 100})
     answer = judged(flow, now=SOON)
-    assert answer.counts == {"ready": 1, "caution": 1}
+    assert answer.counts == {"ready": 1, "warning": 1}
     assert (group().updated_at, group("others").updated_at) == (NOW, SOON)
     assert group().partitions[0]["committed"] == 100
 

@@ -85,7 +85,7 @@ def test_internal_topics_of_another_application_are_topics_like_others(flow):
     GroupOffset.objects.create(
         group=other, topic="totals-a-repartition", partition=0, committed_offset=1, changed_at=NOW
     )
-    assert judged(flow).readiness == "caution"
+    assert judged(flow).readiness == "warning"
 
 
 @pytest.mark.parametrize(("members", "expected"), [(1, 149), (0, 0)], ids=["commits", "stopped"])

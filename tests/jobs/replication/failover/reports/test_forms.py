@@ -9,8 +9,8 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.failover.reports.forms import document_of, html_of, pdf_of
 from jobs.replication.failover.reports.report import RunKind, title_of
 from jobs.replication.failover.reports.signing import canonical, digest_of, kept_key
-from jobs.reports.document import Level
 from jobs.reports.rendering.html import STYLE, content_policy, style_hash
+from jobs.severity import Severity
 from tests.jobs.replication.failover.reports.test_report import report
 
 
@@ -148,7 +148,7 @@ def test_a_text_of_any_length_in_any_place_is_printed(key, text, caplog):
 
 @pytest.mark.parametrize(
     ("state", "level"),
-    [("succeeded", Level.OK), ("failed", Level.CRITICAL), ("stopped", Level.NONE)],
+    [("succeeded", Severity.HEALTHY), ("failed", Severity.CRITICAL), ("stopped", Severity.UNKNOWN)],
 )
 def test_the_verdict_is_the_state_of_the_run(key, state, level):
     (verdict,) = document_of(key.sign(report(state=state, problem="Because."))).verdicts
