@@ -19,7 +19,6 @@ from console.clusters.models import Cluster, Topic
 from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.navigation import Badge, count_badge
 from console.frame.pages.search import SearchHit, pages_of
-from console.frame.pages.states import Severity
 from console.frame.security.access import visible
 from console.quorum import queries as quorum
 from jobs.availability.status.severity import Severity as PartitionSeverity
@@ -116,7 +115,7 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
         down.setdefault(row.cluster_id, []).append(f"broker {row.broker_id}{rack}{since}")
     return [
         Trouble(
-            Severity.RISK,
+            Severity.CRITICAL,
             "Broker down",
             f"Cluster {watched[pk]}: {_few(brokers)}.",
             reverse("availability:brokers", args=[watched[pk]]),

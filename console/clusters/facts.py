@@ -56,7 +56,7 @@ def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, An
             "label": "Live brokers",
             "value": _share(cluster.live_count, brokers),
             "definition": "Live brokers of all brokers that are registered or have replicas.",
-            "severity": "risk" if cluster.dead_count else "",
+            "severity": "critical" if cluster.dead_count else "",
             "href": reverse("clusters:brokers", args=[cluster.alias]),
         },
         *(_count_fact(cluster, one, counts if is_read else {}) for one in COUNTED_AS),

@@ -15,7 +15,6 @@ from console.clusters.models import Broker, Cluster, Group, Topic
 from console.frame.pages.addresses import address_of
 from console.frame.pages.navigation import Badge, count_badge
 from console.frame.pages.search import SearchHit, find_rows, pages_of
-from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from jobs.severity import Severity
 

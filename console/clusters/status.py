@@ -11,7 +11,7 @@ from django.conf import settings
 
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.frame.pages.freshness import Freshness, freshness_of_round, oldest, stale_after_s
-from console.frame.pages.states import Severity, spoken
+from console.frame.pages.states import spoken
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 from jobs.numbers import format_age

@@ -43,7 +43,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     """Return open issues, lag and throughput as the facts component takes them."""
-    serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
+    serious = [f for f in picture.findings if f.severity is Severity.CRITICAL]
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
         (flow for flow in wanted if flow.lag_ms is not None),

@@ -160,7 +160,7 @@ def _spare(status: QuorumStatus | None) -> dict[str, Any]:
     possible = there + unknown
     spare = possible - (len(voters) // 2 + 1)
     if unknown and (spare > 0 or possible == len(voters)):
-        return fact | {"note": status.unjudged, "severity": "none", "word": "Unknown"}
+        return fact | {"note": status.unjudged, "severity": "unknown", "word": "Unknown"}
     note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} voters online"
     fact |= {"value": format_count(max(spare, 0)), "note": note}
     if spare < 0:

@@ -11,7 +11,6 @@ from django.urls import reverse
 from console.clusters.trouble.stuck import Trouble
 from console.frame.pages.navigation import Badge, count_badge
 from console.frame.pages.search import SearchHit, pages_of
-from console.frame.pages.states import Severity
 from console.frame.security.access import visible
 from console.quorum import queries
 from console.quorum.facts import quorum_tabs
@@ -20,7 +19,7 @@ from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
 from jobs.severity import Severity
 
-_SERIOUS = (Severity.CRIT, Severity.RISK)
+_SERIOUS = (Severity.CRITICAL,)
 # The number of voters is shown on the quorum's page: it is no incident.
 _PERMANENT = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 

@@ -9,12 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
-from console.frame.rest.serializers import RenamedChoiceField
 from console.runs.analyses.questions import written_arguments
 from console.runs.analyses.queue import queue_position
 from console.runs.analyses.results import kept_until
 from console.runs.models import Run, RunState
-from jobs.spark.contract import OUTCOMES_BEFORE
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):

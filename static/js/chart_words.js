@@ -5,7 +5,7 @@
   const NB = "\u00a0";
   const LONGEST_TABLE = 60;
   const AROUND_S = 300;
-  const LADDER = ["none", "ok", "notice", "warn", "risk", "crit"];
+  const LADDER = ["unknown", "healthy", "info", "warning", "critical"];
   const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
   const compact = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });

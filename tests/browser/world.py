@@ -246,7 +246,7 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
     """Make open findings of every severity, one that ended, and a look that could not ask everything."""
     make_finding(flow, opened_at=now - timedelta(minutes=90), last_seen_at=now)
     make_finding(
-        flow, "stuck_partition", "risk", subject="orders-2", opened_at=now - timedelta(minutes=20),
+        flow, "stuck_partition", "critical", subject="orders-2", opened_at=now - timedelta(minutes=20),
         sentence="orders-2 is stuck at offset 184,202 while other partitions of the flow move.",
         todo="Check the log of the flow's run; restart the flow if the log shows no error.",
         evidence={"position_offset": 184_202, "records_waiting": 198, "still_for_s": 1200},
@@ -263,7 +263,7 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
         evidence={"source_replicas": 3, "target_replicas": 1},
     )  # fmt: skip
     make_finding(
-        flow, "not_moving", "crit", subject="", opened_at=now - timedelta(hours=5),
+        flow, "not_moving", "critical", subject="", opened_at=now - timedelta(hours=5),
         sentence="The flow replicates no records: 9 partitions wait with 4,711 records.",
         closed_at=now - timedelta(hours=4),
     )  # fmt: skip

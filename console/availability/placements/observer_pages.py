@@ -82,7 +82,7 @@ def _facts(counts: ObserverCounts) -> list[dict[str, Any]]:
             "value": format_count(counts.in_isr + counts.leading),
             "note": f"{format_count(counts.leading)} leading",
             "definition": "Promoted observers: they count for min.insync.replicas.",
-            **({"severity": "warn"} if counts.in_isr + counts.leading else {}),
+            **({"severity": "warning"} if counts.in_isr + counts.leading else {}),
         },
         {
             "label": "Outside the ISR",
@@ -94,6 +94,6 @@ def _facts(counts: ObserverCounts) -> list[dict[str, Any]]:
             "label": "Not alive",
             "value": format_count(counts.dead),
             "definition": "Observers on brokers that are down; they cannot be promoted.",
-            **({"severity": "risk"} if counts.dead else {}),
+            **({"severity": "warning"} if counts.dead else {}),
         },
     ]

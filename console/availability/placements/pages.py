@@ -171,7 +171,7 @@ def placement_facts(found: Standings) -> list[dict[str, Any]]:
             "note": f"of {format_count(len(found))}",
             "definition": "By topic config, or assigned in crosslog by name or pattern.",
         },
-        _counted("Mismatches", wrong, "risk", "topics", "Topics with at least one mismatch."),
+        _counted("Mismatches", wrong, "warning", "topics", "Topics with at least one mismatch."),
         _counted(
             "ISR in one rack",
             one_site,

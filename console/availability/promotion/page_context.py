@@ -69,7 +69,7 @@ def promotion_facts(
         {
             "label": "Stop switch",
             "value": "On" if stop.is_on else "Off",
-            "severity": "crit" if stop.is_on else "",
+            "severity": "critical" if stop.is_on else "",
             "note": "no promotion starts" if stop.is_on else "promotions may start",
             "definition": "While it is on, no promotion starts; promoted brokers stay until a revert.",
         },
@@ -100,7 +100,7 @@ def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
         "so that a promotion survives the crash of one.",
     }
     if not is_there:
-        return fact | {"note": "no process: start manage.py promote", "severity": "warn"}
+        return fact | {"note": "no process: start manage.py promote", "severity": "warning"}
     problem = row.promoter_problem if row else ""
     return fact | {"note": problem[:120] or f"last heartbeat {format_span_s(age_s)} ago"}
 

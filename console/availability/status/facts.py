@@ -35,19 +35,19 @@ class Answer:
 def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
     """Return the availability of a cluster: the worst state of any partition."""
     if counts is None or freshness.succeeded_at is None:
-        return Answer(Look.NONE, "Unknown", freshness.error or "Not collected yet.")
+        return Answer(Look.UNKNOWN, "Unknown", freshness.error or "Not collected yet.")
     if counts.offline:
         why = f"{_partitions(counts.offline)} without a leader."
-        return Answer(Look.CRIT, "Partitions offline", why)
+        return Answer(Look.CRITICAL, "Partitions offline", why)
     if counts.state_under_min_isr:
         why = f"{_partitions(counts.state_under_min_isr)}: writes with acks=all are refused."
-        return Answer(Look.CRIT, "Partitions under min ISR", why)
+        return Answer(Look.CRITICAL, "Partitions under min ISR", why)
     if counts.state_at_min_isr:
         why = f"{_partitions(counts.state_at_min_isr)}: the next replica failure stops writes with acks=all."
-        return Answer(Look.RISK, "Partitions at min ISR", why)
+        return Answer(Look.WARNING, "Partitions at min ISR", why)
     if counts.state_under_replicated:
         why = f"{_partitions(counts.state_under_replicated)} with a replica out of sync."
-        return Answer(Look.WARN, "Partitions under-replicated", why)
+        return Answer(Look.WARNING, "Partitions under-replicated", why)
     return _of_good(counts, freshness)
 
 
@@ -56,14 +56,16 @@ def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
     if counts.unsure:
         why = f"{_partitions(counts.unsure)}: {UNSURE[0].lower()}{UNSURE[1:]}"
         is_yes = not _not_known_writable(counts)
-        return Answer(Look.NONE, "Replica state unknown" if is_yes else "Unknown", why)
+        return Answer(Look.UNKNOWN, "Replica state unknown" if is_yes else "Unknown", why)
     now = timezone.now()
     if freshness.succeeded_at is not None and freshness.is_stale(now):
         age = format_age(freshness.succeeded_at, now)
         return Answer(
-            Look.NONE, "Unknown", f"All replicas were in sync {age}; no collection succeeded since."
+            Look.UNKNOWN,
+            "Unknown",
+            f"All replicas were in sync {age}; no collection succeeded since.",
         )
-    return Answer(Look.OK, "All partitions writable", "All replicas are in sync.")
+    return Answer(Look.HEALTHY, "All partitions writable", "All replicas are in sync.")
 
 
 def _not_known_writable(counts: Rollup) -> int:
@@ -202,7 +204,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             if row.leader is None
             else f"epoch {format_count(row.leader_epoch)}",
             "definition": "The broker that serves reads and writes.",
-            **({"severity": "crit"} if row.leader is None else {}),
+            **({"severity": "critical"} if row.leader is None else {}),
         },
         {
             "label": "In sync",

@@ -27,14 +27,14 @@ from jobs.availability.status.spans import leader_spans, membership_spans
 from jobs.severity import Severity as Look
 
 _MEMBERSHIPS = {
-    Membership.LEADER: ("Leader", Look.OK),
-    Membership.IN_SYNC: ("In sync", Look.OK),
-    Membership.OBSERVER_IN_SYNC: ("Observer in sync", Look.NOTICE),
-    Membership.OBSERVER: ("Observer", Look.NONE),
-    Membership.ELIGIBLE: ("Eligible leader", Look.WARN),
-    Membership.OUT_OF_SYNC: ("Out of sync", Look.RISK),
-    Membership.ADDING: ("Being added", Look.NOTICE),
-    Membership.UNKNOWN: ("Out of sync or being added", Look.NONE),
+    Membership.LEADER: ("Leader", Look.HEALTHY),
+    Membership.IN_SYNC: ("In sync", Look.HEALTHY),
+    Membership.OBSERVER_IN_SYNC: ("Observer in sync", Look.INFO),
+    Membership.OBSERVER: ("Observer", Look.UNKNOWN),
+    Membership.ELIGIBLE: ("Eligible leader", Look.WARNING),
+    Membership.OUT_OF_SYNC: ("Out of sync", Look.WARNING),
+    Membership.ADDING: ("Being added", Look.INFO),
+    Membership.UNKNOWN: ("Out of sync or being added", Look.UNKNOWN),
 }
 
 
@@ -62,7 +62,7 @@ def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Sta
     known, end = row.known_since, history.gone_at
     for span in history.severities:
         if span.began_at > known:
-            yield StateInterval("Healthy", Look.OK, known, span.began_at)
+            yield StateInterval("Healthy", Look.HEALTHY, known, span.began_at)
         word = Severity(span.severity).word
         why = cause_words(span.cause, span.cause_broker)
         href = record_url(history.log_name, span.offset)
@@ -77,7 +77,7 @@ def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Sta
         if span.ended_at is None:
             return
         known = max(known, span.ended_at)
-    yield StateInterval("Healthy", Look.OK, known, end)
+    yield StateInterval("Healthy", Look.HEALTHY, known, end)
 
 
 def _leaders(history: PartitionHistory) -> Iterator[StateInterval]:
@@ -116,7 +116,7 @@ def _marks(history: PartitionHistory) -> list[Event]:
             one.at,
             "Unclean election",
             f"Unclean election: leader {one.leader} was not in the ISR",
-            Look.CRIT,
+            Look.CRITICAL,
             record_url(history.log_name, one.offset),
         )
         for one in history.unclean

@@ -192,7 +192,7 @@ def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
             "value": format_count(counts.offline),
             "note": _unclean_note(counts.needs_unclean),
             "definition": "Partitions that accept neither reads nor writes.",
-            **_graded(counts.offline, "crit"),
+            **_graded(counts.offline, "critical"),
         },
         {
             "label": "Data at risk",
@@ -202,7 +202,7 @@ def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
             else "partitions",
             "definition": "Partitions whose acknowledged records need a broker to return, are on one replica "
             "only, or are lost.",
-            **_graded(counts.at_risk, "crit" if counts.lost else "risk"),
+            **_graded(counts.at_risk, "critical"),
         },
         {
             "label": "Leader changes",
@@ -229,10 +229,12 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
     value = f"{format_count(alive)} of {format_count(quorum.voters)}"
     if not quorum.has_majority:
         note = f"{format_count(quorum.majority)} needed"
-        return [fact | {"value": value, "note": note, "severity": "crit", "word": "No majority"}]
+        return [
+            fact | {"value": value, "note": note, "severity": "critical", "word": "No majority"}
+        ]
     spare = quorum.failures_tolerated
     note = f"failures tolerated: {format_count(spare)}, before {format_count(before.failures_tolerated)}"
-    return [fact | {"value": value, "note": note, "severity": "ok" if spare else "risk"}]
+    return [fact | {"value": value, "note": note, "severity": "healthy" if spare else "warning"}]
 
 
 def _graded(count: int, severity: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange, stamp
 from jobs.numbers import format_span_s
 from jobs.severity import Severity

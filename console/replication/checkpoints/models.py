@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 
-from console.frame.pages.states import Severity
 from console.replication.checkpoints.text import (
     HELD,
     SEVERITIES,

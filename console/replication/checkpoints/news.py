@@ -83,12 +83,12 @@ def _findings(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[s
         yield _finding(Severity.INFO, "Corrected", what, _CORRECTED)
     sync = told["group_sync"] or {}
     for group, text in {**told["errors"], **sync.get("errors", {})}.items():
-        yield _finding(Severity.WARN, "Failed", f"Group {group}", text)
+        yield _finding(Severity.WARNING, "Failed", f"Group {group}", text)
     for text in (*_ahead(flow, sync), *told["findings"]):
         yield _finding(Severity.WARNING, "Finding", text)
     for reason, count in told["without"].items():
         what = f"{format_count(count)} partitions of groups without a checkpoint"
-        yield _finding(Severity.NOTICE, "No checkpoint", what, _WITHOUT.get(reason, reason))
+        yield _finding(Severity.INFO, "No checkpoint", what, _WITHOUT.get(reason, reason))
 
 
 def _ahead(flow: ReplicationFlow, sync: Mapping[str, Any]) -> list[str]:

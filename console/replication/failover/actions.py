@@ -183,9 +183,9 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
     if unknown:
         text = f"Not a group of this plan, or applied already: {', '.join(unknown)}."
         raise InvalidFields({"groups": text})
-    if plan.verdict == CheckState.BLOCK:
+    if plan.verdict == CheckState.FAILED:
         raise ActionRefused("plan_blocked", "A pre-check of the plan failed.")
-    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK)
+    rows = plan.plan_groups.filter(verdict=CheckState.FAILED)
     blocked = set(rows.values_list("group", flat=True))
     wrong = sorted(blocked & set(groups or ()))
     if wrong:

@@ -72,7 +72,7 @@ def around_plan(request: HttpRequest, plan: FailoverPlan) -> dict[str, Any]:
 
 def why_none_moves(plan: FailoverPlan) -> str:
     """Return why no group of a plan that was read can move; empty when one can."""
-    if plan.verdict == CheckState.BLOCK:
+    if plan.verdict == CheckState.FAILED:
         return "A pre-check of the plan failed."
     if plan.group_count and plan.blocked_count == plan.group_count:
         return "Pre-checks of every group of this plan failed."

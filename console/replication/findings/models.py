@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from console.replication.flows.models import ReplicationFlow
 
 CODES = [(code.value, code.value.replace("_", " ")) for code in Code]
-SEVERITIES = [(severity.value, severity.value) for severity in FindingSeverity]
+SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 # Where the code is not a good label.
 _WORDS = {
     Code.ACLS_NOT_SYNCED.value: "ACLs not synced",

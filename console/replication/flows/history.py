@@ -94,16 +94,16 @@ def _of(before: Run | None, run: Run) -> Iterator[Event]:
 def _start(before: Run | None, run: Run, at: datetime) -> Event:
     if before is not None and before.state in _ENDED_BADLY:
         text = "Run restarted after a failure"
-        return Event(at, "Run restarted", text, Severity.WARN, _address(run))
-    return Event(at, "Run started", "Run started", Severity.NOTICE, _address(run))
+        return Event(at, "Run restarted", text, Severity.WARNING, _address(run))
+    return Event(at, "Run started", "Run started", Severity.INFO, _address(run))
 
 
 def _end(run: Run, at: datetime) -> Event:
     if run.state in _ENDED_BADLY:
         text = f"Run {run.state.lower()}: {first_line(run.error)}".removesuffix(": ")
-        return Event(at, "Run failed", text, Severity.CRIT, _address(run))
-    text = "Run stopped" if run.state == RunState.CANCELLED else "Run ended"
-    return Event(at, "Run ended", text, Severity.NONE, _address(run))
+        return Event(at, "Run failed", text, Severity.CRITICAL, _address(run))
+    text = "Run stopped" if run.state == RunState.STOPPED else "Run ended"
+    return Event(at, "Run ended", text, Severity.UNKNOWN, _address(run))
 
 
 def _address(run: Run) -> str:

@@ -290,8 +290,8 @@ def topic_news(flow: ReplicationFlow) -> TopicNews | None:
         datetime.fromisoformat(sync["at"]),
         _moment(sync.get("changed_at")),
         [{**change, "before": change["from"]} for change in sync["changes"]],
-        _findings(sync["failures"], Severity.RISK, "Failed"),
-        _findings(sync["notes"], Severity.NOTICE, "Unchanged"),
+        _findings(sync["failures"], Severity.CRITICAL, "Failed"),
+        _findings(sync["notes"], Severity.INFO, "Unchanged"),
     )
 
 

@@ -9,10 +9,10 @@ from jobs.replication.failover.commands import apply_commands, planned_undo, und
 from jobs.replication.failover.model import Check, CheckState, FailoverPlan, GroupPlan, PlanItem
 
 _MARKS = {
-    CheckState.PASSED: "ok     ",
+    CheckState.PASSED: "passed ",
     CheckState.UNKNOWN: "unknown",
-    CheckState.WARNING: "warn   ",
-    CheckState.FAILED: "BLOCK  ",
+    CheckState.WARNING: "warning",
+    CheckState.FAILED: "FAILED ",
 }
 
 

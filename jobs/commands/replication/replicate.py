@@ -106,7 +106,7 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
 
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
     """Return 0 when the request was fulfilled: everything up to the ends, or copying until a stop."""
-    done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.CANCELLED}
+    done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.STOPPED}
     return 0 if result.outcome in done else 1
 
 

@@ -141,7 +141,7 @@ def find_endpoint_faults(
     for one in endpoint_faults(voters, broker_hosts):
         yield QuorumFinding(
             QuorumCode.VOTER_ENDPOINT,
-            Severity.RISK,
+            Severity.CRITICAL,
             f"{one.sentence} The voters may fail to elect a leader when the active controller is down.",
             ENDPOINT_TODO,
             subject=str(one.endpoint),
@@ -176,7 +176,7 @@ def find_replica_faults(
     for id_ in sorted((running - voters) & set(known or ())):
         yield QuorumFinding(
             QuorumCode.DANGLING_CONTROLLER,
-            Severity.WARN,
+            Severity.WARNING,
             f"Controller {id_} runs and replicates the metadata log, but is not a voter.",
             "Make it a voter (crosslog quorum-change --add), or stop it.",
             subject=str(id_),
@@ -185,7 +185,7 @@ def find_replica_faults(
     for id_ in sorted(gone):
         yield QuorumFinding(
             QuorumCode.GHOST_REGISTRATION,
-            Severity.WARN,
+            Severity.WARNING,
             f"Controller {id_} is registered, but is neither voter nor observer: it is gone. Kafka refuses "
             "upgrades of features that its last software did not support (KAFKA-20295).",
             "Start it once with current software, or unregister it (Kafka 4.4 and later, KAFKA-20395).",

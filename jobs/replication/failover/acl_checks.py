@@ -24,7 +24,7 @@ def check_acls(found: Evidence, group: str, topics: Collection[str]) -> Check:
     here, there = found.origin.acls, found.destination.acls
     if there is None:
         text = f"{found.destination.alias} has no authorizer: all clients may read."
-        return Check(_KEY, CheckState.OK, text)
+        return Check(_KEY, CheckState.PASSED, text)
     if isinstance(there, str):
         return _unknown(found.destination.alias, there)
     if isinstance(here, str):
@@ -54,10 +54,10 @@ def _judged(alias: str, readers: Sequence[str], missing: Sequence[str]) -> Check
     who = ", ".join(readers[:_FEW]) + (f" and {len(readers) - _FEW} more" * (len(readers) > _FEW))
     if not missing:
         text = f"Principals that read as the group on the origin may do so on {alias}."
-        return Check(_KEY, CheckState.OK, text, who)
+        return Check(_KEY, CheckState.PASSED, text, who)
     more = f" and {len(missing) - _FEW} more" if len(missing) > _FEW else ""
     text = f"On {alias} the group's principals lack some ACLs."
-    return Check(_KEY, CheckState.BLOCK, text, "; ".join(missing[:_FEW]) + more, "Add these ACLs.")
+    return Check(_KEY, CheckState.FAILED, text, "; ".join(missing[:_FEW]) + more, "Add these ACLs.")
 
 
 def _missing(

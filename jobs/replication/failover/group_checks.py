@@ -108,9 +108,9 @@ def _type(found: Evidence, group: str) -> Check:
         hint = "Set its start offset with kafka-share-groups.sh."
         return Check("type", FAILED, text, "KIP-932", hint)
     if kind in _KEPT_TYPES:
-        return Check("type", OK, f"The offsets of a {kind or 'consumer'} group can be set.")
+        return Check("type", PASSED, f"The offsets of a {kind or 'consumer'} group can be set.")
     text = f"{group} is a {kind} group: its offsets can be set, its other state is not moved."
-    return Check("type", WARN, text)
+    return Check("type", WARNING, text)
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
@@ -149,7 +149,7 @@ def _beyond_end(
             for one in beyond
         ]
         hint = "The plan replaces these offsets where it sets one."
-        yield Check("beyond_end_there", WARN, text, _few(told), hint)
+        yield Check("beyond_end_there", WARNING, text, _few(told), hint)
 
 
 def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
@@ -181,16 +181,16 @@ def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -
     if impossible:
         text = "Some offsets are outside the log on the destination."
         hint = "The remote topic may have been deleted and re-created: check the flow, then refresh the plan."
-        return Check("translated", BLOCK, text, _examples(impossible), hint)
+        return Check("translated", FAILED, text, _examples(impossible), hint)
     if without:
         return _untranslated(without, untranslated)
     if nowhere:
         text = "The group also reads topics that no flow replicates to the destination."
         hint = "Create a flow for them, or exclude these topics from the plan."
-        return Check("translated", WARN, text, _examples(nowhere), hint)
+        return Check("translated", WARNING, text, _examples(nowhere), hint)
     if not items:
         text = "The group has no committed offset on the topics of this plan."
-        return Check("translated", BLOCK, text, "", "Exclude the group from the plan.")
+        return Check("translated", FAILED, text, "", "Exclude the group from the plan.")
     return Check(
         "translated", PASSED, f"A lower bound is proven for {counted(len(items), 'partition')}."
     )
@@ -201,12 +201,12 @@ def _untranslated(without: Sequence[PlanItem], untranslated: Untranslated) -> Ch
     evidence = _examples(without)
     if untranslated is Untranslated.EARLIEST:
         text += " They start at the beginning of the log, and all its records are reprocessed."
-        return Check("translated", WARN, text, evidence)
+        return Check("translated", WARNING, text, evidence)
     if untranslated is Untranslated.LEAVE:
         text += " Nothing is set for them: the consumers' auto.offset.reset decides."
-        return Check("translated", WARN, text, evidence)
+        return Check("translated", WARNING, text, evidence)
     hint = "Let the flow replicate some records of them, or let them start at the earliest offset."
-    return Check("translated", BLOCK, text, evidence, hint)
+    return Check("translated", FAILED, text, evidence, hint)
 
 
 def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -232,12 +232,14 @@ def _rereads(items: Sequence[PlanItem]) -> Check:
     planned = [one for one in items if one.target is not None]
     loose = [one for one in planned if one.reread_most != 0]
     if not loose:
-        return Check("reread", OK, "No record is reprocessed.", counted(len(planned), "partition"))
+        return Check(
+            "reread", PASSED, "No record is reprocessed.", counted(len(planned), "partition")
+        )
     known = sum(one.reread_most or 0 for one in loose)
     is_bounded = all(one.reread_most is not None for one in loose)
     most = f"At most {known:,} records" if is_bounded else "An unknown number of records"
     text = f"{most} will be reprocessed, in {counted(len(loose), 'partition')}."
-    return Check("reread", WARN, text, _examples(loose), "Consumers must be idempotent.")
+    return Check("reread", WARNING, text, _examples(loose), "Consumers must be idempotent.")
 
 
 def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -256,7 +258,7 @@ def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
             f"{one.destination} from {one.before:,} to {one.target:,}" for one in back[:_FEW]
         )
         hint = f"If the group has read these records on {alias}, exclude it from the plan."
-        yield Check("moves_back", WARN, text, evidence, hint)
+        yield Check("moves_back", WARNING, text, evidence, hint)
 
 
 def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -273,7 +275,7 @@ def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     )
     more = f" and {len(only) - _FEW} more partitions" if len(only) > _FEW else ""
     hint = f"Start a flow from {here} to {there} for these topics, then refresh the plan."
-    yield Check("only_here", WARN, text, evidence + more, hint)
+    yield Check("only_here", WARNING, text, evidence + more, hint)
 
 
 def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
@@ -290,7 +292,7 @@ def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Chec
         text = f"The group has no committed offset on {count} of its topics: nothing is set there."
         evidence = ", ".join(map(str, missing[:_FEW])) + (", ..." if len(missing) > _FEW else "")
         hint = "There auto.offset.reset decides where consumers start, as it does now."
-        yield Check("without_commit", WARN, text, evidence, hint)
+        yield Check("without_commit", WARNING, text, evidence, hint)
 
 
 def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:

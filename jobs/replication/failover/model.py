@@ -34,7 +34,7 @@ class Untranslated(StrEnum):
 
 
 class CheckState(StrEnum):
-    """How a pre-check ended, from best to worst; `unknown` where something may not be read."""
+    """How a pre-check ended, best first; `unknown` where something may not be read.
 
     The words of releases up to 0.5 (ok, warn, block), which signed reports keep, are read as well.
     """

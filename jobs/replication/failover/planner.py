@@ -110,7 +110,7 @@ def _origin(found: Evidence) -> Check:
     age_s = max(found.read_at_ms - side.committed_at_ms, 0) // 1000
     text = f"{side.alias} does not answer: offsets are {side.committed_from}, {age_s} s old."
     hint = "Later commits are lost: their records are reprocessed. Make sure that no consumer restarts there."
-    return Check("origin_answers", CheckState.WARN, text, side.fault, hint)
+    return Check("origin_answers", CheckState.WARNING, text, side.fault, hint)
 
 
 def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterator[Check]:
@@ -127,7 +127,7 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
     if behind:
         text = f"{behind:,} records of {here} are not on {there} yet{time}."
         hint = "Wait until the flow has replicated them. If the cluster is gone, they are lost."
-        yield Check(key, CheckState.WARN, text, counted(len(forward), "partition"), hint)
+        yield Check(key, CheckState.WARNING, text, counted(len(forward), "partition"), hint)
     elif unknown:
         text = f"The replication lag of {counted(unknown, 'partition')} is not known."
         yield Check(key, CheckState.UNKNOWN, text, "no position, or no answer of the source")
@@ -135,7 +135,7 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
         rest = any(one.only_here for own in items for one in own)
         what = f"of {here}" if not rest else f"that flows read from {here}"
         text = f"All records {what} were replicated to {there}."
-        yield Check(key, CheckState.OK, text, counted(len(forward), "partition"))
+        yield Check(key, CheckState.PASSED, text, counted(len(forward), "partition"))
 
 
 def _syncs(found: Evidence) -> Iterator[Check]:
@@ -147,6 +147,8 @@ def _syncs(found: Evidence) -> Iterator[Check]:
             continue
         age_ms = max(found.read_at_ms - known_ms, 0)
         text = f"Offset syncs of the flow {name} were last read {age_ms / 1000:.1f} s before."
-        state = CheckState.OK if age_ms <= OLD_SYNCS_MS else CheckState.WARN
-        hint = "" if state is CheckState.OK else "Older syncs only make bounds wider, never wrong."
+        state = CheckState.PASSED if age_ms <= OLD_SYNCS_MS else CheckState.WARNING
+        hint = (
+            "" if state is CheckState.PASSED else "Older syncs only make bounds wider, never wrong."
+        )
         yield Check("offset_syncs", state, text, "", hint)

@@ -57,10 +57,10 @@ def _partitions(
         text = (
             f"{remote.name} has fewer partitions than {topic}: offsets of the rest cannot be set."
         )
-        return Check("partitions", BLOCK, text, evidence, "Let the flow add partitions.")
+        return Check("partitions", FAILED, text, evidence, "Let the flow add partitions.")
     text = f"{remote.name} has more partitions than {topic}: keys may be in other partitions."
     return Check(
-        "partitions", WARN, text, evidence, "Check consumers that rely on the order by key."
+        "partitions", WARNING, text, evidence, "Check consumers that rely on the order by key."
     )
 
 
@@ -76,7 +76,7 @@ def _settings(found: Evidence, topic: str, there: str) -> Iterator[Check]:
     differing = [one for rule in _RULES if (one := rule(here, remote)) is not None]
     yield from differing
     if not differing:
-        yield Check("settings", OK, "The configs that matter to consumers are equal.")
+        yield Check("settings", PASSED, "The configs that matter to consumers are equal.")
 
 
 def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None]:
@@ -89,7 +89,7 @@ def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None
         before = "no limit" if kept == UNLIMITED else f"{kept} {unit}"
         evidence = f"{key}: {before} on the origin, {there} {unit} on the destination"
         text = "Retention is shorter on the destination: a group that lags may lose records."
-        return Check(key, WARN, text, evidence, f"Raise {key} there before moving slow groups.")
+        return Check(key, WARNING, text, evidence, f"Raise {key} there before moving slow groups.")
 
     return rule
 
@@ -101,7 +101,7 @@ def _cleanup(here: Configs, remote: Configs) -> Check | None:
     mine_text, theirs_text = ",".join(sorted(mine)), ",".join(sorted(theirs))
     evidence = f"cleanup.policy: {mine_text} on the origin, {theirs_text} on the destination"
     text = "The cleanup policy differs on the destination."
-    return Check("cleanup.policy", WARN, text, evidence, "Set the same cleanup.policy on both.")
+    return Check("cleanup.policy", WARNING, text, evidence, "Set the same cleanup.policy on both.")
 
 
 def _insync(here: Configs, remote: Configs) -> Check | None:
@@ -110,7 +110,7 @@ def _insync(here: Configs, remote: Configs) -> Check | None:
         return None
     evidence = f"min.insync.replicas: {mine} on the origin, {theirs} on the destination"
     text = f"min.insync.replicas is {theirs} on the destination, {mine} on the origin."
-    return Check("min.insync.replicas", WARN, text, evidence, "Raise it before producers move.")
+    return Check("min.insync.replicas", WARNING, text, evidence, "Raise it before producers move.")
 
 
 def _size(here: Configs, remote: Configs) -> Check | None:
@@ -119,7 +119,7 @@ def _size(here: Configs, remote: Configs) -> Check | None:
         return None
     evidence = f"max.message.bytes: {mine} on the origin, {theirs} on the destination"
     text = "The destination accepts only smaller record batches."
-    return Check("max.message.bytes", WARN, text, evidence, "Raise it before producers move.")
+    return Check("max.message.bytes", WARNING, text, evidence, "Raise it before producers move.")
 
 
 _RULES: tuple[Callable[[Configs, Configs], Check | None], ...] = (

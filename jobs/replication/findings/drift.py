@@ -54,7 +54,7 @@ def broken_patterns(patterns: Iterable[str]) -> Iterator[Finding]:
         if _has_inner_comma(pattern):
             yield Finding(
                 Code.BROKEN_PATTERN,
-                FindingSeverity.RISK,
+                Severity.WARNING,
                 f"MirrorMaker 2 splits the pattern {pattern} at its comma into two patterns: it matches "
                 "other topics than intended, or none.",
                 "Write it without a comma: `{1,3}` as alternatives, `[a,b]` as `[ab]`.",
@@ -99,7 +99,7 @@ def _missing(flow: FlowSpec, topic: TopicDrift) -> Finding:
     is_gone = "UNKNOWN_TOPIC_OR_PART" in topic.problem
     return Finding(
         Code.TOPIC_MISSING,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{remote} does not exist on {target}: no record of {topic.topic} was replicated."
         if is_gone
         else f"{topic.topic} cannot be compared with {remote} on {target}: {topic.problem}",

@@ -138,7 +138,7 @@ def _stale(snapshot: FlowSnapshot, checkpoints: CheckpointsSnapshot, since: date
     newest = checkpoints.newest_at
     return Finding(
         Code.CHECKPOINTS_STALE,
-        FindingSeverity.RISK,
+        Severity.WARNING,
         f"Groups on {snapshot.source} commit offsets, but {checkpoints.topic} has had no checkpoint for "
         f"{(snapshot.at - (newest or since)).total_seconds() / 60:.0f} min: a failover would reprocess more "
         "and more records.",

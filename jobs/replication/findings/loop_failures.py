@@ -19,7 +19,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     if cluster_id and cluster_id == snapshot.target_cluster_id:
         yield Finding(
             Code.SAME_CLUSTER,
-            FindingSeverity.CRIT,
+            Severity.CRITICAL,
             f"{snapshot.source} and {snapshot.target} are the same cluster: the flow replicates a cluster "
             "into itself.",
             "Correct the bootstrap servers of one of the two.",
@@ -40,7 +40,7 @@ def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     for topic in sorted(snapshot.returned or ()):
         yield Finding(
             Code.LOOP,
-            FindingSeverity.RISK,
+            Severity.CRITICAL,
             f"{topic} on {snapshot.target} is a copy of a copy of its own topic: a replication cycle.",
             "Two programs use different aliases for one cluster, or a flow has no cycle protection: use one "
             "alias per cluster everywhere, exclude the topic, and delete it.",

@@ -120,7 +120,7 @@ def _flow_stands_still(
     says = f", although {states}" if states else ""
     return Finding(
         Code.NOT_MOVING,
-        FindingSeverity.CRIT if grown > 0 else FindingSeverity.RISK,
+        Severity.CRITICAL if grown > 0 else Severity.WARNING,
         f"The flow replicates no records{says}: {len(still):,} partitions have {waiting:,} records waiting.",
         _restart(snapshot),
         evidence={
@@ -141,7 +141,7 @@ def _partition_stands_still(
     position = partition.position or 0
     return Finding(
         Code.STUCK_PARTITION,
-        FindingSeverity.RISK,
+        Severity.CRITICAL,
         f"{partition.where} is stuck at offset {position:,} while other partitions of the flow advance: "
         f"{end - position:,} records wait.",
         _restart(snapshot),
@@ -208,7 +208,7 @@ def _cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterator[Findi
         return
     yield Finding(
         Code.SOURCE_CUT,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{partition.where} ends at {end:,} on {snapshot.source}, below the flow's position ({position:,}): "
         "the topic was deleted and re-created, or truncated by an unclean leader election.",
         "Offsets below the old position are of other records now: do not translate offsets of this "
@@ -229,7 +229,7 @@ def _remote_cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterato
         return
     yield Finding(
         Code.TARGET_CUT,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"The copy of {partition.where} ends at {end:,} on {snapshot.target}, but had reached {needed:,}: it "
         "was re-created, emptied, or truncated by an unclean leader election.",
         "The flow does not replicate the missing records again. Reset its position while the source still "
@@ -277,7 +277,7 @@ def _source_recreated(
     )
     yield Finding(
         Code.SOURCE_RECREATED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{topic.topic} was deleted and re-created on {snapshot.source}: it is another topic with the same "
         "name.",
         f"{warning}Older offsets are invalid: do not fail over with them. Delete the copy and reset the "
@@ -297,7 +297,7 @@ def _target_recreated(
         return
     yield Finding(
         Code.TARGET_RECREATED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{topic.remote_topic} was deleted and re-created on {snapshot.target}: the replicated records are "
         "gone.",
         "The flow continues at its position and does not replicate them again. Reset its position while the "

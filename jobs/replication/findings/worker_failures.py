@@ -131,7 +131,7 @@ def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
     reason = said.status.trace.strip().partition("\n")[0][:_LONGEST_TRACE]
     return Finding(
         Code.TASK_FAILED,
-        FindingSeverity.CRIT,
+        Severity.CRITICAL,
         f"{key} has failed: {reason or 'without an error message'}",
         "Connect does not start it again. Remove the cause, then restart it (POST "
         f"/connectors/{key.connector}/restart?includeTasks=true&onlyFailed=true, or the whole MirrorMaker 2 "
@@ -145,7 +145,7 @@ def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
 def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.CONNECTOR_PAUSED,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"{key} is {said.status.state}: it replicates nothing.",
         f"Resume it: PUT /connectors/{key.connector}/resume.",
         subject=str(key),
@@ -195,7 +195,7 @@ def _stopped_arriving(
         return
     yield Finding(
         Code.HEARTBEATS_STALE,
-        FindingSeverity.WARN,
+        Severity.WARNING,
         f"No heartbeat was written to {snapshot.source} for {_minutes(age)}, so none reaches "
         f"{snapshot.target}: they no longer show whether the flow works.",
         f"The heartbeat connector of the opposite direction, {snapshot.target} to {snapshot.source}, writes "
@@ -208,7 +208,7 @@ def _stopped_arriving(
 def _absent(snapshot: FlowSnapshot, beats: HeartbeatsSnapshot) -> Finding:
     return Finding(
         Code.HEARTBEATS_ABSENT,
-        FindingSeverity.NOTICE,
+        Severity.INFO,
         f"No heartbeats of {snapshot.source} reach {snapshot.target}: an idle flow looks like a dead one.",
         f"The heartbeat connector of the opposite direction ({snapshot.target} to {snapshot.source}) writes "
         f"the topic heartbeats on {snapshot.source}. Dedicated MirrorMaker 2 runs it; Connect and Strimzi "
@@ -222,7 +222,7 @@ def _stopped_being_sent(snapshot: FlowSnapshot, emitted_at: datetime) -> Iterato
     if age >= HEARTBEAT_STALE_AFTER:
         yield Finding(
             Code.HEARTBEATS_STALE,
-            FindingSeverity.RISK,
+            Severity.WARNING,
             f"The replicator of this flow has sent no heartbeat to {snapshot.target} for {_minutes(age)}.",
             "Its process hangs or has ended: check its log and restart it.",
             subject="emitter",

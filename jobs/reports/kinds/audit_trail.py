@@ -102,7 +102,9 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
 def _verdict(recorded: AuditTrailRecorded) -> Verdict:
     totals, href = recorded.totals, recorded.href
     if recorded.start is None:
-        return Verdict(Level.NONE, "Unknown", "The audit log has no entries of this period.", href)
+        return Verdict(
+            Severity.UNKNOWN, "Unknown", "The audit log has no entries of this period.", href
+        )
     told = ", ".join(f"{getattr(totals, one)} {one}" for one in ("done", "refused", "failed"))
     text = f"{counted(totals.total, 'attempt')}: {told}."
     if recorded.sign_ins.failed:

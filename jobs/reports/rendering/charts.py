@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
-from jobs.reports.document import Chart, ChartType, Level, Series
+from jobs.reports.document import Chart, ChartType, Series
 from jobs.reports.periods import Period
 from jobs.reports.rendering.printable import FAMILY, printable
 from jobs.reports.values import ValueType, text_of
@@ -46,10 +46,10 @@ _INK, _LINE = "#757b82", "#9aa0a6"
 _SERIES = ("#2b7fd4", "#12897d", "#9a5bd0", "#b3741c", "#c9527f", "#6d7f95")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _LEVELS = {
-    Level.CRITICAL: ("#d23f50", "xxxx"),
-    Level.WARNING: ("#b97a0c", "////"),
-    Level.OK: ("#2c9462", ""),
-    Level.NONE: ("#8d939a", "OO"),
+    Severity.CRITICAL: ("#d23f50", "xxxx"),
+    Severity.WARNING: ("#b97a0c", "////"),
+    Severity.HEALTHY: ("#2c9462", ""),
+    Severity.UNKNOWN: ("#8d939a", "OO"),
 }
 _MOST_NAMES = 40
 # Without data for this share at its begin, the axis begins later than the period.
@@ -195,7 +195,7 @@ def _bars(axes: Axes, chart: Chart, period: Period | None) -> None:
 
 
 def _lanes(axes: Axes, chart: Chart, period: Period | None) -> None:
-    words: dict[tuple[str, Level], None] = {}
+    words: dict[tuple[str, Severity], None] = {}
     first = min((x for one in chart.series for x in _known(one)), default=None)
     for lane, one in enumerate(chart.series[:_MOST_NAMES]):
         begins, ends = _moments(one.x), _moments(one.ends)
@@ -239,9 +239,9 @@ _DRAWERS: Mapping[ChartType, Callable[[Axes, Chart, Period | None], None]] = {
 
 def _known(one: Series) -> list[str]:
     """Return the moments at which something is known of a series."""
-    levels = one.levels or (Level.OK,) * len(one.values)
+    levels = one.levels or (Severity.HEALTHY,) * len(one.values)
     told = zip(one.x, one.values, levels, strict=True)
-    return [x for x, value, level in told if value is not None and level is not Level.NONE]
+    return [x for x, value, level in told if value is not None and level is not Severity.UNKNOWN]
 
 
 def _time_axis(axes: Axes, period: Period | None, first: str | None) -> None:

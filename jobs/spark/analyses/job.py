@@ -128,7 +128,7 @@ _LONGEST = 500
 def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
     """Return how an analysis ends that raised this; `folders` are those that it writes into.
 
-    FAILED where a disk is full, or memory too small, else ERRORED.
+    FAILED where a disk is full, or memory too small, else CRASHED.
     """
     text = f"{type(error).__name__}: {error}"
     is_full = isinstance(error, OSError) and error.errno == errno.ENOSPC

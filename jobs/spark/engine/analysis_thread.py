@@ -59,7 +59,7 @@ class AnalysisThread:
                     Outcome.FAILED, f"There is no analysis of the kind {spec.kind!r}."
                 )
             logger.info("analysis ended run_id=%s outcome=%s", spec.run_id, result.outcome)
-        if result.outcome is Outcome.ERRORED and self._state.is_over():
+        if result.outcome is Outcome.CRASHED and self._state.is_over():
             # The engine ends with its Spark: a caller that finds the run without a result may start it again.
             return
         end(self.run_dir, result)

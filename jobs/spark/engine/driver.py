@@ -88,7 +88,7 @@ class Engine:
                 self._looked_at = now
                 why = self._state.why_over()
                 if why is not None:
-                    return JobResult(Outcome.ERRORED, why)
+                    return JobResult(Outcome.CRASHED, why)
             self._look_after_threads()
             self._take_waiting()
             # While jobs begin Spark is not stopped: it would forget one, for which somebody waits for ever.
@@ -125,7 +125,7 @@ class Engine:
         """Begin or end a waiting run; return 1 when it still waits."""
         spec = contract.read_spec(run_dir)
         if stop_if_unwanted(run_dir, spec):
-            end(run_dir, JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir)))
+            end(run_dir, JobResult(Outcome.STOPPED, submit.stop_reason(run_dir)))
         elif len(self._threads) < self._at_once:
             self._threads.append(AnalysisThread(run_dir, self._spark, self._state))
         else:
@@ -141,7 +141,7 @@ class Engine:
     def _stop(self, reason: str | None) -> JobResult:
         """Stop everything that was handed over, within `ENDING_S`."""
         for run_dir in folder.close(self._run_dir):
-            end(run_dir, JobResult(Outcome.CANCELLED, reason))
+            end(run_dir, JobResult(Outcome.STOPPED, reason))
         for thread in self._threads:
             submit.request_stop(thread.run_dir, reason or "")
         until = time.monotonic() + ENDING_S

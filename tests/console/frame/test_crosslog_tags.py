@@ -93,7 +93,7 @@ def test_sparkline_without_a_sample_is_a_dash():
 
 
 EVENT = datetime(2026, 11, 21, 3, 8, tzinfo=UTC)
-FINDING = '{% include "components/_finding.html" with severity="warn" word="Lag" what="w" href=href since=since only %}'
+FINDING = '{% include "components/_finding.html" with severity="warning" word="Lag" what="w" href=href since=since only %}'
 
 
 @pytest.mark.parametrize(

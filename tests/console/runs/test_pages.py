@@ -64,7 +64,7 @@ def test_a_log_on_another_host_is_said_to_be_there(as_viewer):
 
 
 def test_why_it_ended_is_first(as_viewer):
-    run = make_run(state=RunState.ERRORED, error="Its keeper process is gone", finished_at=NOW)
+    run = make_run(state=RunState.CRASHED, error="Its keeper process is gone", finished_at=NOW)
     assert "Its keeper process is gone" in text_of(as_viewer, run)
 
 

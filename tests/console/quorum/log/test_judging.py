@@ -72,7 +72,7 @@ def test_an_imported_log_has_the_findings_of_a_followed_one(archive):
     one = imported(told, archive)
     assert findings_of(one) == findings_of(followed(told, archive))
     assert {code for code, *_ in findings_of(one)} == {"epoch_jump", "no_active_controller"}
-    assert (one.verdict.severity, one.verdict.word) == ("warn", "2 findings")
+    assert (one.verdict.severity, one.verdict.word) == ("warning", "2 findings")
     assert one.judged_at == one.last_at
 
 

@@ -198,12 +198,12 @@ def test_after_an_election_nothing_is_judged_before_the_voters_could_fetch(clust
     row = run(cluster, described(*NEW_LEADER))
     assert codes() == set()
     assert words_of(row) == {1: [], 2: ["not_judged"], 3: ["not_judged"]}
-    assert (spare(row)["word"], spare(row)["severity"]) == ("Unknown", "none")
+    assert (spare(row)["word"], spare(row)["severity"]) == ("Unknown", "unknown")
     assert spare(row)["note"] == "Not checked yet: the leader was elected 0 s before."
     assert verdict(cluster, NOW).word == "Unknown"
     row = run(cluster, described(leader_epoch=7), later(10))
     assert (codes(), spare(row)["note"]) == (set(), "3 of 3 voters online")
-    assert verdict(cluster, later(10)).word == "Ok"
+    assert verdict(cluster, later(10)).word == "Healthy"
 
 
 def test_a_voter_that_was_killed_is_a_finding_after_two_rounds(cluster):

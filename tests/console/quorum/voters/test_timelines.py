@@ -85,7 +85,7 @@ def test_elections_and_changes_of_voters_are_marks(log):
     ids=["inside", "over the beginning", "before"],
 )
 def test_what_is_unknown_is_cut_out(gap, left):
-    segment = StateInterval("Voter", Severity.OK, at(100), None)
+    segment = StateInterval("Voter", Severity.HEALTHY, at(100), None)
     found = with_gaps([segment], [(at(gap[0]), at(gap[1]))])
     told = [
         (one.word, *(round((NOW - (t or NOW)).total_seconds()) for t in (one.start, one.end)))

@@ -247,13 +247,13 @@ ADA = {"by": "ada", "at": NOW.isoformat()}
                 "steered_by": {"paused": {"clicks": ADA}},
             },
             "Paused by ada, 21 Nov 03:12 UTC: clicks. Paused by an operator: orders:3.",
-            Severity.NOTICE,
+            Severity.INFO,
             id="paused",
         ),
         pytest.param(
             {"control": {"paused": ["a", "b", "c", "d", "e"]}},
             "Paused by an operator: a, b, c and 2 more.",
-            Severity.NOTICE,
+            Severity.INFO,
             id="much is paused",
         ),
         pytest.param(

@@ -242,7 +242,7 @@ class TestLog:
         timeline = read_voter_timeline(log)
         assert evaluate_quorum(QuorumSnapshot(timeline=timeline), later).findings == ()
 
-    @pytest.mark.parametrize(("skipped", "severity"), [(1, Severity.NOTICE), (4, Severity.WARN)])
+    @pytest.mark.parametrize(("skipped", "severity"), [(1, Severity.INFO), (4, Severity.WARNING)])
     def test_epochs_without_a_leader_are_reported(self, skipped, severity):
         log = started().leader(2, [1, 2, 3], epoch=2 + skipped).noop()
         (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.EPOCH_JUMP]

@@ -28,15 +28,15 @@ def active(**fields):
 @pytest.mark.parametrize(
     ("key", "fields", "state"),
     [
-        pytest.param("inactive_there", {}, "ok", id="no members there"),
-        pytest.param("inactive_there", {"west": {"groups": {}}}, "ok", id="never seen there"),
-        pytest.param("inactive_there", {"west": {"groups": active()}}, "block", id="active there"),
+        pytest.param("inactive_there", {}, "passed", id="no members there"),
+        pytest.param("inactive_there", {"west": {"groups": {}}}, "passed", id="never seen there"),
+        pytest.param("inactive_there", {"west": {"groups": active()}}, "failed", id="active there"),
         pytest.param(
             "inactive_there", {"west": {"groups": {GROUP: empty(error="no coordinator")}}},
             "unknown", id="no answer there",
         ),
-        pytest.param("inactive_here", {}, "ok", id="no consumer runs here"),
-        pytest.param("inactive_here", {"here": {"groups": active()}}, "block", id="active here"),
+        pytest.param("inactive_here", {}, "passed", id="no consumer runs here"),
+        pytest.param("inactive_here", {"here": {"groups": active()}}, "failed", id="active here"),
         pytest.param(
             "inactive_here", {"here": {"fault": "east: no broker", "groups": {}}}, "unknown",
             id="the origin is away",
@@ -55,9 +55,9 @@ def active(**fields):
         pytest.param(
             "type", {"here": {"groups": {GROUP: empty(type="streams")}}}, "warning", id="streams"
         ),
-        pytest.param("reread", {"committed": 200}, "ok", id="exact"),
-        pytest.param("reread", {}, "warn", id="repeats"),
-        pytest.param("moves_back", {"before": 100}, "warn", id="ahead there"),
+        pytest.param("reread", {"committed": 200}, "passed", id="exact"),
+        pytest.param("reread", {}, "warning", id="repeats"),
+        pytest.param("moves_back", {"before": 100}, "warning", id="ahead there"),
         pytest.param(
             "without_commit", {"here": {"topics": {"orders": topic("orders", 3)}}}, "warning",
             id="reads partitions without a commit",
@@ -123,7 +123,7 @@ THERE = [acl("GROUP", GROUP), acl("TOPIC", "east.orders")]
             HERE, [*THERE, acl("TOPIC", "east.orders", permission="DENY")], "failed", id="denied"
         ),
         pytest.param(
-            HERE, [acl(b.resource_type, b.name, principal="User:*") for b in THERE], "ok",
+            HERE, [acl(b.resource_type, b.name, principal="User:*") for b in THERE], "passed",
             id="all may",
         ),
         pytest.param("may not", THERE, "unknown", id="unreadable here"),

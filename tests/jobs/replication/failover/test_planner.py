@@ -92,8 +92,8 @@ def test_offsets_of_a_cluster_that_is_away_are_said_to_be_old():
 @pytest.mark.parametrize(
     ("read_at_ms", "state"),
     [
-        pytest.param(NOW_MS - 500, "ok", id="fresh"),
-        pytest.param(NOW_MS - 100_000, "warn", id="old"),
+        pytest.param(NOW_MS - 500, "passed", id="fresh"),
+        pytest.param(NOW_MS - 100_000, "warning", id="old"),
         pytest.param(None, "unknown", id="not known"),
     ],
 )

@@ -54,10 +54,12 @@ def beats(emitted=None, at_source=None, arrived=None):
     ("seen", "expected"),
     [
         pytest.param(beats(1, 1, 2), [], id="all well"),
-        pytest.param(beats(1, 1, 200), [("heartbeats_stale", "crit")], id="sent, but not arriving"),
-        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warn")], id="none sent"),
-        pytest.param(beats(1), [("heartbeats_absent", "notice")], id="there never were any"),
-        pytest.param(beats(300, 1, 1), [("heartbeats_stale", "risk")], id="the emitter is gone"),
+        pytest.param(
+            beats(1, 1, 200), [("heartbeats_stale", "critical")], id="sent, but not arriving"
+        ),
+        pytest.param(beats(1, 200, 200), [("heartbeats_stale", "warning")], id="none sent"),
+        pytest.param(beats(1), [("heartbeats_absent", "info")], id="there never were any"),
+        pytest.param(beats(300, 1, 1), [("heartbeats_stale", "warning")], id="the emitter is gone"),
     ],
 )
 def test_heartbeats(seen, expected):
