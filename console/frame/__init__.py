@@ -1,6 +1,6 @@
 """What all pages and routes share, and the processes of crosslog on one machine.
 
-Packages: `pages`, `help`, `tables`, `rest`, `security`, `processes`.
+Sub-rooms: `pages`, `help`, `tables`, `rest`, `security`, `processes`.
 
 In reading order: `apps`, `urls`, `models`, `signals`, `tasks`, `errors`, `brief_writes`.
 """

@@ -92,9 +92,14 @@ SECTIONS = (
     Section("Reports", "/reports/", "e"),
     Section("Schedules", "/schedules/", "d"),
 )
-# Pages of crosslog itself; those without a route yet are left out.
+# Pages of crosslog itself and of users; those without a route are left out.
 _OWN_PAGES = (
     SearchHit("setting", "Theme and time zone", "#preferences", also="dark light auto utc local"),
+    SearchHit("account", "Tokens", "/account/tokens/", also="api"),
+    SearchHit("account", "Change password", "/account/password/"),
+    SearchHit("users", "Users and roles", "/people/", also="people accounts rights"),
+    SearchHit("users", "New user", "/people/new/", also="add person account"),
+    SearchHit("users", "Audit log", "/audit/", also="trail history"),
     SearchHit("help", "Help", "/help/", also="documentation docs"),
     SearchHit("help", "API", "/api/v1/docs/", also="rest openapi"),
 )
