@@ -336,7 +336,7 @@ def test_without_a_log_the_verdict_is_of_the_newest_snapshot_and_says_so(cluster
     partition(cluster)
     outlook = read(cluster, Period(START, at(2000))).outlook
     assert not outlook.is_at_end
-    assert "No metadata log of east is kept" in outlook.why
+    assert "crosslog has no metadata log of east" in outlook.why
 
 
 def test_what_was_deleted_counts_also_where_everything_that_is_there_is_newer(cluster):
