@@ -26,6 +26,7 @@ FLOORS = (
         "patterns",
         "json_text",
         "near_names",
+        "severity",
     },
     {"wire", "archives"},
     {"cluster"},

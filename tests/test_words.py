@@ -21,7 +21,7 @@ REFUSED = {
     r"stands|stood": "`is at`, `is`",
     r"(?:go|goes|going|went|gone) on(?! (?:disk|the network))": "`continues`, `resumes at`",
     r"(?:go|goes) over": "fail over",
-    r"(?:is|are|was|were|be|been|being|not) told|told by": "`is reported`, `is known`",
+    r"(?:is|are|was|were|be|been|being) told|told by": "`is reported`, `is known`",
     r"(?:is|are|was|were) asked": "`is queried`, `is requested`",
     r"(?:take|takes|took|taken|taking|bring|brings|brought|bringing) (?:it |them )?back": (
         "`revert`, `roll back`, `restore`, `restart`"

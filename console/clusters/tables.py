@@ -196,7 +196,7 @@ BROKERS = Table(
         _count("replica_count", "Replicas", "Partitions with a replica on this broker."),
         Column("seen_at", "Last seen", "seen_at", template="clusters/cells/ago.html"),
     ),
-    search=("host", "rack"),
+    search=("broker_id", "host", "rack"),
     default_sort="broker_id",
 )
 TOPICS = Table(

@@ -205,14 +205,14 @@ def shown_replicas(status: QuorumStatus | None) -> list[dict[str, Any]]:
 
 def _shown(row: Mapping[str, Any], why: Mapping[str, str]) -> dict[str, Any]:
     word, severity = _ROLES.get(row["role"], ("Observer", Severity.INFO))
-    odd = "unknown" if "not_judged" in row["words"] else "warning"
+    anomaly = "unknown" if "not_judged" in row["words"] else "warning"
     if row["words"]:
-        severity = Severity(odd)
+        severity = Severity(anomaly)
     return {
         **row,
         "role_word": word,
         "severity": severity.value,
-        "odd_severity": odd,
+        "anomaly_severity": anomaly,
         "why": " ".join(why.get(one, "") for one in row["words"]),
         "last_fetch_at": read_at(row.get("last_fetch_at")),
         "last_caught_up_at": read_at(row.get("last_caught_up_at")),

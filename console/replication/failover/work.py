@@ -42,13 +42,7 @@ from jobs.replication.failover.applying import (
     apply_group,
     undo_group,
 )
-from jobs.replication.failover.model import (
-    CheckState,
-    Direction,
-    FailoverRequest,
-    GroupPlan,
-    Untranslated,
-)
+from jobs.replication.failover.model import Direction, FailoverRequest, GroupPlan, Untranslated
 from jobs.replication.failover.model import FailoverPlan as Plan
 from jobs.replication.failover.read_evidence import EvidenceRequest, Known
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
@@ -323,7 +317,7 @@ def _save_plan(row: FailoverPlan, plan: Plan) -> None:
             document=plan.to_mapping(with_groups=False),
             verdict=plan.verdict.value,
             group_count=len(groups),
-            blocked_count=sum(one.verdict == CheckState.FAILED for one in groups),
+            blocked_count=sum(one.verdict == "failed" for one in groups),
             item_count=sum(one.item_count for one in groups),
             exact_count=sum(one.exact_count for one in groups),
             at_risk=_at_risk(plan),

@@ -44,7 +44,7 @@ class Promoter(StrEnum):
 
     BROKER = "broker"
     CROSSLOG = "crosslog"
-    NOBODY = "nobody"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,10 +281,10 @@ def promoter_of(
 ) -> Promoter:
     """Return who promotes an observer: the brokers, crosslog by an automatic policy, or none."""
     if not observers or partition.policy is None:
-        return Promoter.NOBODY
+        return Promoter.NONE
     if cluster.promotes_itself:
         return Promoter.BROKER
-    return Promoter.CROSSLOG if partition.is_acted_on else Promoter.NOBODY
+    return Promoter.CROSSLOG if partition.is_acted_on else Promoter.NONE
 
 
 def governed_standbys(cluster: ClusterModel, standbys: AbstractSet[int]) -> frozenset[int]:

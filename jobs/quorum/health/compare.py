@@ -201,5 +201,5 @@ def _out_of_step(one: LogDigest, other: LogDigest, high_watermark: int) -> list[
         return []
     start = max(min(one.checksums), min(other.checksums))
     end = min(max(one.checksums), max(other.checksums), high_watermark)
-    odd = one.checksums.keys() ^ other.checksums.keys()
-    return [at for at in odd if start <= at < end]
+    different = one.checksums.keys() ^ other.checksums.keys()
+    return [at for at in different if start <= at < end]

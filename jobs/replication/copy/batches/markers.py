@@ -260,9 +260,9 @@ async def _take_over(flow: FlowSpec, name: str) -> None:
 
 async def _end(target: RawCluster, name: str) -> None:
     last = await describe_transaction(target, name)
-    nobody = ProducerIdentity(-1, -1)
+    no_producer = ProducerIdentity(-1, -1)
     before = (
-        await TransactionCompletion(target, name, nobody).require_leaders(last.partitions)
+        await TransactionCompletion(target, name, no_producer).require_leaders(last.partitions)
         if last.is_open
         else None
     )

@@ -342,8 +342,8 @@ def _features(cluster: ClusterQuorum) -> Table:
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("feature", "Feature"),
-            Column("before", "Severity before", _TYPE.OFFSET),
-            Column("after", "Severity after", _TYPE.OFFSET),
+            Column("before", "Level before", _TYPE.OFFSET),
+            Column("after", "Level after", _TYPE.OFFSET),
         ),
         tuple((stamp(one.at), one.name, one.before, one.after) for one in rows),
         tuple(one.href for one in rows),

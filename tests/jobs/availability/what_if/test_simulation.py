@@ -286,7 +286,7 @@ def test_without_a_majority_nobody_is_promoted():
 def test_on_plain_kafka_a_placement_alone_keeps_nobody_out_of_the_isr():
     found = last(cluster(observed(isr=(1, 2, 3, 4))), lose(1))
     assert found.after.isr == (2, 3, 4)
-    assert found.promoter is Promoter.NOBODY
+    assert found.promoter is Promoter.NONE
 
 
 # Fenced standby brokers of plain Kafka
@@ -304,7 +304,7 @@ def test_a_fenced_standby_is_no_leader_and_not_in_the_isr():
 
 def test_nobody_promotes_a_standby_where_crosslog_was_not_asked_to():
     found = last(with_standbys(observed()), lose(1))
-    assert (found.after.isr, found.promoter) == ((2,), Promoter.NOBODY)
+    assert (found.after.isr, found.promoter) == ((2,), Promoter.NONE)
 
 
 def test_crosslog_promotes_a_standby_where_it_was_asked_to():

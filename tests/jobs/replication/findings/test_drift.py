@@ -63,7 +63,7 @@ def test_equal_sides_have_no_findings():
         ),
         pytest.param(
             drifted(problem="x (UNKNOWN_TOPIC_OR_PART)"),
-            ("topic_missing", "warning"),
+            ("topic_missing", "critical"),
             id="not there",
         ),
         pytest.param(drifted(configs=(setting(),)), ("config_differs", "warning"), id="a setting"),

@@ -92,12 +92,12 @@ def read_lines(data: bytes, layout: Layout, first: int, most_refused: int) -> Re
         if name in NAMES
     }
     found = _plain(columns, numbers[is_split])
-    is_odd = ~is_split
-    is_odd[np.flatnonzero(is_split)[~found.is_right]] = True
-    odd = np.flatnonzero(is_odd)
-    texts = lines.take(pa.array(odd)).to_pylist()
-    rows = zip(numbers[odd].tolist(), texts, strict=True)
-    return _with_odd(found.table, _odd_lines(layout, rows, most_refused))
+    is_unusual = ~is_split
+    is_unusual[np.flatnonzero(is_split)[~found.is_right]] = True
+    unusual = np.flatnonzero(is_unusual)
+    texts = lines.take(pa.array(unusual)).to_pylist()
+    rows = zip(numbers[unusual].tolist(), texts, strict=True)
+    return _with_unusual(found.table, _odd_lines(layout, rows, most_refused))
 
 
 def _lines(data: bytes) -> pa.Array:
@@ -185,10 +185,10 @@ def read_rows(rows: pa.RecordBatch, first: int, most_refused: int) -> Read:
         pc.cast(partition.filter(is_right), pa.int64()),
         pc.cast(offset.filter(is_right), pa.int64()),
     )
-    odd = np.flatnonzero(~right)
-    values = rows.take(pa.array(odd)).to_pylist()
-    odd_rows = zip(numbers[odd].tolist(), values, strict=True)
-    return _with_odd(found, _odd_rows(odd_rows, most_refused))
+    unusual = np.flatnonzero(~right)
+    values = rows.take(pa.array(unusual)).to_pylist()
+    refused_rows = zip(numbers[unusual].tolist(), values, strict=True)
+    return _with_unusual(found, _odd_rows(refused_rows, most_refused))
 
 
 def _are_names(topic: pa.Array, group: pa.Array | None) -> list[pa.Array]:
@@ -238,7 +238,7 @@ def _plain_column(column: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(column.indices, texts).cast(texts.type)
 
 
-class _Odd:
+class _Unusual:
     """Rows that were looked at one by one: those that are questions all the same, and those refused.
 
     It is full with `most` rows refused.
@@ -271,8 +271,8 @@ class _Odd:
         self.refused.append((line, text if len(text) <= SHOWN else f"{text[:SHOWN]}…", reason))
 
 
-def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]], most: int) -> _Odd:
-    found = _Odd(most)
+def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]], most: int) -> _Unusual:
+    found = _Unusual(most)
     for line, written in rows:
         if found.is_full:
             break
@@ -293,8 +293,8 @@ def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]], most: int) -> _O
     return found
 
 
-def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], most: int) -> _Odd:
-    found = _Odd(most)
+def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], most: int) -> _Unusual:
+    found = _Unusual(most)
     for line, values in rows:
         if found.is_full:
             break
@@ -303,9 +303,9 @@ def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], most: int) -> _Odd:
     return found
 
 
-def _with_odd(questions: pa.Table, odd: _Odd) -> Read:
-    if odd.questions:
-        columns: Sequence[Sequence[Any]] = list(zip(*odd.questions, strict=True))
+def _with_unusual(questions: pa.Table, unusual: _Unusual) -> Read:
+    if unusual.questions:
+        columns: Sequence[Sequence[Any]] = list(zip(*unusual.questions, strict=True))
         added = pa.table(
             [
                 pa.array(values, field.type)
@@ -314,7 +314,7 @@ def _with_odd(questions: pa.Table, odd: _Odd) -> Read:
             QUESTIONS,
         )
         questions = pa.concat_tables([questions, added]).sort_by("line")
-    lines, texts, reasons = zip(*odd.refused, strict=True) if odd.refused else ((), (), ())
+    lines, texts, reasons = zip(*unusual.refused, strict=True) if unusual.refused else ((), (), ())
     refused = pa.table(
         [pa.array(lines, pa.int64()), pa.array(texts, pa.string()), pa.array(reasons, pa.string())],
         REFUSED,
