@@ -205,7 +205,7 @@ def of_cluster(cluster: Any, wrong_topics: Sequence[Topic]) -> list[Finding]:
     return [
         Finding(
             status.severity,
-            spoken(status.state),
+            status.word,
             f"Cluster {cluster.alias}",
             reverse("clusters:detail", args=[cluster.alias]),
             f"{status.reason} {names}".strip(),

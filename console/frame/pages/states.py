@@ -39,7 +39,9 @@ def worst(severities: list[Severity]) -> Severity:
 
 
 def spoken(word: object) -> str:
-    """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance."""
+    """Return a state word as pages have it: PreparingRebalance is Preparing rebalance, ok is Healthy."""
+    if word == "ok":
+        return Severity.HEALTHY.word
     text = _snake(str(word)).replace("_", " ").replace(" isr", " ISR")
     return text[:1].upper() + text[1:]
 
