@@ -39,8 +39,10 @@ def worst(severities: list[Severity]) -> Severity:
 
 
 def spoken(word: object) -> str:
-    """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance."""
+    """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance, ok Healthy."""
     text = _snake(str(word)).replace("_", " ").replace(" isr", " ISR")
+    if text == "ok":
+        text = "healthy"
     return text[:1].upper() + text[1:]
 
 

@@ -73,7 +73,7 @@ def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: 
         }
         for gap in after.gaps
     ]
-    types = {ColumnType.TEXT: pa.string()}
+    types = {ColumnType.TEXT: pa.string(), ColumnType.CODE: pa.string()}
     schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in _RANGES.columns])
     task.write(_RANGES.name, pa.Table.from_pylist(rows + gaps, schema))
     facts = {
