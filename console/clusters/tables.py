@@ -16,6 +16,7 @@ from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import oldest
+from console.frame.pages.states import spoken
 from console.frame.tables.columns import Choice, Column
 from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
@@ -59,7 +60,7 @@ SEVERITY = (
 )
 TIMESTAMP = "The largest timestamp among the records of the partition."
 
-STEPS = [(s.word, s.word.replace("_", " ")) for s in sorted(Severity, reverse=True)]
+STEPS = [(s.word, spoken(s.word)) for s in sorted(Severity, reverse=True)]
 STEPS.append((UNKNOWN, "unknown"))
 
 
@@ -314,7 +315,7 @@ GROUPS = Table(
 )
 # The second table of a topic's page: its parameters begin with its name.
 GROUPS_OF_TOPIC = replace(GROUPS, name="groups")
-LAG_STATUSES = [(value, label.replace("_", " ")) for value, label in GroupOffset.LAG_STATUSES]
+LAG_STATUSES = [(value, spoken(label)) for value, label in GroupOffset.LAG_STATUSES]
 OFFSETS = Table(
     (
         Column("lag_status", "State", "lag_status", template="clusters/cells/lag_status.html"),

@@ -120,7 +120,7 @@ class PastPeriodForm(ActionForm):
         super().__init__(*args, **kwargs)
         # `from` is no name that a class can have.
         self.fields["from"] = _line("From", "2026-11-16, or 2026-11-16T07:00:00Z.", 40)
-        self.fields["to"] = _line("To", "The first moment that is not in it.", 40)
+        self.fields["to"] = _line("To", "Exclusive.", 40)
 
     def period(self, time_zone: str, now: datetime) -> Period:
         """Return the period; raises `InvalidFields`."""

@@ -49,7 +49,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 
 
 CELL = "streams/cells/"
-_ANSWERS = (("wrong", "Wrong"), ("right", "Right"), ("unknown", "Unknown"))
+_ANSWERS = (("wrong", "some"), ("right", "none"), ("unknown", "unknown"))
 
 
 def _page(row: StreamsApplication) -> str:
@@ -135,7 +135,7 @@ APPLICATIONS = Table(
     filters={
         "cluster": _of_cluster,
         "protocol": Choice("Protocol", PROTOCOLS, _of_protocol),
-        "answers": Choice("Answers", _ANSWERS, _of_answers),
+        "answers": Choice("Misrouted keys", _ANSWERS, _of_answers),
     },
     default_sort="application_id",
 )

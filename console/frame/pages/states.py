@@ -39,10 +39,10 @@ def worst(severities: list[Severity]) -> Severity:
 
 
 def spoken(word: object) -> str:
-    """Return a state word as pages have it: PreparingRebalance is Preparing rebalance, ok is Healthy."""
-    if word == "ok":
-        return Severity.HEALTHY.word
+    """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance, ok Healthy."""
     text = _snake(str(word)).replace("_", " ").replace(" isr", " ISR")
+    if text == "ok":
+        text = "healthy"
     return text[:1].upper() + text[1:]
 
 

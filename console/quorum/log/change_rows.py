@@ -150,7 +150,8 @@ def _controller(change: ControllerChange) -> ChangeRow:
 
 
 def _config(change: ConfigChange) -> ChangeRow:
-    resource = f"{change.resource_type} {change.resource_name}".strip()
+    kind = change.resource_type.lower().replace("_", " ")
+    resource = f"{kind} {change.resource_name}".strip()
     is_broker = change.resource_type == "BROKER" and change.resource_name.isdecimal()
     broker = int(change.resource_name) if is_broker else None
     return ChangeRow(

@@ -286,7 +286,10 @@ class FlowForm(PolicyFieldsForm):
         is_asked = "confirm" in self.errors or bool(self.data.get("confirm"))
         later = (*HOW_FIELDS, *ADVANCED_FIELDS, *(() if is_asked else ("confirm",)))
         first = [field for field in self if field.name not in later]
-        return [("What and where", first), ("How", [self[name] for name in HOW_FIELDS])]
+        return [
+            ("Clusters and topics", first),
+            ("Delivery and consumer groups", [self[name] for name in HOW_FIELDS]),
+        ]
 
     @property
     def advanced(self) -> list[forms.BoundField]:

@@ -42,21 +42,16 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
     }
 
 
-_LABELS = {
-    "translate": "Bulk offset translation",
-    "refine": "Exact offsets by comparing records",
-    "backtest": "Translation backtest",
-    "backfill": "Backfill of the archive",
-}
+_KINDS = ("translate", "refine", "backtest", "backfill")
 
 
 def analyses_of(
     flow: ReplicationFlow, analyses: Mapping[str, Analysis] = ANALYSES
 ) -> list[tuple[str, str]]:
-    """Return label and address of the form of each kind that this release has, with the flow filled in."""
+    """Return title and address of the form of each kind that this release has, with the flow filled in."""
     query = urlencode({"flow": flow.name})
     return [
-        (label, f"{reverse('runs:new-analysis', args=[kind])}?{query}")
-        for kind, label in _LABELS.items()
+        (analyses[kind].title, f"{reverse('runs:new-analysis', args=[kind])}?{query}")
+        for kind in _KINDS
         if kind in analyses
     ]

@@ -202,9 +202,7 @@ def _read_csv(text: str, found: Questions) -> None:
             continue
         own = names or _names_of(cells)
         if len(own) != len(cells):
-            found.refuse(
-                number, f"It has {len(cells)} fields: topic, partition and offset are needed."
-            )
+            found.refuse(number, f"Fields: {len(cells)}. Needed: topic, partition and offset.")
         elif not found.take(number, dict(zip(own, cells, strict=True))):
             return
 

@@ -161,7 +161,7 @@ def make_history(log: MetadataLog) -> None:
     )  # fmt: skip
     setting = make_subject(
         log, Kind.CONFIG, "TOPIC:orders:min.insync.replicas", 700,
-        name="TOPIC orders: min.insync.replicas", topic="orders",
+        name="topic orders: min.insync.replicas", topic="orders",
     )  # fmt: skip
     make_change(setting, 700, 300, {"value": "2"}, type="CONFIG_RECORD", cause="set")
 

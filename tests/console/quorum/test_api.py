@@ -146,7 +146,7 @@ def test_two_moments_are_compared(ask):
     rows = ask("quorum/east/diff/?from_offset=10&to_offset=700")["differences"]
     told = {row["subject"]: row["became"] for row in rows}
     assert told["orders-0"] == "changed"
-    assert told["TOPIC orders: min.insync.replicas"] == "added"
+    assert told["topic orders: min.insync.replicas"] == "added"
     differs = next(row["differs"] for row in rows if row["subject"] == "orders-0")
     assert ["isr", [1, 2, 3], [1, 2]] in differs
 

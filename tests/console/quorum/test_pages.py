@@ -61,7 +61,7 @@ def test_a_page_of_a_log_that_was_never_read_says_so_quietly(sign_in, viewer, pa
          ["Broker 3: Eligible leader", "Broker fenced", "orders-0"]),
         ("/quorum/east/partitions/?topic=orders", ["Partition", "Replica missing"]),
         ("/quorum/east/brokers/", ["Fenced", "BROKER_REGISTRATION_CHANGE_RECORD"]),
-        ("/quorum/east/settings/", ["TOPIC orders: min.insync.replicas", "— → 2"]),
+        ("/quorum/east/settings/", ["topic orders: min.insync.replicas", "— → 2"]),
         ("/quorum/east/log/", ["PARTITION_CHANGE_RECORD", "ISR 1 2 3 → 1 2", "ELR none → 3"]),
         ("/quorum/east/state/?at=650&kind=partition", ["orders-0", "State at offset 650", "ELR 3"]),
         ("/quorum/east/state/?at=10&to=700", ["From offset 10 to 700", "1 2 3 → 1 2", "Added"]),

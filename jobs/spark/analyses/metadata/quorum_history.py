@@ -149,11 +149,11 @@ ANALYSIS = Analysis(
         ),
         Table(
             "elections",
-            "Leaders in office",
+            "Leader epochs",
             (
                 Column("timestamp_ms", "Elected", ColumnType.MOMENT),
                 Column("ended_ms", "Last record", ColumnType.MOMENT, "Of the leader's epoch."),
-                Column("duration_ms", "In office", ColumnType.DURATION_MS),
+                Column("duration_ms", "Duration", ColumnType.DURATION_MS),
                 _EPOCH,
                 Column("leader_id", "Leader", ColumnType.INTEGER),
                 Column("previous_leader_id", "Leader before", ColumnType.INTEGER),

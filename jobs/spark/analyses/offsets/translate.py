@@ -66,7 +66,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
 ANALYSIS = Analysis(
     kind="translate",
-    title="Offset translation",
+    title="Bulk offset translation",
     question="Which target offset is equivalent to a source offset, now or as known at a time?",
     arguments=(
         *WHOSE,

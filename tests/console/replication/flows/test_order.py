@@ -32,7 +32,11 @@ def test_topics_are_above_the_charts(as_viewer):
 def test_the_form_of_a_flow_has_three_parts_of_which_the_last_is_folded(sign_in, operator):
     make_cluster("east"), make_cluster("west")
     text = sign_in(operator).get(reverse("replication:new")).content.decode()
-    marks = ("<legend>What and where</legend>", 'name="topics"', "<legend>How</legend>")
+    marks = (
+        "<legend>Clusters and topics</legend>",
+        'name="topics"',
+        "<legend>Delivery and consumer groups</legend>",
+    )
     marks += ('name="delivery"', '<details class="form__more"', 'name="separator"', 'id="preview"')
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)

@@ -18,7 +18,7 @@ def flow():
 
 def test_only_kinds_of_this_release_are_offered(flow):
     only = {"backfill": ANALYSES["backfill"]}
-    assert analyses_of(flow, only) == [("Backfill of the archive", HREF)]
+    assert analyses_of(flow, only) == [(ANALYSES["backfill"].title, HREF)]
     assert analyses_of(flow, {}) == []
 
 

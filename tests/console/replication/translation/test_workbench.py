@@ -249,7 +249,7 @@ def test_a_list_comes_back_as_csv(client, flow):
     ("form", "words"),
     [
         pytest.param({}, "Paste a list of offsets", id="nothing"),
-        pytest.param({"text": "garbage"}, "Line 1: It has 1 fields", id="garbage"),
+        pytest.param({"text": "garbage"}, "Line 1: Fields: 1. Needed", id="garbage"),
         pytest.param(
             {"file": SimpleUploadedFile("x", b"\xff\xfe\x00")}, "Byte 0 is not UTF-8", id="binary"
         ),

@@ -288,7 +288,7 @@ def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]], most: int) -> _U
         if len(names) == len(cells):
             found.take(line, text, dict(zip(names, cells, strict=True)))
         else:
-            reason = f"It has {len(cells)} fields: topic, partition and offset are needed."
+            reason = f"Fields: {len(cells)}. Needed: topic, partition and offset."
             found.refuse(line, text, reason)
     return found
 
