@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.template import Context, RequestContext, Template
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import timezone
 
@@ -131,3 +132,11 @@ def test_a_call_is_copied_as_a_command_with_the_host_of_the_request(settings, ca
     context = RequestContext(request, {"call": call})
     text = Template("{% load crosslog %}{% runnable call %}").render(context)
     assert html.unescape(text) == command
+
+
+def test_a_call_that_is_refused_with_a_token_has_nothing_to_copy():
+    text = render_to_string(
+        "components/_equivalents.html", {"api": "GET /api/v1/tokens/", "people_only": True}
+    )
+    assert "<code>GET /api/v1/tokens/</code>" in text
+    assert "data-copy" not in text

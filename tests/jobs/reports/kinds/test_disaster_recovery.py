@@ -114,7 +114,7 @@ def test_the_whole_document():
                 after(days=3, minutes=2),
                 "orders to west",
                 "monthly",
-                "Rehearsal",
+                "Dry run",
                 "Failover",
                 "Succeeded",
                 "ada",
