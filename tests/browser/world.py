@@ -258,7 +258,7 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
     )  # fmt: skip
     make_finding(
         flow, "replication_factor_differs", "info", subject="clicks", opened_at=now,
-        sentence="east.clicks has 1 replicas on west, clicks has 3 on east.",
+        sentence="RF 1 on west (east.clicks), 3 on east (clicks).",
         todo="Add replicas with kafka-reassign-partitions.sh.",
         evidence={"source_replicas": 3, "target_replicas": 1},
     )  # fmt: skip

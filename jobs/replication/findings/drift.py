@@ -133,8 +133,8 @@ def _factor(flow: FlowSpec, topic: TopicDrift) -> Finding:
     return Finding(
         Code.REPLICATION_FACTOR_DIFFERS,
         Severity.INFO,
-        f"{topic.remote_topic} has {topic.remote_replication_factor} replicas on {flow.target.alias}, "
-        f"{topic.topic} has {topic.replication_factor} on {flow.source.alias}.",
+        f"RF {topic.remote_replication_factor} on {flow.target.alias} ({topic.remote_topic}), "
+        f"{topic.replication_factor} on {flow.source.alias} ({topic.topic}).",
         "After a failover it survives fewer broker failures. Add replicas with kafka-reassign-partitions.sh, "
         "and set replication_factor (replication.factor in MirrorMaker 2, by default 2) for later topics.",
         evidence={
