@@ -42,7 +42,9 @@ def draw(text: str, **values: object) -> str:
         pytest.param("{{ none|or_dash }}{{ ''|or_dash }}{{ zero|or_dash }}", "——0", id="or_dash"),
         pytest.param("{{ none|ago }}{{ none|moment }}", "——", id="no moment"),
         pytest.param(
-            "{{ 'RUNNING'|severity }} {{ 'CAUGHT_UP'|spoken }}", "ok Caught up", id="state words"
+            "{{ 'RUNNING'|severity }} {{ 'CAUGHT_UP'|spoken }}",
+            "healthy Caught up",
+            id="state words",
         ),
         pytest.param("{{ errors|lookup:'alias' }}", "taken", id="lookup"),
         pytest.param("{{ '15m'|range_word }}", "15 m", id="range_word"),
@@ -73,7 +75,7 @@ def test_state_has_word_icon_and_colour():
 
 
 def test_state_of_a_word_finds_its_severity():
-    assert 'class="state warn"' in draw("{% state_of 'retrying' %}")
+    assert 'class="state warning"' in draw("{% state_of 'retrying' %}")
 
 
 @pytest.mark.parametrize(
