@@ -49,7 +49,6 @@ class Sightings:
         return replace(self, seen={k: one for k, one in self.seen.items() if k[0] not in codes})
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         seen = [[*key, one.first_ms, one.rounds] for key, one in self.seen.items()]
         return {"round_ms": self.round_ms, "seen": seen}
 

@@ -64,18 +64,17 @@ class Kind(models.TextChoices):
     TOPIC = "topic", "Topic"
     BROKER = "broker", "Broker"
     CONTROLLER = "controller", "Controller"
-    CONFIG = "config", "Setting"
+    CONFIG = "config", "Config"
     FEATURE = "feature", "Feature"
     QUOTA = "quota", "Quota"
     ACL = "acl", "ACL"
-    PRODUCER_IDS = "producer_ids", "Producer ids"
+    PRODUCER_IDS = "producer_ids", "Producer IDs"
     SCRAM = "scram", "SCRAM credential"
     DELEGATION_TOKEN = "delegation_token", "Delegation token"
     ANOMALY = "anomaly", "Anomaly"
 
     @property
     def plural(self) -> str:
-        """The plural."""
         return self.label if self.label.endswith("s") else f"{self.label}s"
 
 

@@ -14,7 +14,7 @@ class Outcome(models.TextChoices):
     """Outcome of a run."""
 
     STARTED = "started", "Started"
-    LEFT_OUT = "left_out", "Left out"
+    LEFT_OUT = "left_out", "Skipped"
     FAILED = "failed", "Failed"
 
 

@@ -40,7 +40,6 @@ def around_application(row: StreamsApplication, picture: Picture, current: str) 
 
 
 def application_tabs(alias: str, application_id: str, current: str = "") -> list[dict[str, Any]]:
-    """Return the tabs of an application."""
     return [
         {
             "label": label,

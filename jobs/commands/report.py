@@ -30,7 +30,6 @@ class Refused(Exception):
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `report` to the parser of `crosslog`."""
     parser = commands.add_parser(
         "report",
         help="a report of a period, from what a console has recorded",

@@ -80,7 +80,6 @@ class Period:
 
     @classmethod
     def from_mapping(cls, told: Mapping[str, Any]) -> Period:
-        """Read what `to_mapping` wrote."""
         start, end = (datetime.fromisoformat(told[name]) for name in ("start", "end"))
         return cls(start, end, told["time_zone"], told["name"])
 

@@ -17,7 +17,7 @@ class DrillKind(models.TextChoices):
     """PROMOTION is carried out by crosslog on a test topic, WHAT_IF is recorded by a user."""
 
     PROMOTION = "promotion", "Promotion on a test topic"
-    WHAT_IF = "what_if", "What-if against reality"
+    WHAT_IF = "what_if", "Simulation compared with a failure"
 
 
 class DrillState(models.TextChoices):
@@ -26,7 +26,7 @@ class DrillState(models.TextChoices):
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
     SUCCEEDED = "succeeded", "Succeeded"
-    PARTIAL = "partial", "Partly done"
+    PARTIAL = "partial", "Partial"
     REFUSED = "refused", "Refused"
     FAILED = "failed", "Failed"
 

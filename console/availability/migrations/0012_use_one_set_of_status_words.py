@@ -52,4 +52,92 @@ class Migration(migrations.Migration):
                 max_length=10,
             ),
         ),
+        migrations.AlterField(
+            model_name="drill",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("promotion", "Promotion on a test topic"),
+                    ("what_if", "Simulation compared with a failure"),
+                ],
+                default="promotion",
+                max_length=10,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="drill",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("queued", "Queued"),
+                    ("running", "Running"),
+                    ("succeeded", "Succeeded"),
+                    ("partial", "Partial"),
+                    ("refused", "Refused"),
+                    ("failed", "Failed"),
+                ],
+                default="queued",
+                max_length=10,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="promotionaction",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("advised", "Advised"),
+                    ("planned", "Planned"),
+                    ("asked", "Requested"),
+                    ("acting", "Acting"),
+                    ("verified", "Promoted"),
+                    ("revert_asked", "Revert requested"),
+                    ("reverting", "Reverting"),
+                    ("reverted", "Reverted"),
+                    ("lapsed", "Expired"),
+                    ("refused", "Refused"),
+                    ("failed", "Failed"),
+                ],
+                default="advised",
+                max_length=12,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="promotionaction",
+            name="trigger",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("", "From the topic's placement"),
+                    ("under-min-isr", "The ISR is below min.insync.replicas"),
+                    ("under-replicated", "The ISR is below the sync replicas of the placement"),
+                    ("leader-is-observer", "An observer leads after an unclean election"),
+                ],
+                default="",
+                max_length=20,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="promotionpolicy",
+            name="mode",
+            field=models.CharField(
+                choices=[("advise", "Advise"), ("act", "Automatic")],
+                default="advise",
+                max_length=10,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="promotionpolicy",
+            name="policy",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("", "From the topic's placement"),
+                    ("under-min-isr", "The ISR is below min.insync.replicas"),
+                    ("under-replicated", "The ISR is below the sync replicas of the placement"),
+                    ("leader-is-observer", "An observer leads after an unclean election"),
+                ],
+                default="",
+                max_length=20,
+            ),
+        ),
     ]

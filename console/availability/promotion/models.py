@@ -23,7 +23,7 @@ HOLD_S = 60
 class Trigger(models.TextChoices):
     """When an observer is to be promoted: upstream's words; empty is what the topic's placement says."""
 
-    OF_PLACEMENT = "", "As the topic's placement says"
+    OF_PLACEMENT = "", "From the topic's placement"
     UNDER_MIN_ISR = "under-min-isr", "The ISR is below min.insync.replicas"
     UNDER_REPLICATED = "under-replicated", "The ISR is below the sync replicas of the placement"
     LEADER_IS_OBSERVER = "leader-is-observer", "An observer leads after an unclean election"
@@ -33,7 +33,7 @@ class Mode(models.TextChoices):
     """What follows from a policy that wants a promotion."""
 
     ADVISE = "advise", "Advise"
-    ACT = "act", "Act"
+    ACT = "act", "Automatic"
 
 
 class Actor(models.TextChoices):
@@ -49,18 +49,18 @@ class ActionState(models.TextChoices):
     """From advice to its end; each arrow is a conditional UPDATE.
 
     advised -> planned (dry run) -> asked (confirmed) -> acting -> verified -> revert_asked -> reverting ->
-    reverted. Advice that is no longer wanted lapses; what a guard refuses or what does not work ends there.
+    reverted. Advice that is no longer needed lapses; what a guard refuses or what does not work ends there.
     """
 
     ADVISED = "advised", "Advised"
     PLANNED = "planned", "Planned"
-    ASKED = "asked", "Asked for"
+    ASKED = "asked", "Requested"
     ACTING = "acting", "Acting"
     VERIFIED = "verified", "Promoted"
-    REVERT_ASKED = "revert_asked", "Revert asked for"
+    REVERT_ASKED = "revert_asked", "Revert requested"
     REVERTING = "reverting", "Reverting"
     REVERTED = "reverted", "Reverted"
-    LAPSED = "lapsed", "No longer wanted"
+    LAPSED = "lapsed", "Expired"
     REFUSED = "refused", "Refused"
     FAILED = "failed", "Failed"
 

@@ -40,9 +40,8 @@ def worst(severities: list[Severity]) -> Severity:
 
 def spoken(word: object) -> str:
     """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance, ok Healthy."""
-    text = _snake(str(word)).replace("_", " ").replace(" isr", " ISR")
-    if text == "ok":
-        text = "healthy"
+    name = _snake(str(word))
+    text = "healthy" if name == "ok" else name.replace("_", " ").replace(" isr", " ISR")
     return text[:1].upper() + text[1:]
 
 

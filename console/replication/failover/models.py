@@ -17,8 +17,11 @@ from jobs.replication.failover.reports.report import RunKind
 
 VERDICTS = [(one.value, one.value) for one in CheckState]
 DIRECTIONS = [(one.value, one.value) for one in Direction]
-KINDS = [(one.value, one.value) for one in RunKind]
-_LABELS = {RunKind.REHEARSAL: "Dry run", RunKind.APPLY: "Apply", RunKind.UNDO: "Roll back"}
+KINDS = [
+    (RunKind.REHEARSAL.value, "Dry run"),
+    (RunKind.APPLY.value, "Apply"),
+    (RunKind.UNDO.value, "Roll back"),
+]
 UNTRANSLATED = [(one.value, one.value) for one in Untranslated]
 
 
@@ -41,7 +44,7 @@ class GroupState(models.TextChoices):
 
     PLANNED = "planned", "Planned"
     APPLIED = "applied", "Applied"
-    UNDONE = "undone", "Undone"
+    UNDONE = "undone", "Rolled back"
     REFUSED = "refused", "Refused"
     FAILED = "failed", "Failed"
 
@@ -235,7 +238,7 @@ class FailoverRun(models.Model):
     @property
     def label(self) -> str:
         """The kind as a word."""
-        return _LABELS[RunKind(self.kind)]
+        return str(self.get_kind_display())
 
 
 class FailoverRunGroup(models.Model):

@@ -202,4 +202,27 @@ class Migration(migrations.Migration):
                 max_length=20,
             ),
         ),
+        migrations.AlterField(
+            model_name="failoverplangroup",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("planned", "Planned"),
+                    ("applied", "Applied"),
+                    ("undone", "Rolled back"),
+                    ("refused", "Refused"),
+                    ("failed", "Failed"),
+                ],
+                default="planned",
+                max_length=10,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="failoverrun",
+            name="kind",
+            field=models.CharField(
+                choices=[("rehearsal", "Dry run"), ("apply", "Apply"), ("undo", "Roll back")],
+                max_length=10,
+            ),
+        ),
     ]

@@ -189,7 +189,7 @@ def _exercises(flows: Sequence[Any], period: Period) -> Iterator[Exercise]:
             run.finished_at,
             flow.name,
             run.plan.name,
-            run.get_kind_display().capitalize(),
+            run.get_kind_display(),
             run.plan.get_direction_display().capitalize(),
             run.get_state_display(),
             run.requested_by.get_username() if run.requested_by else "",

@@ -97,7 +97,7 @@ def read_drifts(flows: Sequence[Any], period: Period) -> tuple[list[Drift], list
             Drift(
                 name,
                 LEVELS[severity],
-                SEVERITY_WORDS[severity],
+                severity.capitalize(),
                 row.word,
                 row.subject,
                 row.sentence,
@@ -119,19 +119,6 @@ def _left_out(
         yield TopicEvent(closed_at, flow, topic, f"Resolved: {row.word}", row.sentence, href)
 
 
-LEVELS: Mapping[Severity, Severity] = {
-    Severity.HEALTHY: Severity.HEALTHY,
-    Severity.INFO: Severity.HEALTHY,
-    Severity.WARNING: Severity.WARNING,
-    Severity.CRITICAL: Severity.WARNING,
-    Severity.CRITICAL: Severity.CRITICAL,
-    Severity.UNKNOWN: Severity.UNKNOWN,
-}
-SEVERITY_WORDS: Mapping[Severity, str] = {
-    Severity.HEALTHY: "Healthy",
-    Severity.INFO: "Notice",
-    Severity.WARNING: "Warning",
-    Severity.CRITICAL: "Risk",
-    Severity.CRITICAL: "Critical",
-    Severity.UNKNOWN: "Unknown",
+LEVELS: Mapping[Severity, Severity] = {one: one for one in Severity} | {
+    Severity.INFO: Severity.HEALTHY
 }

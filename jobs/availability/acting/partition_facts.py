@@ -65,7 +65,6 @@ class PartitionFacts:
         )
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             **asdict(self.known),
             "high_watermark": self.high_watermark,

@@ -50,7 +50,6 @@ class Plan:
         return not self.refusals
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return asdict(self) | {"is_allowed": self.is_allowed}
 
 
@@ -72,7 +71,6 @@ class Outcome:
     undo: dict[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return asdict(self)
 
 

@@ -181,7 +181,6 @@ class Advice:
         return f"{self.topic}-{self.partition}"
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         told = asdict(self)
         for name in ("action", "code", "actor"):
             told[name] = None if told[name] is None else str(told[name])

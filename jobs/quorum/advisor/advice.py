@@ -199,7 +199,6 @@ def prepare(move: Move, before: Standing, state: QuorumState, tools: Tools) -> I
 def step_warnings(
     move: Move, moments: tuple[QuorumStatus, QuorumStatus], state: QuorumState
 ) -> Iterator[str]:
-    """Yield the warnings of one step."""
     before, after = moments
     if not after.outlook.failures_tolerated and len(after.voters) > 1:
         yield (

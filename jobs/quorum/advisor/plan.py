@@ -49,7 +49,6 @@ class Refusal:
     todo: str
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {"code": self.code.value, "sentence": self.sentence, "todo": self.todo}
 
 
@@ -84,7 +83,6 @@ class QuorumStatus:
     deadly_sites: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "voters": [voter_mapping(voter) for voter in self.voters],
             "alive": list(self.outlook.alive_ids),
@@ -116,7 +114,6 @@ class PlanStep:
     warnings: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "number": self.number,
             "action": "add" if self.is_add else "remove",
@@ -149,7 +146,6 @@ class ChangePlan:
     cautions: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "possible": self.refusal is None,
             "refusal": self.refusal.to_mapping() if self.refusal else None,

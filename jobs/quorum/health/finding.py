@@ -61,7 +61,6 @@ class QuorumFinding:
         return self.code.value, self.subject
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "code": self.code.value,
             "severity": self.severity.value,

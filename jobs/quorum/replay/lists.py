@@ -146,7 +146,6 @@ def _hash_of(source: int, count: int) -> int:
 
 @inlined
 def list_count(number: int, context: int) -> int:
-    """Return how many numbers a list has."""
     found: int = get_64(row_at(context, _LIST_TABLE, number, r.LIST_FIELDS) + 8)
     return found
 

@@ -61,7 +61,6 @@ class Anomaly:
         return self.code not in HARMLESS
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "code": self.code.value,
             "offset": self.offset,
@@ -106,7 +105,6 @@ class VoterSetEntry:
     anomalies: tuple[AnomalyCode, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "offset": self.offset,
             "epoch": self.epoch,
@@ -143,7 +141,6 @@ class Election:
     anomalies: tuple[AnomalyCode, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "offset": self.offset,
             "epoch": self.epoch,
@@ -178,7 +175,6 @@ class ControllerGap:
         return self.to_ms - self.from_ms
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "fromOffset": self.from_offset,
             "toOffset": self.to_offset,
@@ -201,7 +197,6 @@ class EpochSpan:
     last_ms: int
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "epoch": self.epoch,
             "leaderId": self.leader_id,
@@ -222,7 +217,6 @@ class KraftVersionEntry:
     kraft_version: int
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "offset": self.offset,
             "epoch": self.epoch,

@@ -26,7 +26,6 @@ class DiskSwap:
     removed_at: int | None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "id": self.id,
             "oldDirectoryId": self.old_directory_id,
@@ -63,7 +62,6 @@ class VoterChange:
         return len(self.added) + len(self.removed)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "added": [_key(key) for key in self.added],
             "removed": [_key(key) for key in self.removed],

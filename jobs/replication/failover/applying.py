@@ -59,7 +59,6 @@ class ItemOutcome:
     error: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "topic": self.where.topic,
             "partition": self.where.partition,
@@ -80,7 +79,6 @@ class GroupOutcome:
     items: tuple[ItemOutcome, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "group": self.group,
             "state": self.state.value,
@@ -185,8 +183,8 @@ def _moved_on(group: str, now: Offsets, written: Offsets, moved: Collection[Topi
         for where in sorted(moved)[:_FEW]
     ]
     return (
-        f"{group} has moved on since: {', '.join(told)}. Undoing would read that again, or skip it; "
-        "confirm it to undo all the same."
+        f"{group} has moved on since: {', '.join(told)}. A roll back would reprocess "
+        "these records or skip them; confirm it to roll back all the same."
     )
 
 

@@ -74,7 +74,6 @@ class Check:
     next: str = ""
 
     def to_mapping(self) -> dict[str, str]:
-        """Return JSON values."""
         return {
             "key": self.key,
             "state": self.state.value,
@@ -129,7 +128,6 @@ class PlanItem:
         return self.lo is not None and self.lo == self.hi == self.target
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         there = self.destination
         return {
             "topic": self.origin.topic,
@@ -197,7 +195,6 @@ class GroupPlan:
         return None if None in found else sum(one for one in found if one is not None)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "group": self.group,
             "type": self.type,
@@ -229,7 +226,6 @@ class TopicPlan:
     checks: tuple[Check, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "topic": self.topic,
             "to_topic": self.to_topic,
@@ -253,7 +249,6 @@ class FailoverRequest:
     untranslated: Untranslated = Untranslated.REFUSE
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "direction": self.direction.value,
             "asked_groups": list(self.groups),
@@ -296,7 +291,6 @@ class FailoverPlan:
         return next((one for one in self.groups if one.group == name), None)
 
     def to_mapping(self, *, with_groups: bool = True) -> dict[str, Any]:
-        """Return JSON values."""
         found: dict[str, Any] = {
             "flow": self.flow,
             **self.request.to_mapping(),

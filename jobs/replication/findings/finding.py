@@ -94,7 +94,6 @@ class Finding:
         return self.code.value, self.subject
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         values = asdict(self)
         return {
             **values,

@@ -52,7 +52,6 @@ class FlowMemory:
     commits: CommitMark | None = None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         commits = self.commits
         return {
             "behind": [[*w, m.position, _s(m.since), m.end] for w, m in self.behind.items()],

@@ -260,7 +260,6 @@ class SyncTail:
         self.newest[where] = sync.upstream_offset, sync.downstream_offset
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "topic": self.topic,
             "next_offset": self.next_offset,

@@ -134,7 +134,6 @@ def value_of(value: Value) -> dict[str, Any]:
 
 
 def finding_values(finding: Finding) -> dict[str, Any]:
-    """Return a finding."""
     return {
         "code": finding.code,
         "severity": finding.severity.value,

@@ -31,7 +31,6 @@ class MirrorClient:
         return set(topology.heartbeat_topics(self.replication_policy, self._topics()))
 
     def checkpoint_topics(self) -> set[str]:
-        """Return the topics of checkpoints."""
         return set(topology.checkpoint_topics(self.replication_policy, self._topics()))
 
     def upstream_clusters(self) -> set[str]:

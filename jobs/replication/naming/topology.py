@@ -18,7 +18,6 @@ def heartbeat_topics(policy: ReplicationPolicy, topics: Iterable[str]) -> list[s
 
 
 def checkpoint_topics(policy: ReplicationPolicy, topics: Iterable[str]) -> list[str]:
-    """Return the topics of checkpoints."""
     return [topic for topic in topics if policy.is_checkpoints_topic(topic)]
 
 

@@ -36,7 +36,6 @@ class TopicChange:
         )
 
     def to_mapping(self) -> dict[str, str | None]:
-        """Return JSON values."""
         return {
             "topic": self.topic,
             "key": self.key,
@@ -58,7 +57,6 @@ class TopicNote:
         return f"{self.topic} {self.key}: {self.text}" if self.topic else self.text
 
     def to_mapping(self) -> Mapping[str, str]:
-        """Return JSON values."""
         return {"topic": self.topic, "key": self.key, "text": self.text}
 
 

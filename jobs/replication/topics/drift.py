@@ -125,7 +125,6 @@ class DriftReport:
         return any(t.is_drifted for t in self.topics) or bool(self.surprises or self.refused)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "flow": self.flow,
             "topics": [{**asdict(t), "is_drifted": t.is_drifted} for t in self.topics],

@@ -146,7 +146,6 @@ class TopicPlan:
         return [*planned, *left, *(f"failed: {failure}" for failure in self.failures)]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "changes": [change.to_mapping() for change in self.changes()],
             "notes": [note.to_mapping() for note in self.notes],

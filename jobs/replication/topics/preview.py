@@ -66,7 +66,6 @@ class TopicPreview:
     warnings: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         values = asdict(self)
         if self.creates is not None:
             del values["creates"]["needed"]  # part of its `configs`

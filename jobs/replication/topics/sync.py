@@ -51,7 +51,6 @@ class TopicSync:
     overrides: Overrides = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return {
             "at": self.at.isoformat(),
             "changes": [change.to_mapping() for change in self.changes],

@@ -45,7 +45,7 @@ KINDS: Mapping[str, ReportKind] = {
         ReportKind(
             "disaster-recovery",
             "Disaster recovery readiness",
-            "Failover readiness of consumer groups, RPO, reprocessed records, rehearsals, open risks.",
+            "Failover readiness of consumer groups, RPO, reprocessed records, dry runs, open risks.",
             SubjectNoun.FLOW,
         ),
         ReportKind(

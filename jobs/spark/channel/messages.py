@@ -63,7 +63,6 @@ def fault(raised: ClusterFault) -> Message:
 
 
 def fault_in(message: Message) -> ClusterFault:
-    """Return the fault of a `fault`."""
     told = message["fault"]
     found = ClusterFault(told["message"], cluster=told["cluster"], hint=told["hint"])
     found.code, found.remedy = told["code"], Remedy(told["remedy"])

@@ -49,7 +49,6 @@ def line(context: int, table: int, column: int) -> int:
 
 @inlined
 def put(context: int, table: int, column: int, row: int, value: int) -> None:
-    """Write a value of a table of INT64."""
     put_64(line(context, table, column) + 8 * row, value)
 
 

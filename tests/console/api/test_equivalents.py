@@ -279,8 +279,6 @@ SHOWN = [
     ("reports:detail", "/reports/{report}/"),
     ("reports:run", "/reports/made/{report_run}/"),
     ("reports:delivery", "/reports/delivery/"),
-    ("accounts:tokens", "/account/tokens/"),
-    ("accounts:people", "/people/"),
     ("accounts:audit", "/audit/"),
 ]
 

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.template import Context, RequestContext, Template
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import timezone
 
@@ -41,7 +42,9 @@ def draw(text: str, **values: object) -> str:
         pytest.param("{{ none|or_dash }}{{ ''|or_dash }}{{ zero|or_dash }}", "——0", id="or_dash"),
         pytest.param("{{ none|ago }}{{ none|moment }}", "——", id="no moment"),
         pytest.param(
-            "{{ 'RUNNING'|severity }} {{ 'CAUGHT_UP'|spoken }}", "ok Caught up", id="state words"
+            "{{ 'RUNNING'|severity }} {{ 'CAUGHT_UP'|spoken }}",
+            "healthy Caught up",
+            id="state words",
         ),
         pytest.param("{{ errors|lookup:'alias' }}", "taken", id="lookup"),
         pytest.param("{{ '15m'|range_word }}", "15 m", id="range_word"),
@@ -72,7 +75,7 @@ def test_state_has_word_icon_and_colour():
 
 
 def test_state_of_a_word_finds_its_severity():
-    assert 'class="state warn"' in draw("{% state_of 'retrying' %}")
+    assert 'class="state warning"' in draw("{% state_of 'retrying' %}")
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,11 @@ def test_a_call_is_copied_as_a_command_with_the_host_of_the_request(settings, ca
     context = RequestContext(request, {"call": call})
     text = Template("{% load crosslog %}{% runnable call %}").render(context)
     assert html.unescape(text) == command
+
+
+def test_a_call_that_is_refused_with_a_token_has_nothing_to_copy():
+    text = render_to_string(
+        "components/_equivalents.html", {"api": "GET /api/v1/tokens/", "people_only": True}
+    )
+    assert "<code>GET /api/v1/tokens/</code>" in text
+    assert "data-copy" not in text

@@ -72,7 +72,6 @@ class Standby:
         return self.fetched_ago_ms <= ALIVE_MS
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return asdict(self) | {"is_set_up": self.is_set_up, "is_alive": self.is_alive}
 
 

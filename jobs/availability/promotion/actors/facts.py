@@ -64,5 +64,4 @@ class Usability:
     brokers: tuple[int, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return JSON values."""
         return asdict(self) | {"kind": self.kind.value}

@@ -89,7 +89,7 @@ def _section(name: str, title: str, blocks: list[Block]) -> Section:
 def _run(report: Mapping[str, Any]) -> list[Block]:
     table = Table("run", "", _FACTS, tuple(facts_of(report)))
     if report["kind"] == "rehearsal":
-        return [Text("A rehearsal changes nothing: no offset was set."), table]
+        return [Text("Dry run: all checks were done, no offset was set."), table]
     return [table]
 
 

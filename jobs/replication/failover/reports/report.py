@@ -69,7 +69,7 @@ def build_report(
 
 
 def title_of(report: Mapping[str, Any]) -> str:
-    words = {"rehearsal": "Rehearsal of a", "apply": "Report of a", "undo": "Undoing of a"}
+    words = {"rehearsal": "Dry run of a", "apply": "Report of a", "undo": "Roll back of a"}
     plan = report["plan"]
     return (
         f"{words.get(report['kind'], 'Report of a')} {plan['direction']}: {plan['origin']} to "

@@ -125,7 +125,6 @@ def kept_key(path: Path) -> SigningKey:
 
 
 def key_id_of(key: Ed25519PublicKey) -> str:
-    """Return the id of a public key."""
     return hashlib.sha256(_raw_of(key)).hexdigest()[:_ID_LENGTH]
 
 

@@ -56,7 +56,8 @@ def _creation(one: SettingChange) -> tuple[object, ...] | None:
 
 def _row(one: SettingChange, name: str, after: str | None) -> tuple[object, ...]:
     before = _value(one.name, one.before)
-    return (stamp(one.at), one.resource_type, one.resource or None, name, before, after)
+    resource_type = one.resource_type.replace("_", " ").capitalize()
+    return (stamp(one.at), resource_type, one.resource or None, name, before, after)
 
 
 def _value(name: str, value: str | int | None) -> str | None:

@@ -267,7 +267,7 @@ def _findings(cluster: ClusterQuorum) -> Table:
         ),
         tuple(
             (
-                one.severity,
+                one.severity.capitalize(),
                 one.finding,
                 one.sentence,
                 one.todo or None,
@@ -327,7 +327,10 @@ def _config_counts(cluster: ClusterQuorum) -> Table:
             Column("resource", "Resource", definition="Empty: the default of all brokers."),
             Column("changes", "Changes", _TYPE.COUNT),
         ),
-        tuple((kind, name or None, count) for kind, name, count in shown),
+        tuple(
+            (kind.replace("_", " ").capitalize(), name or None, count)
+            for kind, name, count in shown
+        ),
         tuple(cluster.settings_href for _ in shown),
         len(rows) if len(rows) > len(shown) else None,
         "No config changed.",

@@ -1,4 +1,4 @@
-"""The disaster recovery report: whether groups could fail over, what would be lost and reread, open risks."""
+"""The disaster recovery report: whether groups could fail over, what would be lost or reprocessed, risks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _verdict(flows: Sequence[Judged]) -> Verdict:
 
 
 def _loss(flows: Sequence[Judged]) -> str:
-    """Return what a failover at the end would have lost and reread."""
+    """Return what a failover at the end would have lost and reprocessed."""
     ends = [one.exposure for one in flows]
     records = sum_of(one.rpo_records for one in ends).value
     if records is None:
@@ -80,7 +80,7 @@ def _loss(flows: Sequence[Judged]) -> str:
     known = sum(1 for one in ends if one.rpo_records is not None)
     text = f"A failover would have lost up to {format_count(records)} records"
     text += f" ({format_span_ms(span)})" if span is not None else ""
-    text += f" and reread up to {format_count(reread)}" if reread is not None else ""
+    text += f" and reprocessed up to {format_count(reread)}" if reread is not None else ""
     rest = len(ends) - known
     return f"{text}; not known of {rest} of {len(ends)} flows." if rest else f"{text}."
 
@@ -169,7 +169,7 @@ _LABELS = (
         ValueType.DURATION_MS,
         f"{AT_RISK_MS} Highest of the flows.",
     ),
-    ("reread", "Records reread at the end", ValueType.COUNT, f"{REREAD} Sum of the flows."),
+    ("reread", "Records reprocessed at the end", ValueType.COUNT, f"{REREAD} Sum of the flows."),
     ("worst_rpo_records", "Worst RPO (records)", ValueType.COUNT, "Highest of one flow."),
     ("worst_rpo_ms", "Worst RPO (time)", ValueType.DURATION_MS, "Highest of one flow."),
 )

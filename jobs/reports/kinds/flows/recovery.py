@@ -39,7 +39,7 @@ CAUSE = (
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A rehearsal, failover or undo of a plan; `bad` of `groups` groups were not done."""
+    """A dry run, failover or roll back of a plan; `bad` of `groups` groups were not done."""
 
     at: datetime
     ended_at: datetime | None

@@ -50,7 +50,7 @@ def readiness_table(
         Column("worst_rpo_records", "Worst RPO (records)", ValueType.COUNT),
         Column("worst_rpo_at", "Worst RPO at", ValueType.MOMENT, "Begin of its step."),
         Column("worst_rpo_ms", "Worst RPO (time)", ValueType.DURATION_MS),
-        Column("reread", "Reread at the end (records)", ValueType.COUNT, REREAD),
+        Column("reread", "Records reprocessed at the end", ValueType.COUNT, REREAD),
     ]
     rows = [
         (
@@ -86,7 +86,7 @@ def _exposed(one: Exposure) -> tuple[Any, ...]:
 def exercises(
     recorded: DisasterRecoveryRecorded, before: DisasterRecoveryRecorded | None
 ) -> Section:
-    """Return rehearsals, failovers and undos that began in the period."""
+    """Return dry runs, failovers and roll backs that began in the period."""
     rows = sorted(recorded.exercises, key=lambda one: (one.at, one.flow, one.plan, one.href))
     kinds = sorted({one.kind for one in [*rows, *(before.exercises if before else ())]})
     figures = tuple(
@@ -114,15 +114,15 @@ def exercises(
     )
     table = Table(
         "exercises",
-        "Rehearsals and failovers",
+        "Dry runs and failovers",
         columns,
         tuple(_exercise(one) for one in rows[:MOST_ROWS]),
         tuple(one.href for one in rows[:MOST_ROWS]),
         len(rows) if len(rows) > MOST_ROWS else None,
-        "No rehearsal and no failover was requested in this period.",
+        "No dry run and no failover was requested in this period.",
     )
     blocks = (Figures(figures, before is not None), table) if figures else (table,)
-    return Section("exercises", "Rehearsals and failovers", *_events(recorded), blocks)
+    return Section("exercises", "Dry runs and failovers", *_events(recorded), blocks)
 
 
 def _exercise(one: Exercise) -> tuple[Any, ...]:

@@ -62,7 +62,10 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
         return Verdict(
             Severity.UNKNOWN, "Unknown", "No lag and no run was recorded in this period."
         )
-    parts = [f"{format_count(len(flows))} flows.", *_lag_in_words(flows)]
+    parts = [
+        f"{format_count(len(flows))} flow{'s' if len(flows) != 1 else ''}.",
+        *_lag_in_words(flows),
+    ]
     if down:
         parts.append(f"Not running after a crash at the end: {listed(down)}.")
     for count, noun in (

@@ -8,6 +8,7 @@ from jobs.severity import Severity
     ("word", "severity", "text"),
     [
         pytest.param("RUNNING", "healthy", "Running", id="run"),
+        pytest.param("ok", "healthy", "Healthy", id="one word for what is as it should be"),
         pytest.param("caught_up", "healthy", "Caught up", id="partition of a flow"),
         pytest.param(
             "PreparingRebalance", "info", "Preparing rebalance", id="group as Kafka writes it"

@@ -194,7 +194,7 @@ def test_runs_of_plans_that_were_requested_in_the_period_are_told(flow):
     (found,) = read(asked(flow)).exercises
     assert (found.at, found.kind, found.result, found.person) == (
         WEEK.start,
-        "Rehearsal",
+        "Dry run",
         "Succeeded",
         "ada",
     )

@@ -114,7 +114,7 @@ def test_the_whole_document():
                 after(days=3, minutes=2),
                 "orders to west",
                 "monthly",
-                "Rehearsal",
+                "Dry run",
                 "Failover",
                 "Succeeded",
                 "ada",
@@ -178,7 +178,10 @@ def test_what_a_failover_loses_is_the_sum_of_the_flows_that_are_known():
         None,
     )
     sentence = content.verdicts[0].sentence
-    assert "would have lost up to 120 records (9\N{NO-BREAK SPACE}s) and reread up to 7" in sentence
+    assert (
+        "would have lost up to 120 records (9\N{NO-BREAK SPACE}s) and reprocessed up to 7"
+        in sentence
+    )
     assert "not known of 1 of 3 flows" in sentence
 
 
