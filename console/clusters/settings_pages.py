@@ -212,6 +212,10 @@ class SettingsForm(ActionForm):
         help_text="Collection starts when the cluster answers; the first answer sets its cluster ID.",
     )
 
+    def clean(self) -> None:
+        """Report what does not fit together beside wrong single fields."""
+        self.complete(lambda: actions.read_settings(self.values()))
+
     def values(self) -> dict[str, Any]:
         """Return the settings as `actions` takes them; call after `is_valid`."""
         return {k: v for k, v in self.cleaned_data.items() if k != "save_unchecked"}

@@ -60,7 +60,7 @@ class StateForm(ActionForm):
         max_length=64,
         help_text=f"{_MOMENT} Empty: the end of the log.",
     )
-    to = forms.CharField(
+    compare = forms.CharField(
         label="Compare with",
         required=False,
         max_length=64,
@@ -75,7 +75,8 @@ class StateForm(ActionForm):
     def moments(self, log: MetadataLog) -> tuple[history.Moment | None, history.Moment | None]:
         """Return the moment and the other one; None where none was given or where it is wrong."""
         given = self.cleaned_data
-        return self._moment(log, "at", given["at"]), self._moment(log, "to", given["to"])
+        at, other = (self._moment(log, name, given[name]) for name in ("at", "compare"))
+        return at, other
 
     def _moment(self, log: MetadataLog, name: str, text: str) -> history.Moment | None:
         if not text.strip():

@@ -40,8 +40,14 @@
     detail: "",
   }));
 
+  // In the range of this page, as the server carries it on; from and to of a run are its own.
+  function inRange(page) {
+    const range = new URL(field.dataset.src, location.href).search;
+    return page.path.startsWith("/runs/") ? page : { ...page, path: page.path + range };
+  }
+
   function atFirst() {
-    const pages = recent().filter((each) => each.path !== location.pathname);
+    const pages = recent().filter((each) => each.path !== location.pathname).map(inRange);
     return [...pages, ...sections().filter((each) => !pages.some((page) => page.path === each.path))];
   }
 

@@ -54,7 +54,9 @@
     const url = new URL(location.href);
     url.searchParams.delete("range");
     for (const field of form.querySelectorAll("input[data-at]")) {
-      const text = field.value.trim();
+      const at = Date.parse(field.dataset.at);
+      // Unchanged: the moment itself, which a clock shows twice at the end of summer time.
+      const text = field.value === written(at) ? stamp(new Date(at)) : field.value.trim();
       if (text) url.searchParams.set(field.name, read(text));
       else url.searchParams.delete(field.name);
     }

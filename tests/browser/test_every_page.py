@@ -167,7 +167,7 @@ ODD_PAGES = {
     "partition-history": Odd(
         "/quorum/east/partitions/?topic=orders&partition=0", "admin", "orders-0"
     ),
-    "difference": Odd("/quorum/east/state/?at=10&to=700", "admin", "From offset 10 to 700"),
+    "difference": Odd("/quorum/east/state/?at=10&compare=700", "admin", "From offset 10 to 700"),
     "voter-change": Odd("/quorum/east/advisor/?remove=3", "admin", "Remove voter 3"),
     "site-lost": Odd(
         "/availability/east/what-if/?steps=lose:rack:dc-c;unclean", "admin", "Loss of rack dc-c"

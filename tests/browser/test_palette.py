@@ -76,6 +76,16 @@ def test_pages_that_were_open_are_listed_before_typing(visit):
     page.wait_for_url("**/clusters/east/topics/")
 
 
+def test_a_recent_page_opens_in_the_range_of_this_page_and_is_listed_once(visit):
+    visit("clusters:list")
+    page = visit("replication:list")
+    page.goto(f"{page.url}?range=6h")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette li", has_text="Clusters")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/clusters/?range=6h")
+
+
 def test_recent_pages_are_forgotten_at_the_sign_out(visit):
     page = visit("clusters:topics", "east")
     assert page.evaluate("localStorage.length") == 1

@@ -41,7 +41,7 @@ PAGES = [
     "/quorum/", "/quorum/east/", "/quorum/east/voters/", "/quorum/east/partitions/",
     "/quorum/east/partitions/?topic=orders", "/quorum/east/partitions/?topic=orders&partition=0",
     "/quorum/east/brokers/", "/quorum/east/settings/", "/quorum/east/state/",
-    "/quorum/east/state/?at=10&to=700", "/quorum/east/log/", "/quorum/east/records/600/",
+    "/quorum/east/state/?at=10&compare=700", "/quorum/east/log/", "/quorum/east/records/600/",
 ]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_a_page_of_a_log_that_was_never_read_says_so_quietly(sign_in, viewer, pa
         ("/quorum/east/settings/", ["topic orders: min.insync.replicas", "— → 2"]),
         ("/quorum/east/log/", ["PARTITION_CHANGE_RECORD", "ISR 1 2 3 → 1 2", "ELR none → 3"]),
         ("/quorum/east/state/?at=650&kind=partition", ["orders-0", "State at offset 650", "ELR 3"]),
-        ("/quorum/east/state/?at=10&to=700", ["From offset 10 to 700", "1 2 3 → 1 2", "Added"]),
+        ("/quorum/east/state/?at=10&compare=700", ["From offset 10 to 700", "1 2 3 → 1 2", "Added"]),
         ("/quorum/east/records/600/", ["Record at offset 600", "ISR 1 2 3 → 1 2"]),
     ],
 )  # fmt: skip
@@ -79,7 +79,7 @@ def test_a_page_shows_what_happened(visitor, path, told):
         ("/quorum/east/state/?at=yesterday", "neither an offset nor a time"),
         ("/quorum/east/state/?at=2020-01-01T00:00:00Z", "is before the known range"),
         ("/quorum/east/state/?at=2199-01-01T00:00:00Z", "is in the future"),
-        ("/quorum/east/state/?at=10&to=2199-01-01T00:00:00Z", "is in the future"),
+        ("/quorum/east/state/?at=10&compare=2199-01-01T00:00:00Z", "is in the future"),
         ("/quorum/east/state/?at=999999999", "does not exist yet"),
         ("/quorum/east/state/?at=99999999999999999999", "larger than any offset"),
         ("/quorum/east/state/?at=5&kind=nonsense", "Select a valid choice"),
@@ -95,7 +95,7 @@ def test_a_wrong_question_is_reported(visitor, path, told):
 
 @pytest.mark.parametrize("kind", ["config", "partition"])
 def test_the_kind_narrows_down_the_difference(visitor, kind):
-    page = visitor.get(f"/quorum/east/state/?at=10&to=700&kind={kind}")
+    page = visitor.get(f"/quorum/east/state/?at=10&compare=700&kind={kind}")
     names = {one.subject.kind for one in page.context["differences"]}
     assert (names, page.context["difference_count"]) == ({kind}, len(page.context["differences"]))
     assert f"kind={kind}" in page.context["difference_call"].api

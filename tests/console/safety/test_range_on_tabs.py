@@ -58,6 +58,15 @@ def test_every_tab_leads_to_every_other_in_the_same_range_and_with_nothing_else(
         ("/quorum/east/voters/", "/quorum/east/"),
         ("/replication/{flow}/", "/replication/{flow}/partitions/?topic=orders"),
         ("/replication/{flow}/checkpoints/", "/replication/{flow}/checkpoints/group-00000/"),
+        ("/replication/", "/replication/{flow}/"),
+        ("/replication/{flow}/", "/replication/"),
+        ("/replication/{flow}/settings/", "/replication/{flow}/"),
+        ("/clusters/", "/clusters/east/"),
+        ("/clusters/east/", "/clusters/"),
+        ("/availability/", "/availability/east/"),
+        ("/availability/east/", "/availability/"),
+        ("/quorum/east/", "/quorum/"),
+        ("/", "/replication/{flow}/"),
     ],
 )
 def test_a_link_within_the_subject_keeps_the_range(world, reader, path, link):
@@ -115,10 +124,21 @@ def test_every_address_of_the_console_gets_the_range(address, expected):
     assert in_range(request, address) == expected
 
 
-@pytest.mark.parametrize("refused", ["range=2y", "at=10&to=700", "from=yesterday"])
+@pytest.mark.parametrize("refused", ["range=2y", "from=10&to=700", "from=yesterday"])
 def test_a_range_that_was_refused_is_not_carried_to_another_page(refused):
     request = RequestFactory().get(f"/quorum/east/state/?{refused}")
     assert in_range(request, "/replication/") == "/replication/"
+
+
+@pytest.mark.parametrize("compared", ["700", "1319080000", "2026-11-21T03:04:00Z"])
+def test_an_offset_or_a_time_to_compare_with_is_no_range(world, reader, compared):
+    text = reader.get(f"/quorum/east/state/?at=10&compare={compared}").content.decode()
+    assert "/clusters/" in links_of(text, "/clusters/")
+
+
+def test_the_range_of_a_page_is_not_compared_with(world, reader):
+    answer = reader.get(f"/quorum/east/state/?{ABSOLUTE}")
+    assert answer.context["form"].errors == {}
 
 
 def test_the_range_of_an_imported_log_is_for_its_own_pages_only():
