@@ -21,7 +21,7 @@ from jobs.spark.analyses.analysis import (
 from jobs.spark.analyses.offsets.syncs import open_for_writing
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+    import pyarrow as pa
 
     from jobs.replication.offset_syncs.archive_writer import SyncArchive
     from jobs.replication.offset_syncs.backfill import RangeSyncs, SyncRange
@@ -89,7 +89,7 @@ def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: 
 
 def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     """Return rows of ranges and gaps as a table with the types of the result's columns."""
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+    import pyarrow as pa
 
     types = {ColumnType.TEXT: pa.string(), ColumnType.CODE: pa.string()}
     schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in _RANGES.columns])
