@@ -11,7 +11,7 @@ from console.availability.promotion.models import PromotionAction, PromotionPoli
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
 from jobs.spark.analyses.kinds import ANALYSES
-from tests.browser.axe import grave_violations
+from tests.browser.axe import violations
 from tests.browser.watching import Watched
 from tests.browser.world import RUN
 
@@ -232,7 +232,7 @@ def reader(one_page):
 
 def test_what_people_would_trip_over_is_found(page):
     page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x></main>")
-    assert [text.split(":")[0] for text in grave_violations(page)] == ["critical image-alt"]
+    assert [text.split(":")[0] for text in violations(page)] == ["critical image-alt"]
 
 
 @pytest.mark.parametrize("name", PLACES)

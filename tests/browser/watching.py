@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
-from tests.browser.axe import grave_violations
+from tests.browser.axe import violations
 
 # Where pictures of the pages go, for people who want to look at them.
 ARTIFACTS = os.environ.get("CROSSLOG_ARTIFACTS")
@@ -72,7 +72,7 @@ class Watched:
             self.page.emulate_media(color_scheme=theme)
             self.keep_picture(f"pages/{name}-{theme}")
             with self.unheard():
-                problems = grave_violations(self.page, only_colours=theme == "dark")
+                problems = violations(self.page, only_colours=theme == "dark")
             found += [f"{theme}: {problem}" for problem in problems]
         self.page.emulate_media(color_scheme="light")
         self.page.set_viewport_size(NARROW)

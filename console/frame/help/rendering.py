@@ -118,7 +118,7 @@ def _address(target: str, folder: Path) -> str | None:
 
 
 def _open_table(renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
-    return '<div class="help__table" tabindex="0" role="region" aria-label="Table"><table>'
+    return '<div class="help__table" tabindex="0" role="group" aria-label="Table"><table>'
 
 
 def _close_table(*_: Any) -> str:
