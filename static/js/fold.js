@@ -2,8 +2,8 @@
 (() => {
   "use strict";
   const MOST_COLUMNS = 40;
-  const BUTTON_PX = 24;
-  const boxes = ".table__scroll, .lanes__table";
+  const BUTTON_PX = 30;
+  const boxes = ".table__scroll, .lanes__table, .help__table";
   const folds = new WeakMap();  // table -> numbers of the folded columns, from 1
 
   const sheet = new CSSStyleSheet();
