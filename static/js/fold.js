@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const MOST_COLUMNS = 40;
-  const BUTTON_PX = 30;
+  const BUTTON_PX = 34;
   const boxes = ".table__scroll, .lanes__table, .help__table";
   const folds = new WeakMap();  // table -> numbers of the folded columns, from 1
 

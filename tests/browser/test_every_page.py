@@ -240,7 +240,7 @@ def test_what_is_wider_than_its_card_or_the_window_is_found(page):
     page.set_content(
         "<!doctype html><html lang=en><title>t</title><main><h1>t</h1>"
         "<div style='overflow: auto'><table style='width: 5000px'><caption>Wide</caption><tr><td>x</table></div>"
-        "<div style='width: 5000px'></div></main>"
+        "<p style='width: 5000px'>x</p></main>"
     )
     found = page.evaluate(TOO_WIDE)
     assert "the table Wide is" in found[0]
