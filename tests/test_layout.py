@@ -189,6 +189,12 @@ def test_sub_rooms_have_the_same_name_in_jobs_and_in_the_console():
     assert alone == ONLY_IN_THE_CONSOLE
 
 
+def test_end_tags_of_templates_are_whole():
+    paths = sorted((ROOT / "templates").rglob("*.html"))
+    broken = {path.name: re.findall(r"</\w+[^\w>]", path.read_text("utf-8")) for path in paths}
+    assert {name: found for name, found in broken.items() if found} == {}
+
+
 def test_lines_of_templates_get_no_longer():
     """Longer lines than `LONGEST_TEMPLATE_LINE` are counted: the number only falls."""
     paths = sorted((ROOT / "templates").rglob("*.html"))

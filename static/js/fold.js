@@ -2,13 +2,13 @@
 (() => {
   "use strict";
   const MOST_COLUMNS = 40;
-  const BUTTON_PX = 24;
-  const boxes = ".table__scroll, .lanes__table";
+  const BUTTON_PX = 34;
+  const boxes = ".table__scroll, .lanes__table, .help__table";
   const folds = new WeakMap();  // table -> numbers of the folded columns, from 1
 
   const sheet = new CSSStyleSheet();
   for (let number = 1; number <= MOST_COLUMNS; number += 1) {
-    sheet.insertRule(`[data-folds~="${number}"] > * > tr:not(.folded, :has(> [colspan])) > :nth-child(${number}) { display: none; }`);
+    sheet.insertRule(`@media screen { [data-folds~="${number}"] > * > tr:not(.folded, :has(> [colspan])) > :nth-child(${number}) { display: none; } }`);
   }
   document.adoptedStyleSheets.push(sheet);
 
@@ -68,8 +68,8 @@
     list.className = "properties";
     for (const number of numbers) {
       const [name, value] = [document.createElement("dt"), document.createElement("dd")];
-      name.textContent = heads[number - 1].textContent.trim();
-      value.append(...[...row.cells[number - 1].cloneNode(true).childNodes]);
+      name.append(...heads[number - 1].cloneNode(true).childNodes);
+      value.append(...row.cells[number - 1].cloneNode(true).childNodes);
       for (const copied of value.querySelectorAll("[id]")) copied.removeAttribute("id");
       list.append(name, value);
     }
@@ -77,26 +77,25 @@
     return line;
   }
 
-  function sync(row, heads, numbers) {
-    const isOpen = toggleOf(row).getAttribute("aria-expanded") === "true";
-    const line = row.nextElementSibling?.matches(".folded") ? row.nextElementSibling : null;
-    if (!isOpen) { line?.remove(); return; }
+  // The line below an open row; what the server changed is patched, so that focus stays.
+  function lineOf(row, heads, numbers) {
+    if (toggleOf(row).getAttribute("aria-expanded") !== "true") return null;
     const fresh = detailsOf(row, heads, numbers);
-    if (line?.innerHTML === fresh.innerHTML) return;
-    line?.remove();
-    row.after(fresh);
+    const line = row.nextElementSibling;
+    if (line?.matches(".folded")) crosslogPatch(line, fresh);
+    else row.after(fresh);
+    return row.nextElementSibling;
   }
 
   function show(table) {
     const numbers = folds.get(table) ?? [];
-    if (!numbers.length) {
-      delete table.dataset.folds;
-      for (const line of table.querySelectorAll("tr.folded")) line.remove();
-      return;
-    }
-    table.dataset.folds = numbers.join(" ");
     const heads = headsOf(table);
-    for (const row of rowsOf(table)) if (row.cells.length === heads.length) sync(row, heads, numbers);
+    if (numbers.length) table.dataset.folds = numbers.join(" ");
+    else delete table.dataset.folds;
+    const rows = numbers.length ? rowsOf(table).filter((row) => row.cells.length === heads.length) : [];
+    const lines = new Set(rows.map((row) => lineOf(row, heads, numbers)));
+    // Rows that moved or went have left theirs behind.
+    for (const line of table.querySelectorAll("tr.folded")) if (!lines.has(line)) line.remove();
   }
 
   function fit(box) {

@@ -75,6 +75,8 @@
     }
   }
 
+  window.crosslogPatch = patchChildren;
+
   // Around the live part: the heading with its state, the buttons, the tabs with their counts.
   const AROUND = ["heading", "page-tools", "page-tabs"];
 

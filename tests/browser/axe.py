@@ -9,7 +9,6 @@ from playwright.sync_api import Page
 AXE = Path(__file__).parent.parent / "vendor" / "axe-4.14.1.min.js"
 # WCAG 2.2 A and AA, and what axe itself calls good practice.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-GRAVE = {"serious", "critical"}
 # The only rule whose answer depends on the theme.
 OF_COLOURS = ["color-contrast"]
 _ASK = """async ([type, values]) => (await axe.run(document, {
@@ -20,13 +19,12 @@ _ASK = """async ([type, values]) => (await axe.run(document, {
 }))"""
 
 
-def grave_violations(page: Page, *, only_colours: bool = False) -> list[str]:
-    """Return a sentence for each serious or critical violation on the page as it is now."""
+def violations(page: Page, *, only_colours: bool = False) -> list[str]:
+    """Return a sentence for each violation on the page as it is now."""
     asked = ["rule", OF_COLOURS] if only_colours else ["tag", TAGS]
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text("utf-8"))
     return [
         f"{found['impact']} {found['id']}: {found['help']}. {' | '.join(found['where'])}"
         for found in page.evaluate(_ASK, asked)
-        if found["impact"] in GRAVE
     ]

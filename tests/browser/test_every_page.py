@@ -8,11 +8,12 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
+from console.frame.help.chapters import CHAPTERS
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
 from jobs.spark.analyses.kinds import ANALYSES
-from tests.browser.axe import grave_violations
-from tests.browser.watching import Watched
+from tests.browser.axe import violations
+from tests.browser.watching import TOO_WIDE, Watched
 from tests.browser.world import RUN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -193,7 +194,7 @@ ODD_PAGES = {
     "report-viewer": Odd("/reports/1/", "viewer", "Weekly"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
     "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),
-}
+} | {f"help-{chapter}": Odd(f"/help/{chapter}/") for chapter in CHAPTERS[1:]}
 
 
 def route_names(patterns, prefix="") -> set[str]:
@@ -232,7 +233,18 @@ def reader(one_page):
 
 def test_what_people_would_trip_over_is_found(page):
     page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x></main>")
-    assert [text.split(":")[0] for text in grave_violations(page)] == ["critical image-alt"]
+    assert [text.split(":")[0] for text in violations(page)] == ["critical image-alt"]
+
+
+def test_what_is_wider_than_its_card_or_the_window_is_found(page):
+    page.set_content(
+        "<!doctype html><html lang=en><title>t</title><main><h1>t</h1>"
+        "<div style='overflow: auto'><table style='width: 5000px'><caption>Wide</caption><tr><td>x</table></div>"
+        "<p style='width: 5000px'>x</p></main>"
+    )
+    found = page.evaluate(TOO_WIDE)
+    assert "the table Wide is" in found[0]
+    assert found[1:] == ["the page is 5008 px wide"]
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from console.replication.failover import work
 from console.replication.failover.models import FailoverPlan, FailoverRun
-from tests.browser.axe import grave_violations
+from tests.browser.axe import violations
 from tests.browser.world import make_person, make_world
 from tests.console.replication.failover_world import PaperClusters, carry_out, two_groups
 from tests.waiting import PATIENCE
@@ -44,7 +44,7 @@ def test_a_failover_is_applied_with_the_name_typed_and_its_report_is_read(watche
     page.get_by_role("link", name="HTML").click()
     expect(page.locator("h1")).to_contain_text("Report of a failover: east to west")
     with watched.unheard():
-        assert grave_violations(page) == []
+        assert violations(page) == []
 
 
 def test_a_plan_that_becomes_ready_is_shown_once_on_its_page(watched, plan):

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth import get_user_model
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.waiting import PATIENCE
 
@@ -215,6 +215,47 @@ def test_columns_that_do_not_fit_are_in_the_opened_row(gallery):
     gallery.set_viewport_size({"width": 1440, "height": 900})
     expect(head).to_be_visible()
     expect(button).to_be_hidden()
+
+
+def opened_rows(gallery: Page, *places: int) -> Locator:
+    """The lines of the rows that were opened, on a narrow screen."""
+    gallery.set_viewport_size({"width": 400, "height": 900})
+    for place in places:
+        gallery.locator("#table-scroll .fold").nth(place).click()
+    lines = gallery.locator("#table-scroll .folded")
+    expect(lines).to_have_count(len(places))
+    return lines
+
+
+def test_each_opened_row_keeps_its_own_line_when_the_order_changes(gallery):
+    gallery.fill("#table-q", "permission")
+    expect(gallery.locator("#table-count")).to_contain_text("4 of")
+    lines = opened_rows(gallery, 0, 1)
+    before = sorted(lines.all_inner_texts())
+    gallery.click("#table-scroll thead a >> nth=0")
+    expect(gallery.locator("#table-scroll thead [aria-sort=descending]")).to_have_count(1)
+    assert sorted(lines.all_inner_texts()) == before
+
+
+def test_no_line_of_an_opened_row_is_left_when_nothing_fits_the_filter(gallery):
+    lines = opened_rows(gallery, 0)
+    gallery.fill("#table-q", "nothing like this")
+    expect(gallery.locator("#table-scroll .table__none")).to_be_visible()
+    expect(lines).to_have_count(0)
+
+
+def test_an_opened_row_has_the_heading_with_its_link_to_sort_by(gallery):
+    opened_rows(gallery, 0).get_by_role("link", name="Number").click()
+    gallery.wait_for_url("**sort=*")
+
+
+def test_a_printed_table_has_all_columns_and_no_opened_rows(gallery):
+    lines = opened_rows(gallery, 0)
+    gallery.emulate_media(media="print")
+    expect(gallery.locator("#table-scroll th", has_text="Number")).to_be_visible()
+    expect(gallery.locator("#table-scroll")).to_have_css("overflow-x", "visible")
+    expect(gallery.locator("#table-scroll .fold").first).to_be_hidden()
+    expect(lines).to_be_hidden()
 
 
 def test_without_a_script_a_wide_table_scrolls_inside_its_card(browser, gallery):

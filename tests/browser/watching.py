@@ -11,20 +11,23 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
-from tests.browser.axe import grave_violations
+from tests.browser.axe import violations
 
 # Where pictures of the pages go, for people who want to look at them.
 ARTIFACTS = os.environ.get("CROSSLOG_ARTIFACTS")
 NARROW = {"width": 390, "height": 800}
 # Tables that are wider than what is seen of them, once two frames have drawn: a drawing (.matrix) may scroll.
-CUT_TABLES = """async () => {
+# And the page, where it is wider than the window.
+TOO_WIDE = """async () => {
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-  return [...document.querySelectorAll("main table:not(.matrix)")].filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).flatMap((one) => {
+  const tables = [...document.querySelectorAll("main table:not(.matrix)")].filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).flatMap((one) => {
     const box = one.parentElement;
     const excess = one.offsetWidth - box.clientWidth;
     const name = box.getAttribute("aria-label") || one.caption?.textContent || one.textContent.slice(0, 40);
     return excess > 1 ? [`the table ${name} is ${excess} px wider than its card`] : [];
   });
+  const width = document.documentElement.scrollWidth;
+  return width > innerWidth ? [...tables, `the page is ${width} px wide`] : tables;
 }"""
 SERVER_ERROR = 500
 
@@ -67,21 +70,20 @@ class Watched:
 
     def look(self, name: str) -> list[str]:
         """Return what is wrong with the page that is open, in both themes and on a narrow screen."""
-        found = [f"wide: {text}" for text in self.page.evaluate(CUT_TABLES)]
+        found = self._too_wide("wide")
         for theme in ("light", "dark"):
             self.page.emulate_media(color_scheme=theme)
             self.keep_picture(f"pages/{name}-{theme}")
             with self.unheard():
-                problems = grave_violations(self.page, only_colours=theme == "dark")
+                problems = violations(self.page, only_colours=theme == "dark")
             found += [f"{theme}: {problem}" for problem in problems]
         self.page.emulate_media(color_scheme="light")
         self.page.set_viewport_size(NARROW)
         self.keep_picture(f"pages/{name}-narrow")
-        found += [f"narrow: {text}" for text in self.page.evaluate(CUT_TABLES)]
-        width = self.page.evaluate("document.documentElement.scrollWidth")
-        if width > NARROW["width"]:
-            found.append(f"narrow: the page is {width} px wide")
-        return found
+        return found + self._too_wide("narrow")
+
+    def _too_wide(self, window: str) -> list[str]:
+        return [f"{window}: {text}" for text in self.page.evaluate(TOO_WIDE)]
 
     @contextmanager
     def unheard(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.urls import reverse
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from console.frame.help.chapters import CHAPTERS
@@ -58,6 +59,7 @@ def _render(path: Path, _changed_ns: int) -> Chapter:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", _close_table)
+    markdown.add_render_rule("fence", _show_code)
     tokens = markdown.parse(_COMMENT.sub("", path.read_text("utf-8")))
     title, start = path.stem, 0
     if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
@@ -118,7 +120,13 @@ def _address(target: str, folder: Path) -> str | None:
 
 
 def _open_table(renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
-    return '<div class="help__table" tabindex="0" role="region" aria-label="Table"><table>'
+    return '<div class="help__table" tabindex="0" role="group" aria-label="Table"><table>'
+
+
+def _show_code(renderer: Any, tokens: Sequence[Token], index: int, *more: Any) -> str:
+    """Return code in a box that scrolls, by keyboard as well."""
+    html: str = RendererHTML.fence(renderer, tokens, index, *more)
+    return html.replace("<pre>", '<pre tabindex="0">', 1)
 
 
 def _close_table(*_: Any) -> str:

@@ -63,7 +63,7 @@ class Drawing:
     """A drawing of a table: `kind` names its template, `labels` are those of its rows.
 
     `values` are the texts behind the bars; `most` is the largest value. Times are `ticks`, other words
-    below are `words`.
+    below are `words`. `blank` is the sentence shown where there is nothing to draw.
     """
 
     kind: str
@@ -78,6 +78,7 @@ class Drawing:
     words: Sequence[Label] = ()
     ticks: Sequence[Tick] = ()
     most: str = ""
+    blank: str = ""
     lanes: StateTimeline | None = None
 
     @property
@@ -128,6 +129,12 @@ class _Head:
             return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else str(value)
         return text_of(value, type_of(column))
 
+    def blank(self, sums: Mapping[Any, float]) -> str:
+        """Return the sentence in place of a drawing without a value above 0."""
+        if not sums:
+            return "No values."
+        return "" if any(value > 0 for value in sums.values()) else self.chart.blank
+
     def drawing(self, kind: str, note: str = "", **more: Any) -> Drawing:
         told = ", ".join(filter(None, [note, self.part]))
         return Drawing(kind, self.id, self.chart.title, self.chart.table, told, **more)
@@ -149,7 +156,8 @@ def _bars(head: _Head, rows: Rows) -> Drawing:
     ]
     return head.drawing(
         "bars",
-        note=_cut(len(shown), len(sums)) or _zeros(sums),
+        blank=head.blank(sums),
+        note=_cut(len(shown), len(sums)),
         height=len(shown) * BAR_ROW_PX,
         marks=marks,
         labels=[_short(head.text(head.chart.x, key)) for key, _ in shown],
@@ -171,7 +179,7 @@ def _columns(head: _Head, rows: Rows) -> Drawing:
     told = head.text(head.chart.value, most)
     return head.drawing(
         "columns",
-        note=_zeros(sums),
+        blank=head.blank(sums),
         height=COLUMNS_PX,
         marks=marks,
         ticks=axis.ticks,
@@ -202,7 +210,8 @@ def _heat_map(head: _Head, rows: Rows) -> Drawing:
     ]
     return head.drawing(
         "heat_map",
-        note=_cut(len(lanes), len(totals)) or _zeros(sums),
+        blank=head.blank(sums),
+        note=_cut(len(lanes), len(totals)),
         height=len(lanes) * HEAT_ROW_PX,
         marks=marks,
         labels=[_short(head.text(chart.y, one)) for one in lanes],
@@ -318,11 +327,6 @@ def _extent(moments: Sequence[datetime]) -> TimeRange:
 
 def _cut(shown: int, there: int) -> str:
     return f"{shown} of {there} shown" if shown < there else ""
-
-
-def _zeros(sums: Mapping[Any, float]) -> str:
-    """Say why a drawing of values is empty."""
-    return "all values are 0" if sums and not any(sums.values()) else ""
 
 
 def _short(text: str, most: int = _LONGEST_LABEL) -> str:

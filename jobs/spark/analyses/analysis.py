@@ -110,7 +110,7 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A drawing of a table: BARS of `value` by `x`; HEAT_MAP of `value` by `x` and `y`; LANES of `value`
-    from `x` to `x_end` (moments) in a lane for each `y`.
+    from `x` to `x_end` (moments) in a lane for each `y`. `blank` is shown where no value is above 0.
     """
 
     type: ChartType
@@ -120,6 +120,7 @@ class Chart:
     value: str
     y: str = ""
     x_end: str = ""
+    blank: str = "All values are 0."
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ def _written(sql: Sql) -> dict[str, Any]:
     return sql.row(_FACTS)
 
 
+_NO_TIME = "No unavailable time in this range."
 _TOPIC = Column("topic", "Topic", ColumnType.TEXT)
 _MONTH = Column("month", "Month", ColumnType.TEXT, "UTC.")
 _PARTITIONS = Column("partitions", "Partitions", ColumnType.INTEGER, "At most in one month.")
@@ -226,12 +227,20 @@ ANALYSIS = Analysis(
         Chart(
             ChartType.HEAT_MAP,
             "topic_months",
-            "Under min ISR by month",
+            "Under min ISR by topic and month",
             "month",
             "under_min_isr_ms",
             "topic",
+            blank=_NO_TIME,
         ),
-        Chart(ChartType.BARS, "months", "Under min ISR by month", "month", "under_min_isr_ms"),
+        Chart(
+            ChartType.BARS,
+            "months",
+            "Under min ISR by month",
+            "month",
+            "under_min_isr_ms",
+            blank=_NO_TIME,
+        ),
     ),
     definition=(
         "Availability is 1 - leaderless time / time, summed over partitions from their creation to their"

@@ -57,7 +57,11 @@ def test_a_heat_map_of_words_has_a_column_for_each():
 @pytest.mark.parametrize("chart", [BARS, COLUMNS, HEAT], ids=["bars", "columns", "heat map"])
 def test_a_drawing_without_a_value_above_zero_says_so(chart):
     drawn = draw(chart, 1, HOURS, hours((0, "a", 0), (1, "b", 0)))
-    assert drawn.note == "all values are 0"
+    assert drawn.blank == "All values are 0."
+
+
+def test_a_drawing_with_a_value_above_zero_is_not_blank():
+    assert draw(HEAT, 1, HOURS, hours((0, "a", 0), (1, "b", 1))).blank == ""
 
 
 def test_a_column_of_one_day_is_a_day_wide():
