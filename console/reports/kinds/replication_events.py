@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -96,8 +96,8 @@ def read_drifts(flows: Sequence[Any], period: Period) -> tuple[list[Drift], list
         drifts.append(
             Drift(
                 name,
-                LEVELS[severity],
-                SEVERITY_WORDS[severity],
+                severity,
+                severity.word,
                 row.word,
                 row.subject,
                 row.sentence,
@@ -117,21 +117,3 @@ def _left_out(
         yield TopicEvent(row.opened_at, flow, topic, row.word, row.sentence, href)
     if closed_at is not None:
         yield TopicEvent(closed_at, flow, topic, f"Resolved: {row.word}", row.sentence, href)
-
-
-LEVELS: Mapping[Severity, Severity] = {
-    Severity.HEALTHY: Severity.HEALTHY,
-    Severity.INFO: Severity.HEALTHY,
-    Severity.WARNING: Severity.WARNING,
-    Severity.CRITICAL: Severity.WARNING,
-    Severity.CRITICAL: Severity.CRITICAL,
-    Severity.UNKNOWN: Severity.UNKNOWN,
-}
-SEVERITY_WORDS: Mapping[Severity, str] = {
-    Severity.HEALTHY: "Healthy",
-    Severity.INFO: "Notice",
-    Severity.WARNING: "Warning",
-    Severity.CRITICAL: "Risk",
-    Severity.CRITICAL: "Critical",
-    Severity.UNKNOWN: "Unknown",
-}
