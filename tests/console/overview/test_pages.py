@@ -52,8 +52,8 @@ def test_a_cluster_that_is_not_collected_any_more_is_told_although_nothing_faile
     make_rounds(make_cluster("east"), succeeded_at=timezone.now() - timedelta(minutes=10))
     text = text_of(as_viewer)
     assert "Stale" in text
-    assert "was read 10\u00a0m" in text
-    assert "The worker of the queue collect does not run" in text
+    assert "last collected 10\u00a0m" in text
+    assert "The worker of the queue collect is not running" in text
 
 
 def test_a_cluster_that_is_away_is_told_with_reason_and_advice(as_viewer):
