@@ -161,7 +161,7 @@ def add_answers(flow: Any, groups: Sequence[str], end: datetime, chance: Any) ->
         for name in groups
     )
     start = end - MONTHS * MONTH
-    words = ("ready", "caution", "blocked")
+    words = ("ready", "warning", "blocked")
     ReadinessChange.objects.bulk_create(
         ReadinessChange(
             flow=flow, group=name, readiness=words[step % 3],

@@ -77,6 +77,7 @@ _OF_LADDER = {
 
 
 _WORDS = {
+    ClusterState.OK: "Healthy",
     ClusterState.OFF: "Disabled",
     ClusterState.ANOTHER_CLUSTER: "Cluster ID mismatch",
     ClusterState.BROKER_MISSING: "Broker down",

@@ -83,7 +83,7 @@ ROWS: dict[str, list[Panel]] = {
             "Age of the oldest checkpoint", "s", {"{{flow}}": _of(known.CHECKPOINT_AGE, FLOW)}, 8
         ),
         Panel(
-            "Groups that are not ready: 2 caution, 3 unknown, 4 blocked",
+            "Groups that are not ready: 2 warning, 3 unknown, 4 blocked",
             "short",
             {"{{flow}} {{group}}": f"topk(10, {_of(known.GROUP_READY, FLOW)} > 1)"},
         ),

@@ -153,7 +153,7 @@ CHECKPOINTS_AGE = Definition(
 GROUP_READY = Definition(
     "crosslog_flow_group_failover_rank",
     _FLOW_GROUP,
-    "1 ready, 2 caution, 3 unknown, 4 blocked. The METRICS_GROUPS groups of each flow that are worst.",
+    "1 ready, 2 warning, 3 unknown, 4 blocked. The METRICS_GROUPS groups of each flow that are worst.",
 )
 GROUP_CHECKPOINT_AGE = Definition(
     "crosslog_flow_group_checkpoint_age_seconds",

@@ -205,14 +205,12 @@ def shown_replicas(status: QuorumStatus | None) -> list[dict[str, Any]]:
 
 def _shown(row: Mapping[str, Any], why: Mapping[str, str]) -> dict[str, Any]:
     word, severity = _ROLES.get(row["role"], ("Observer", Severity.INFO))
-    anomaly = "unknown" if "not_judged" in row["words"] else "warning"
     if row["words"]:
-        severity = Severity(anomaly)
+        severity = Severity.UNKNOWN if "not_judged" in row["words"] else Severity.WARNING
     return {
         **row,
         "role_word": word,
         "severity": severity.value,
-        "anomaly_severity": anomaly,
         "why": " ".join(why.get(one, "") for one in row["words"]),
         "last_fetch_at": read_at(row.get("last_fetch_at")),
         "last_caught_up_at": read_at(row.get("last_caught_up_at")),

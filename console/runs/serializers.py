@@ -9,10 +9,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
+from console.frame.rest.serializers import RenamedChoiceField
 from console.runs.analyses.questions import written_arguments
 from console.runs.analyses.queue import queue_position
 from console.runs.analyses.results import kept_until
 from console.runs.models import Run, RunState
+from jobs.spark.contract import OUTCOMES_BEFORE
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -92,8 +94,8 @@ class RunFilters(PageParameters):
     subject = serializers.CharField(
         required=False, max_length=100, help_text="Subject of the run: `flow:12`."
     )
-    state = serializers.ChoiceField(
-        choices=RunState.choices, required=False, help_text="Runs in this state."
+    state = RenamedChoiceField(
+        RunState.choices, before=OUTCOMES_BEFORE, required=False, help_text="Runs in this state."
     )
     kind = serializers.CharField(
         required=False, max_length=40, help_text="`replicate`, or a kind of analysis."

@@ -167,3 +167,106 @@ def test_a_new_database_goes_back_to_the_tables_of_a_release_and_forward_again(f
     assert tables_of(newest) == of_release
     migrate(newest)
     assert tables_of(newest) == as_new
+
+
+BEFORE_STATUS_WORDS = {
+    "availability": "0001_squashed_0011", "quorum": "0001_squashed_0006",
+    "replication": "0025_write_topic_ids_as_kafka_does", "runs": "0001_squashed_0005",
+}  # fmt: skip
+# Of the severities of 0.5 two are one now: the way back writes its highest for both.
+OF_0_5_WORDS = {
+    "severities": [("crit", 4), ("notice", 1), ("risk", 3), ("warn", 2)],
+    "readiness": ["blocked", "caution", "ready"],
+    "verdicts": ["block", "ok", "unknown", "warn"],
+    "counts": {"ready": 2, "caution": 3},
+    "states": ["CANCELLED", "ERRORED", "FAILED"],
+    "codes": ["no_policy", "nobody_sends_heartbeats"],
+}
+NEW_WORDS = {
+    "severities": [("critical", 4), ("critical", 4), ("info", 2), ("warning", 3)],
+    "readiness": ["blocked", "ready", "warning"],
+    "verdicts": ["failed", "passed", "unknown", "warning"],
+    "counts": {"ready": 2, "warning": 3},
+    "states": ["CRASHED", "FAILED", "STOPPED"],
+    "codes": ["no_policy", "no_standby_heartbeats"],
+}
+
+
+def make_rows_of_0_5(apps: Any) -> None:
+    cluster = apps.get_model("clusters", "Cluster").objects.create(alias="east", created_at=NOW)
+    log = apps.get_model("quorum", "MetadataLog").objects.create(name="east", created_at=NOW)
+    replication = {
+        one.__name__: one.objects for one in apps.get_app_config("replication").get_models()
+    }
+    flow = replication["ReplicationFlow"].create(
+        name="orders", source=cluster, target=cluster, topics=["orders"], created_at=NOW
+    )
+    seen = {"sentence": "-", "opened_at": NOW, "last_seen_at": NOW}
+    promotions = apps.get_model("availability", "PromotionFinding").objects
+    for word, rank in OF_0_5_WORDS["severities"]:
+        level = {"severity": word, "rank": rank, "subject": word, **seen}
+        apps.get_model("quorum", "QuorumFinding").objects.create(log=log, code="x", **level)
+        replication["FlowFinding"].create(flow=flow, code="x", **level)
+        promotions.create(cluster=cluster, code="x", **level)
+    for code in OF_0_5_WORDS["codes"]:
+        promotions.create(
+            cluster=cluster, code=code, severity="crit", rank=4, closed_at=NOW, **seen
+        )
+    times = {"since": NOW, "updated_at": NOW}
+    replication["FlowReadiness"].create(
+        flow=flow, readiness="caution", found="caution", counts=OF_0_5_WORDS["counts"], **times
+    )
+    for word in OF_0_5_WORDS["readiness"]:
+        both = {"readiness": word, "found": word, **times}
+        replication["GroupReadiness"].create(flow=flow, group=word, **both)
+        replication["TopicReadiness"].create(flow=flow, topic=word, **both)
+        replication["ReadinessChange"].create(flow=flow, group=word, readiness=word, at=NOW)
+    for word in OF_0_5_WORDS["verdicts"]:
+        plan = replication["FailoverPlan"].create(
+            flow=flow, name=word, verdict=word, created_at=NOW
+        )
+        replication["FailoverPlanGroup"].create(plan=plan, group="billing", verdict=word)
+    for state in OF_0_5_WORDS["states"]:
+        apps.get_model("runs", "Run").objects.create(
+            kind="replicate", title="-", state=state, created_at=NOW, finished_at=NOW
+        )
+
+
+def words_in(apps: Any) -> list[dict[str, Any]]:
+    """Return the stored words once for each table that has them."""
+    of = {one._meta.object_name: one.objects for one in apps.get_models()}
+
+    def words(table: str, column: str) -> list[Any]:
+        return sorted(of[table].values_list(column, flat=True))
+
+    found = {"counts": of["FlowReadiness"].get().counts, "states": words("Run", "state")}
+    found["codes"] = sorted({*words("PromotionFinding", "code")} - {"x"})
+    readiness = [
+        words(table, column)
+        for table in ("GroupReadiness", "TopicReadiness")
+        for column in ("readiness", "found")
+    ]
+    readiness.append(words("ReadinessChange", "readiness"))
+    severities = [
+        sorted(of[table].filter(code="x").values_list("severity", "rank"))
+        for table in ("QuorumFinding", "FlowFinding", "PromotionFinding")
+    ]
+    verdicts = [words(table, "verdict") for table in ("FailoverPlan", "FailoverPlanGroup")]
+    assert [readiness[0]] * 5 == readiness
+    assert [severities[0]] * 3 == severities
+    assert [verdicts[0]] * 2 == verdicts
+    return found | {
+        "readiness": readiness[0], "severities": severities[0], "verdicts": verdicts[0],
+    }  # fmt: skip
+
+
+def test_status_words_of_0_5_become_the_new_ones_and_are_written_again_on_the_way_back(fresh):
+    connection = fresh()
+    before = list(BEFORE_STATUS_WORDS.items())
+    state = executor_of(connection).migrate(before)
+    make_rows_of_0_5(state.apps)
+    leaves = executor_of(connection).loader.graph.leaf_nodes()
+    assert words_in(executor_of(connection).migrate(leaves).apps) == NEW_WORDS
+    state = executor_of(connection).migrate(before)
+    back = [("crit", 4), ("crit", 4), ("notice", 1), ("warn", 2)]
+    assert words_in(state.apps) == OF_0_5_WORDS | {"severities": back}

@@ -25,8 +25,8 @@ class DrillState(models.TextChoices):
 
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
-    SUCCEEDED = "succeeded", "Succeeded"
-    PARTIAL = "partial", "Partial"
+    SUCCEEDED = "succeeded", "Passed"
+    PARTIAL = "partial", "Partly passed"
     REFUSED = "refused", "Refused"
     FAILED = "failed", "Failed"
 

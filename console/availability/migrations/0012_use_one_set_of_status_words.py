@@ -71,8 +71,8 @@ class Migration(migrations.Migration):
                 choices=[
                     ("queued", "Queued"),
                     ("running", "Running"),
-                    ("succeeded", "Succeeded"),
-                    ("partial", "Partial"),
+                    ("succeeded", "Passed"),
+                    ("partial", "Partly passed"),
                     ("refused", "Refused"),
                     ("failed", "Failed"),
                 ],

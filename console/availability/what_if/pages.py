@@ -238,7 +238,7 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
 
 
 def _graded(count: int, severity: str) -> dict[str, Any]:
-    return {"severity": severity if count else "ok"}
+    return {"severity": severity if count else "healthy"}
 
 
 def _unclean_note(count: int) -> str:

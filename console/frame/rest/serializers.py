@@ -30,6 +30,10 @@ class RenamedChoiceField(serializers.ChoiceField):
             self._before.get(data, data) if isinstance(data, str) else data
         )
 
+    def to_representation(self, value: Any) -> Any:
+        """Return the new word, also of a document that the last release stored."""
+        return super().to_representation(self._before.get(value, value))
+
 
 class BodySerializer(serializers.Serializer[Any]):
     """The body of a request, or an object in it. A field that does not exist is refused by name.

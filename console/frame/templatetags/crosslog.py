@@ -123,7 +123,7 @@ def moment_text(at: datetime) -> str:
 
 @register.filter
 def severity(word: Any) -> str:
-    """`{{ run.state|severity }}`: ok, notice, warn, risk, crit or none of a state word."""
+    """`{{ run.state|severity }}`: the severity of a state word."""
     return str(states.severity_of(word))
 
 

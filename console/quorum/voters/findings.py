@@ -20,7 +20,7 @@ _FIELDS = ("severity", "rank", "sentence", "todo", "evidence", "last_seen_at")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that was seen; `severity` is notice, warn, risk or crit.
+    """Something that was seen; `severity` is info, warning or critical.
 
     `since` is when it began (None: now, as far as is known), `ended` when it was over (None: it is not).
     """

@@ -34,6 +34,12 @@ _ANSWER = (
 )
 
 
+def _readiness(**more: Any) -> RenamedChoiceField:
+    return RenamedChoiceField(
+        READINESS_CHOICES, before={"caution": Readiness.WARNING.value}, **more
+    )
+
+
 def _number(**more: Any) -> serializers.IntegerField:
     return serializers.IntegerField(allow_null=True, **more)
 
@@ -42,7 +48,7 @@ class EvidenceSerializer(serializers.Serializer[Any]):
     """An obstacle of a readiness: its step, its text and what to do."""
 
     obstacle = serializers.CharField()
-    readiness = serializers.ChoiceField(choices=READINESS_CHOICES)
+    readiness = _readiness()
     text = serializers.CharField()
     hint = serializers.CharField()
 
@@ -57,7 +63,7 @@ _REPEATED_COMING = (
 
 
 class _Answer(serializers.Serializer[Any]):
-    readiness = serializers.ChoiceField(choices=READINESS_CHOICES)
+    readiness = _readiness()
     evidence = EvidenceSerializer(many=True)
     rpo_records = _number(help_text="Records of the source that the target does not have.")
     rpo_ms = _number(help_text="Their distance in record timestamps.")
@@ -77,8 +83,8 @@ _FOUND = "Another readiness that the last rounds found and that does not count y
 _FOUND_SINCE = "Since when every round has found it; it counts after some seconds."
 
 
-def _found() -> serializers.ChoiceField:
-    return serializers.ChoiceField(choices=READINESS_CHOICES, allow_blank=True, help_text=_FOUND)
+def _found() -> RenamedChoiceField:
+    return _readiness(allow_blank=True, help_text=_FOUND)
 
 
 class TopicOfGroupSerializer(_Answer):
@@ -93,7 +99,7 @@ class CheckpointPlaceSerializer(serializers.Serializer[Any]):
     topic = serializers.CharField()
     partition = serializers.IntegerField()
     remote_topic = serializers.CharField()
-    readiness = serializers.ChoiceField(choices=READINESS_CHOICES)
+    readiness = _readiness()
     obstacles = serializers.ListField(child=serializers.CharField())
     committed = _number(help_text="The group's offset on the source.")
     upstream = _number(help_text="The checkpoint's offset on the source.")
@@ -166,7 +172,7 @@ class FlowReadinessSerializer(_Answer):
 
     found = _found()
     found_since = serializers.DateTimeField(allow_null=True, help_text=_FOUND_SINCE)
-    colour = serializers.CharField(help_text="green, amber or red.")
+    colour = serializers.CharField(help_text="green, amber, red, or grey for unknown.")
     counts = serializers.DictField(child=serializers.IntegerField())
     behind = _number(help_text="Records between groups and their checkpoints.")
     behind_unknown_count = serializers.IntegerField(
@@ -188,12 +194,7 @@ class CheckpointQuery(PageParameters):
     group = serializers.CharField(
         required=False, default="", max_length=255, allow_blank=True, help_text="Only this group."
     )
-    readiness = RenamedChoiceField(
-        READINESS_CHOICES,
-        before={"caution": Readiness.WARNING.value},
-        required=False,
-        help_text="Only groups with this answer.",
-    )
+    readiness = _readiness(required=False, help_text="Only groups with this answer.")
     reason = serializers.ChoiceField(
         choices=[(reason.value, reason.value) for reason in CheckpointReason],
         required=False,

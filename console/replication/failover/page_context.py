@@ -90,7 +90,7 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
             "label": "Groups that can move",
             "value": f"{format_count(ready)} of {format_count(plan.group_count)}",
             "note": "not blocked by pre-checks" if ready else "pre-checks block all of them",
-            "severity": "" if ready else "crit",
+            "severity": "" if ready else "critical",
             "definition": "Groups of the plan without a failed pre-check.",
         },
         {

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
-from console.frame.rest.serializers import BodySerializer
+from console.frame.rest.serializers import BodySerializer, RenamedChoiceField
 from console.replication.failover.models import (
     DIRECTIONS,
     KINDS,
@@ -20,6 +20,7 @@ from console.replication.failover.models import (
     FailoverState,
     GroupState,
 )
+from jobs.replication.failover.model import STATES_BEFORE
 
 MOST_NAMES = 5000
 LONGEST_GROUP = 255
@@ -58,7 +59,7 @@ class CheckSerializer(serializers.Serializer[Any]):
     """A pre-check: state, finding, evidence, and what to do."""
 
     key = serializers.CharField()
-    state = serializers.ChoiceField(choices=VERDICTS)
+    state = RenamedChoiceField(VERDICTS, before=STATES_BEFORE)
     what = serializers.CharField()
     evidence = serializers.CharField()
     next = serializers.CharField()

@@ -75,7 +75,7 @@ class FlowStatus:
 
     @property
     def severity(self) -> Severity:
-        """A running flow with paused parts or a limit is a notice."""
+        """A running flow with paused parts or a limit has the severity info."""
         if self.state is FlowState.RUNNING and self.is_steered:
             return Severity.INFO
         return SEVERITIES[self.state]

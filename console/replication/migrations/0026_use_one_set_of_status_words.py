@@ -50,6 +50,24 @@ def write_words_before(apps, schema_editor):
             )
 
 
+def rename_counts(apps, old, new):
+    """Write the counts of groups by readiness with the new word."""
+    rows = apps.get_model("replication", "FlowReadiness").objects
+    for row in rows.filter(counts__has_key=old):
+        row.counts[new] = row.counts.pop(old)
+        row.save(update_fields=["counts"])
+
+
+def write_counts(apps, schema_editor):
+    """Write `warning` for `caution`."""
+    rename_counts(apps, "caution", "warning")
+
+
+def write_counts_before(apps, schema_editor):
+    """Write the word of release 0.5."""
+    rename_counts(apps, "warning", "caution")
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("replication", "0025_write_topic_ids_as_kafka_does"),
@@ -58,6 +76,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunPython(write_severities, write_severities_before),
         migrations.RunPython(write_words, write_words_before),
+        migrations.RunPython(write_counts, write_counts_before),
         migrations.AlterField(
             model_name="failoverplan",
             name="verdict",

@@ -16,7 +16,6 @@ from console.replication.failover import queries as failovers
 from console.replication.flows import queries as flow_queries
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
-from console.reports.kinds.replication_events import LEVELS
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.findings.finding import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State
@@ -31,7 +30,7 @@ from jobs.reports.kinds.flows.sampling import holes, whole_of
 from jobs.reports.periods import Period
 from jobs.severity import Severity
 
-# Findings of the rank of a notice are no risks.
+# Findings of the severity info are no risks.
 _OF_SYNCS = "syncs"
 
 Changes = dict[tuple[int, str], list[tuple[datetime, State]]]
@@ -59,7 +58,7 @@ def state_of(readiness: str) -> State:
     """Return a readiness as rules of reports see it."""
     word, severity = answers.in_words(readiness)
     is_ready, counts = readiness == Readiness.READY, readiness != Readiness.NOT_COVERED
-    return State(word, LEVELS[severity], is_ready, counts)
+    return State(word, severity, is_ready, counts)
 
 
 def _flows(
@@ -153,10 +152,9 @@ def _risks(flow: Any, findings: Sequence[Any], period: Period) -> Iterator[Risk]
     page = reverse("replication:findings", args=[flow.pk])
     for row in findings:
         if row.closed_at is None or row.closed_at > period.end:
-            severity = Severity(row.severity)
             yield Risk(
                 flow.name,
-                LEVELS[severity],
+                Severity(row.severity),
                 row.word,
                 row.subject,
                 row.sentence,

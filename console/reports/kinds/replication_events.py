@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -96,8 +96,8 @@ def read_drifts(flows: Sequence[Any], period: Period) -> tuple[list[Drift], list
         drifts.append(
             Drift(
                 name,
-                LEVELS[severity],
-                severity.capitalize(),
+                severity,
+                severity.word,
                 row.word,
                 row.subject,
                 row.sentence,
@@ -117,8 +117,3 @@ def _left_out(
         yield TopicEvent(row.opened_at, flow, topic, row.word, row.sentence, href)
     if closed_at is not None:
         yield TopicEvent(closed_at, flow, topic, f"Resolved: {row.word}", row.sentence, href)
-
-
-LEVELS: Mapping[Severity, Severity] = {one: one for one in Severity} | {
-    Severity.INFO: Severity.HEALTHY
-}

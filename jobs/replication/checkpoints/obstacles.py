@@ -36,8 +36,8 @@ class Readiness(StrEnum):
 
     @property
     def colour(self) -> str:
-        """green, amber or red, as people ask for it; grey for what does not count."""
-        return ("grey", "green", "amber", "amber", "red")[self.rank]
+        """green, amber or red; grey for unknown and for what does not count."""
+        return ("grey", "green", "amber", "grey", "red")[self.rank]
 
 
 _LADDER = list(Readiness)

@@ -46,11 +46,11 @@ class CheckState(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> CheckState | None:
-        return _BEFORE.get(str(value))
+        return STATES_BEFORE.get(str(value))
 
 
 _LADDER = list(CheckState)
-_BEFORE = {"ok": CheckState.PASSED, "warn": CheckState.WARNING, "block": CheckState.FAILED}
+STATES_BEFORE = {"ok": CheckState.PASSED, "warn": CheckState.WARNING, "block": CheckState.FAILED}
 
 
 def counted(count: int, noun: str) -> str:

@@ -77,7 +77,10 @@ KINDS: Mapping[str, ReportKind] = {
 }
 
 
-_ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.UNKNOWN, Severity.HEALTHY)
+# What is unknown may be bad: reports show it before what is good.
+WORST_FIRST = (
+    Severity.CRITICAL, Severity.WARNING, Severity.UNKNOWN, Severity.INFO, Severity.HEALTHY,
+)  # fmt: skip
 
 
 def counted(count: int, noun: str) -> str:
@@ -87,7 +90,7 @@ def counted(count: int, noun: str) -> str:
 
 def worst_first(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return verdicts by severity; those of one severity in their order."""
-    return tuple(sorted(verdicts, key=lambda one: _ORDER.index(one.level)))
+    return tuple(sorted(verdicts, key=lambda one: WORST_FIRST.index(one.level)))
 
 
 def failed_analysis(error: str, href: str) -> Verdict:

@@ -48,6 +48,7 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (
 _LEVELS = {
     Severity.CRITICAL: ("#d23f50", "xxxx"),
     Severity.WARNING: ("#b97a0c", "////"),
+    Severity.INFO: ("#6576c9", "...."),
     Severity.HEALTHY: ("#2c9462", ""),
     Severity.UNKNOWN: ("#8d939a", "OO"),
 }

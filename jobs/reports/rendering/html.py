@@ -33,13 +33,14 @@ thead th{color:#5a6067;font-weight:600;font-size:12px;vertical-align:bottom}
 .facts th,.facts td{border:0;padding:1px 14px 1px 0}
 .n{text-align:right;white-space:nowrap}th.n{white-space:normal}
 .verdict{margin:8px 0;padding:4px 0 4px 10px;border-left:4px solid #50565c}
-.verdict b{margin-right:8px}.healthy b{color:#14693d}.warning b{color:#7d5300}.critical b{color:#a81d2e}
-.healthy{border-color:#14693d}.warning{border-color:#b97a0c}.critical{border-color:#a81d2e}
+.verdict b{margin-right:8px}
+.healthy b{color:#14693d}.info b{color:#4456b0}.warning b{color:#7d5300}.critical b{color:#a81d2e}
+.healthy{border-color:#14693d}.info{border-color:#4456b0}.warning{border-color:#b97a0c}.critical{border-color:#a81d2e}
 img{display:block;width:100%;min-width:480px;max-width:672px;height:auto}
 @media (prefers-color-scheme:dark){body{background:#101214;color:#e8eaec}a{color:#62a8f5}
 small,.sub,thead th,.facts th{color:#a9b1b9}th,td{border-color:#30363c}
-.healthy b{color:#4cc38a}.warning b{color:#e8b64c}.critical b{color:#ff8a94}
-.healthy{border-color:#4cc38a}.warning{border-color:#e8b64c}.critical{border-color:#ff8a94}}
+.healthy b{color:#4cc38a}.info b{color:#9dadf7}.warning b{color:#e8b64c}.critical b{color:#ff8a94}
+.healthy{border-color:#4cc38a}.info{border-color:#9dadf7}.warning{border-color:#e8b64c}.critical{border-color:#ff8a94}}
 @media print{body{max-width:none;padding:0}}
 """
 # How the picture of a chart is addressed.

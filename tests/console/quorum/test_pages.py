@@ -16,6 +16,7 @@ from tests.console.quorum.making import (
     make_partition,
     make_quorum,
     placed,
+    replica,
 )
 
 pytestmark = pytest.mark.django_db
@@ -169,3 +170,10 @@ def test_a_cluster_with_zookeeper_says_what_it_cannot_have_and_what_works_instea
     told = client.get("/api/v1/quorum/east/").json()
     assert "runs with ZooKeeper" in told["verdict"]["why"]
     assert "by polling" in told["freshness"][0]["hint"]
+
+
+@pytest.mark.parametrize(("word", "severity"), [("silent", "warning"), ("not_judged", "unknown")])
+def test_what_is_wrong_with_a_voter_is_a_pill_of_its_severity(visitor, log, word, severity):
+    QuorumStatus.objects.update(replicas=[replica(2, words=[word])])
+    shown = visitor.get("/quorum/east/").content.decode()
+    assert shown.count(f'class="state {severity}"') >= 2

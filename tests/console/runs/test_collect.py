@@ -80,6 +80,15 @@ def test_a_killed_keeper_is_reported_with_the_last_lines_of_its_log(launcher, ru
     assert run.error.endswith("java.lang.OutOfMemoryError: heap")
 
 
+@pytest.mark.parametrize(("word", "state"), [("ERRORED", "CRASHED"), ("CANCELLED", "STOPPED")])
+def test_a_result_that_a_supervisor_of_0_5_wrote_is_read(launcher, run, word, state):
+    launcher.end(folder_of(launcher), JobResult(Outcome.FAILED))
+    contract.write_json(folder_of(launcher) / contract.RESULT, {"outcome": word, "error": "-"})
+    observe_runs(LATER, launcher)
+    run.refresh_from_db()
+    assert run.state == state
+
+
 def test_a_full_disk_is_named_as_the_reason_that_no_result_is_left(launcher, run):
     folder = folder_of(launcher)
     asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]

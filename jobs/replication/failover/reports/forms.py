@@ -33,7 +33,6 @@ _LEVELS = {
     "undone": Severity.HEALTHY,
     "rehearsed": Severity.HEALTHY,
     "succeeded": Severity.HEALTHY,
-    "unknown": Severity.WARNING,
     "warn": Severity.WARNING,
     "warning": Severity.WARNING,
     "refused": Severity.WARNING,

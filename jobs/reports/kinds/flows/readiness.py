@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from jobs.reports.document import Series
 from jobs.reports.kinds.flows.sampling import Interval, without
+from jobs.reports.kinds.kind import WORST_FIRST
 from jobs.reports.periods import Period
 from jobs.reports.values import stamp
 from jobs.severity import Severity
@@ -26,6 +27,11 @@ class State:
     level: Severity
     is_ready: bool
     counts: bool = True
+
+    @property
+    def place(self) -> int:
+        """The place in the order, worst first."""
+        return WORST_FIRST.index(self.level) if self.counts else len(WORST_FIRST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,7 @@ def _by_steps(found: Sequence[Stretch], period: Period) -> list[Stretch]:
         last = (one.interval.end - period.start - _LEAST) // step
         for number in range(first, last + 1):
             held = worst.get(number)
-            if held is None or one.state.level.rank > held.level.rank:
+            if held is None or one.state.place < held.place:
                 worst[number] = one.state
     return _merged(
         [

@@ -19,6 +19,7 @@ from jobs.reports.kinds.flows.readiness import (
     stretches,
 )
 from jobs.reports.kinds.flows.sampling import Interval
+from jobs.reports.kinds.kind import WORST_FIRST
 from jobs.reports.periods import Period
 from jobs.reports.values import within
 from jobs.severity import Severity
@@ -133,9 +134,9 @@ class Judged:
 
     def order(self) -> tuple[Any, ...]:
         """Return the key that sorts the worst first."""
-        level = self.at_end.level.rank if self.at_end else Severity.WARNING.rank
+        place = self.at_end.place if self.at_end else WORST_FIRST.index(Severity.WARNING)
         share = 2.0 if self.share is None else self.share
-        return (-level, share, self.flow, self.group)
+        return (place, share, self.flow, self.group)
 
 
 def judge(recorded: DisasterRecoveryRecorded) -> list[Judged]:

@@ -21,6 +21,7 @@ from jobs.reports.kinds.flows.recovery import (
     Judged,
 )
 from jobs.reports.kinds.flows.sampling import Interval, with_events, with_samples
+from jobs.reports.kinds.kind import WORST_FIRST
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, around, stamp, within
 
@@ -146,7 +147,13 @@ def risks(recorded: DisasterRecoveryRecorded) -> Section:
     """Return the blocking conditions of a failover at the end of the period, worst first."""
     rows = sorted(
         recorded.risks,
-        key=lambda one: (-one.level.rank, one.flow, one.since, one.subject, one.sentence),
+        key=lambda one: (
+            WORST_FIRST.index(one.level),
+            one.flow,
+            one.since,
+            one.subject,
+            one.sentence,
+        ),
     )
     columns = (
         Column("risk", "Risk"),

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from console.frame.pages.states import ICONS, severity_of, spoken, worst
@@ -32,3 +35,18 @@ def test_each_severity_has_an_icon_shape_of_its_own():
 def test_worst_of_several():
     assert worst([Severity.HEALTHY, Severity.CRITICAL, Severity.WARNING]) == Severity.CRITICAL
     assert worst([]) == Severity.UNKNOWN
+
+
+ROOT = Path(__file__).parents[4]
+# {% state "warning" "Lagging" %}, severity="warning" word="Lagging", "severity": "warning", "word": "Lagging"
+WRITTEN = re.compile(
+    r"""(?:\{% state |severity=(?="\w+" word=)|"severity": (?:"" if \w+ else |\w+ if \w+ else )?)"(\w+)"(?:,? (?:word=|"word": )?"([^"]+)")?"""
+)
+
+
+def test_pages_name_severities_that_exist_and_what_is_unknown_is_grey():
+    pages = [*(ROOT / "templates").rglob("*.html"), *(ROOT / "console").rglob("*.py")]
+    found = [(page, *told) for page in pages for told in WRITTEN.findall(page.read_text())]
+    assert len(found) > 200
+    assert [one for one in found if one[1] not in {*Severity}] == []
+    assert {severity for _, severity, word in found if word == "Unknown"} == {"unknown"}

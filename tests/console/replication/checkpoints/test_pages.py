@@ -141,7 +141,7 @@ def test_the_answer_over_rest_is_the_one_of_the_page(client, flow):
 
 def test_before_the_first_round_the_answer_over_rest_is_unknown(client):
     found = client.get(f"/api/v1/flows/{make_flow().pk}/readiness/").json()
-    assert (found["readiness"], found["colour"], found["rpo_records"]) == ("unknown", "amber", None)
+    assert (found["readiness"], found["colour"], found["rpo_records"]) == ("unknown", "grey", None)
 
 
 def test_groups_over_rest_have_their_partitions_and_can_be_narrowed_down(client, flow):
@@ -202,3 +202,13 @@ def test_a_change_that_does_not_count_yet_is_on_the_page_with_the_time_it_is_hel
     shown = page(client, "checkpoints", flow.pk)
     assert "Blocked since 03:13:00 UTC, not counted yet." in shown
     assert "A change counts after all rounds of 5 s have found it (Unknown: 30 s)." in shown
+
+
+@pytest.mark.parametrize("word", ["caution", "warning"])
+def test_groups_are_narrowed_down_by_the_old_and_the_new_word_of_a_readiness(client, flow, word):
+    evidence = [{"obstacle": "skips", "readiness": "caution", "text": "-", "hint": ""}]
+    GroupReadiness.objects.update(readiness="warning", evidence=evidence)
+    found = client.get(f"/api/v1/flows/{flow.pk}/checkpoints/", {"readiness": word}).json()
+    (row,) = found["results"]
+    assert (row["readiness"], row["evidence"][0]["readiness"]) == ("warning", "warning")
+    assert "Warning" in page(client, "checkpoints", flow.pk)

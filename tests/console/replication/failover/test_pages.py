@@ -84,7 +84,7 @@ def test_the_page_has_answer_checks_groups_commands_and_steps(visit, plan):
     _, text = visit(base(plan))
     for words in ("1 of 1", "Pre-checks", GROUP, "apply.csv", "Apply…"):
         assert words in text
-    assert "Everything on east was copied to west." in text
+    assert "All records of east were replicated" in text
 
 
 @pytest.mark.parametrize("state", ["queued", "ready", "failed"])
@@ -279,3 +279,25 @@ def test_a_plan_of_which_no_group_can_move_offers_no_rehearsal_and_says_why(visi
     _, text = visit(base(make_plan(clusters=blocked)))
     assert "Pre-checks of every group of this plan failed." in text
     assert '<button class="btn" type="submit" disabled>Dry run</button>' in text
+    assert '<dd class="fact--critical">0 of 1' in text
+
+
+def test_a_plan_whose_own_check_failed_is_blocked_in_the_list(visit, plan):
+    FailoverPlan.objects.update(verdict="failed", blocked_count=0)
+    assert "Blocked" in visit(f"/replication/{plan.flow_id}/failover/")[1]
+
+
+def test_checks_of_a_plan_that_0_5_stored_have_the_new_words(client, visit, plan):
+    told = plan.document["checks"]
+    for check, word in zip(told, ("ok", "warn", "block"), strict=False):
+        check["state"] = word
+    plan.save()
+    _, text = visit(base(plan))
+    states = [
+        one["state"]
+        for one in client.get(f"/api/v1/flows/{plan.flow_id}/failover-plans/{plan.pk}/").json()[
+            "checks"
+        ]
+    ]
+    assert states[:3] == ["passed", "warning", "failed"]
+    assert "Failed" in text

@@ -217,7 +217,7 @@ def test_old_numbers_are_never_green():
 
 
 def test_only_ready_is_green():
-    assert [step.colour for step in Readiness] == ["grey", "green", "amber", "amber", "red"]
+    assert [step.colour for step in Readiness] == ["grey", "green", "amber", "grey", "red"]
 
 
 def test_every_obstacle_has_its_step_and_its_words():

@@ -83,7 +83,9 @@ def test_what_is_excluded_is_never_included():
         pytest.param({}, topic("__x"), False, "internal topic", id="internal by its name"),
         pytest.param({}, topic("x", is_internal=True), False, "internal topic", id="internal"),
         pytest.param({}, topic("west.t"), False, "remote topic from west", id="a cycle"),
-        pytest.param({}, topic("a.west.t"), False, "remote topic from west", id="a cycle over two hops"),
+        pytest.param(
+            {}, topic("a.west.t"), False, "remote topic from west", id="a cycle over two hops"
+        ),
         pytest.param({}, topic("east.t"), False, "from east itself", id="a topic of the source"),
         pytest.param(
             {}, topic("a.east.t"), False, "from east itself", id="differing aliases, a hop further"
@@ -100,7 +102,11 @@ def test_what_is_excluded_is_never_included():
             id="identity tells no origin",
         ),
         pytest.param(
-            {"separator": "_"}, topic("west_t"), False, "remote topic from west", id="another separator"
+            {"separator": "_"},
+            topic("west_t"),
+            False,
+            "remote topic from west",
+            id="another separator",
         ),
         pytest.param({}, topic("heartbeats"), True, "matches", id="heartbeats that match"),
         pytest.param(

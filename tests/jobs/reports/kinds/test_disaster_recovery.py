@@ -28,6 +28,7 @@ from tests.jobs.reports.kinds.golden_documents import (
 
 READY = State("Ready", Severity.HEALTHY, is_ready=True)
 CARE = State("With care", Severity.WARNING, is_ready=False)
+UNKNOWN = State("Unknown", Severity.UNKNOWN, is_ready=False)
 BLOCKED = State("Blocked", Severity.CRITICAL, is_ready=False)
 # Right-to-left marks, a formula and as long as Kafka lets a topic be.
 STRANGE = "=cmd|'/c'!A0 \u202ereaders\u202c " + "x" * 220
@@ -166,6 +167,12 @@ def test_the_worst_flow_gives_the_word_and_the_reason():
     assert (verdict.level, verdict.word) == (Severity.CRITICAL, "Blocked")
     assert "1 of 2 flows were ready" in verdict.sentence
     assert "b: No offset sync." in verdict.sentence
+
+
+def test_a_flow_of_which_the_answer_is_unknown_comes_before_one_that_is_ready():
+    content = build(recorded(flow("a", (START, READY)), flow("b", (START, UNKNOWN))), None)
+    assert (content.verdicts[0].level, content.verdicts[0].word) == (Severity.UNKNOWN, "Unknown")
+    assert cells(content, "flows", "flow") == ["b", "a"]
 
 
 def test_what_a_failover_loses_is_the_sum_of_the_flows_that_are_known():
