@@ -21,7 +21,7 @@ from jobs.spark.analyses.analysis import (
 from jobs.spark.analyses.offsets.syncs import open_for_writing
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     from jobs.replication.offset_syncs.archive_writer import SyncArchive
     from jobs.replication.offset_syncs.backfill import RangeSyncs, SyncRange
