@@ -59,7 +59,7 @@ _LOSS = (
     ),
 )
 _REREAD = Column(
-    "reread", "Records reprocessed", "reread_hi", numeric=True, definition=words.REREAD
+    "reread", "Records reprocessed", "reread_hi", numeric=True, definition=words.REREAD, fold=1
 )
 _REPEATED = Column(
     "repeated",
@@ -101,6 +101,7 @@ GROUPS = Table(
             "Checkpoint lag, last 6 h",
             template="replication/checkpoints/cells/recent_behind.html",
             csv=lambda _: "",
+            fold=2,
         ),
         _REREAD,
         _REPEATED,

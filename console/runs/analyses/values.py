@@ -11,14 +11,16 @@ from console.frame.pages.states import spoken
 from jobs import numbers
 from jobs.spark.analyses.analysis import Column, ColumnType
 
+# None: a number that names something, without separators.
 NUMERIC = frozenset(
-    {ColumnType.INTEGER, ColumnType.OFFSET, ColumnType.DURATION_MS, ColumnType.RATIO}
+    {ColumnType.INTEGER, ColumnType.OFFSET, ColumnType.DURATION_MS, ColumnType.RATIO, None}
 )
 # Codes whose words alone are not clear.
 _CODES = {"nothing": "No change", "silence": "No records"}
-_TEXTS: Mapping[ColumnType, Callable[[Any], str]] = {
+_TEXTS: Mapping[ColumnType | None, Callable[[Any], str]] = {
     ColumnType.CODE: lambda value: _CODES.get(value) or spoken(value).replace("Isr", "ISR"),
     ColumnType.INTEGER: numbers.format_count,
+    ColumnType.OFFSET: numbers.format_count,
     ColumnType.DURATION_MS: numbers.format_span_ms,
     ColumnType.RATIO: numbers.format_percent,
     ColumnType.BOOLEAN: lambda value: "Yes" if value else "No",
@@ -40,13 +42,13 @@ class Cell:
     is_numeric: bool = False
 
 
-def type_of(column: Column) -> ColumnType:
-    """Return how values of a column are written: a number that names something has no separators."""
+def type_of(column: Column) -> ColumnType | None:
+    """Return how values of a column are written; None: a number that names something."""
     is_name = column.name.endswith(_NAMING)
-    return ColumnType.OFFSET if is_name and column.type is ColumnType.INTEGER else column.type
+    return None if is_name and column.type is ColumnType.INTEGER else column.type
 
 
-def cell_of(value: Any, type_: ColumnType) -> Cell:
+def cell_of(value: Any, type_: ColumnType | None) -> Cell:
     """Return a JSON value of a table as a cell; what is absent is a dash."""
     if value is None:
         return Cell(numbers.DASH, is_numeric=type_ in NUMERIC)
@@ -55,7 +57,7 @@ def cell_of(value: Any, type_: ColumnType) -> Cell:
     return Cell(text_of(value, type_), is_numeric=type_ in NUMERIC)
 
 
-def text_of(value: Any, type_: ColumnType) -> str:
+def text_of(value: Any, type_: ColumnType | None) -> str:
     """Return a JSON value of a table as plain text."""
     if value is None:
         return numbers.DASH
@@ -100,11 +102,9 @@ def _fact(name: str, value: Any) -> Cell:
     return Cell(numbers.DASH if value is None else str(value))
 
 
-def _number_type(name: str, value: float) -> ColumnType:
+def _number_type(name: str, value: float) -> ColumnType | None:
     if name.endswith("_ms"):
         return ColumnType.DURATION_MS
     if name.endswith(_SHARES):
         return ColumnType.RATIO
-    if "offset" in name or name.endswith(_NAMING) or not isinstance(value, int):
-        return ColumnType.OFFSET
-    return ColumnType.INTEGER
+    return None if name.endswith(_NAMING) or not isinstance(value, int) else ColumnType.INTEGER

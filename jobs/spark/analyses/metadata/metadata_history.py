@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -122,7 +123,12 @@ def _copy(part: Path, target: Path) -> None:
 
 
 def _column(name: str) -> Column:
-    return Column(name, name.replace("_", " ").capitalize(), _type_of(name))
+    return Column(name, _title(name), _type_of(name))
+
+
+def _title(name: str) -> str:
+    title = name.replace("_", " ").capitalize()
+    return re.sub(r"(?i)\b(?:isr|elr)\b", lambda found: found[0].upper(), title)
 
 
 def _type_of(name: str) -> ColumnType:

@@ -138,7 +138,7 @@ def test_an_answer_shows_facts_notes_and_tables(as_viewer):
     for word in (
         "Elections", "1,234", "1\N{NO-BREAK SPACE}m\N{NO-BREAK SPACE}30\N{NO-BREAK SPACE}s",
         "99.9\N{NO-BREAK SPACE}%", "It begins in the middle.",
-        "12.3\N{NO-BREAK SPACE}%", "1234567", "1, 2, 3", "1\N{EN DASH}50 of 120",
+        "12.3\N{NO-BREAK SPACE}%", "1,234,567", "1, 2, 3", "1\N{EN DASH}50 of 120",
     ):  # fmt: skip
         assert word in text, word
     assert "data-refresh" not in text.split('id="live"')[1][:60]
@@ -148,7 +148,7 @@ def test_every_chart_of_the_kind_is_drawn(as_viewer):
     text = page_of(as_viewer, make_answer())
     for title in ("Leaders over time", "Elections by topic and hour", "Elections by the hour"):
         assert title in text
-    assert 'class="lane lane--risk"' in text
+    assert 'class="lane lane--warning"' in text
     assert "topic-3" in text
 
 
