@@ -68,8 +68,8 @@ def test_ago_carries_the_exact_moment():
 
 
 def test_state_has_word_icon_and_colour():
-    text = draw("{% state 'risk' 'At min ISR' 'since 03:08' %}")
-    assert 'class="state risk" title="since 03:08"' in text
+    text = draw("{% state 'warning' 'At min ISR' 'since 03:08' %}")
+    assert 'class="state warning" title="since 03:08"' in text
     assert "<svg" in text
     assert text.endswith("At min ISR</span>")
 

@@ -148,7 +148,7 @@ def test_every_chart_of_the_kind_is_drawn(as_viewer):
     text = page_of(as_viewer, make_answer())
     for title in ("Leaders over time", "Elections by topic and hour", "Elections by the hour"):
         assert title in text
-    assert 'class="lane lane--warning"' in text
+    assert 'class="lane lane--critical"' in text
     assert "topic-3" in text
 
 
