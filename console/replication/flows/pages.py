@@ -120,7 +120,7 @@ def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 def new_page(request: HttpRequest) -> HttpResponse:
     """Create a flow."""
     aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
-    form = NewFlowForm(aliases, request.POST or None)
+    form = NewFlowForm(aliases, request.POST if request.method == "POST" else None)
     flow = _try_create(request, form) if request.method == "POST" else None
     if flow is not None:
         messages.success(request, f"Flow {flow.name} was created.")
@@ -153,7 +153,7 @@ def preview(request: HttpRequest) -> HttpResponse:
 def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Change a flow's settings."""
     flow = find_flow(flow_id)
-    form = SettingsForm(flow, request.POST or None)
+    form = SettingsForm(flow, request.POST if request.method == "POST" else None)
     if request.method == "POST" and _try_change(request, flow, form):
         messages.success(request, f"Saved. {_effect(flow)}".strip())
         return redirect("replication:detail", flow.pk)

@@ -290,10 +290,10 @@ def count_queries(client, path):
 
 
 def test_the_palette_finds_clusters_topics_and_groups(east, viewer, sign_in):
-    found = sign_in(viewer).get("/frame/jumps/", {"q": "00000"}).json()["jumps"]
-    assert {(jump["kind"], jump["label"]) for jump in found} == {
+    found = sign_in(viewer).get("/frame/search/", {"q": "00000"}).json()["hits"]
+    assert {(hit["kind"], hit["label"]) for hit in found} == {
         ("topic", "topic-00000"),
-        ("group", "group-00000"),
+        ("consumer group", "group-00000"),
     }
 
 

@@ -155,7 +155,8 @@ def test_the_sidebar_keeps_the_range(world, reader, path):
     nav = text.partition('aria-label="Main"')[2].partition("</nav>")[0]
     found = [unescape(address) for address in re.findall(r'href="([^"]*)"', nav)]
     assert len(found) > 5
-    assert [one for one in found if not one.endswith(f"?{ABSOLUTE}")] == []
+    # The form of an analysis has fields of its own for the times.
+    assert [one for one in found if not one.endswith(f"?{ABSOLUTE}")] == ["/runs/new/"]
     beside = unescape(re.search(r'data-refresh-beside="([^"]*)"', text)[1])
     assert links_of(reader.get(beside).content.decode(), "/replication/") == {
         f"/replication/?{ABSOLUTE}"

@@ -152,7 +152,7 @@ def test_it_reverts_by_itself_when_the_isr_is_well_for_long_enough(cluster, cloc
     look(cluster, clock, door)
     found = row()
     assert (found.state, door.isr) == (ActionState.REVERTED, (1, 2))
-    assert "sync replicas are back" in found.revert_reason
+    assert "sync replicas are in the ISR" in found.revert_reason
     assert entries("promotion.reverted") == ["done"]
 
 

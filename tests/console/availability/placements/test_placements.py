@@ -269,7 +269,7 @@ def test_the_page_shows_what_a_placement_means_and_then_saves_it(browser, cluste
     assert not TopicPlacement.objects.exists()
     assert browser.post(path, form(step="save", confirm=confirm)).status_code == 302
     page = browser.get("/availability/east/placements/").content.decode()
-    assert "Not as placed" in page
+    assert "Mismatches" in page
     assert "orders" in page
 
 

@@ -118,8 +118,8 @@ def test_without_the_right_min_isr_is_judged_all_the_same(asked):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("/availability/east/", "Yes, replicas not known"),
-        ("/availability/east/partitions/?severity=unknown", "Not known"),
+        ("/availability/east/", "Replica state unknown"),
+        ("/availability/east/partitions/?severity=unknown", "Unknown"),
         ("/clusters/east/partitions/?state=unknown", "Unknown"),
         ("/clusters/east/topics/?state=unknown", "Unknown"),
     ],

@@ -74,7 +74,7 @@ def first(user, text):
         ("pause", "action", "Pause east to west", "/replication/{flow}/control/"),
         ("plan failover", "action", "Plan failover of east to west", "/replication/{flow}/failover/new/"),
         ("new flow", "action", "New replication flow", "/replication/new/"),
-        ("simulation", "action", "Simulate failure of east", "/availability/east/what-if/"),
+        ("simulation", "availability", "Failure simulation", "/availability/east/what-if/"),
         ("run report", "action", "Run report Weekly shop", "/reports/{report}/"),
         ("theme", "setting", "Theme and time zone", "#preferences"),
         ("audit", "users", "Audit log", "/audit/"),

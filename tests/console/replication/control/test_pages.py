@@ -117,7 +117,7 @@ def test_a_partition_is_restarted_by_its_name(as_operator, flow, tmp_path):
     [
         (True, "payments", "Not a topic or partition of this flow: payments"),
         (True, "", "Name a topic"),
-        (False, "orders", "does not run"),
+        (False, "orders", "is not running"),
     ],
 )
 def test_a_restart_that_cannot_be_says_why(as_operator, flow, has_run, names, sentence):

@@ -98,7 +98,7 @@ def test_starts_ends_and_restarts_are_events_that_lead_to_their_run():
         (ago(20), "Run ended"),
         (ago(10), "Run started"),
     ]
-    assert events[1].label == "Run errored: Killed"
+    assert events[1].label == "Run crashed: Killed"
     assert events[1].url == f"/runs/{first.pk}/"
 
 

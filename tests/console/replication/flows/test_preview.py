@@ -117,7 +117,7 @@ def test_a_topic_that_is_left_out_has_no_plan_and_its_reason(clusters):
 def test_a_topic_that_a_default_pattern_leaves_out_is_warned_about(clusters):
     make_topic(clusters[0], "orders.internal")
     row = preview(topics=["orders.*"])["orders.internal"]
-    assert "Left out" in " ".join(row.warnings)
+    assert "Excluded" in " ".join(row.warnings)
 
 
 def test_more_topics_ask_no_more_queries(clusters, django_assert_num_queries):

@@ -120,12 +120,12 @@ WINDOW = "Waiting for the catch-up window (01:00-05:00)."
     ("held_back", "reason"),
     [
         pytest.param(
-            {PAUSED_BY_USER: 3}, "3 of 12 partitions are paused by a person.", id="by a person"
+            {PAUSED_BY_USER: 3}, "3 of 12 partitions are paused by an operator.", id="by a person"
         ),
         pytest.param({WINDOW: 2}, f"2 of 12 partitions are paused. {WINDOW}", id="by a window"),
         pytest.param(
             {WINDOW: 2, PAUSED_BY_USER: 1},
-            f"1 of 12 partitions are paused by a person. 2 of 12 partitions are paused. {WINDOW}",
+            f"1 of 12 partitions are paused by an operator. 2 of 12 partitions are paused. {WINDOW}",
             id="by both",
         ),
     ],

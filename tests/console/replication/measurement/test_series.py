@@ -68,7 +68,7 @@ def test_runs_are_marks_on_the_chart():
         state=RunState.CRASHED,
     )
     labels = [event["label"] for event in read_series(flow, "", hour())["events"]]
-    assert labels == ["Run started", "Run errored"]
+    assert labels == ["Run started", "Run crashed"]
 
 
 def test_old_samples_are_pruned_by_whole_hours_once_their_hour_was_rolled_up(settings):

@@ -51,7 +51,7 @@ def test_one_document_tells_each_partition_before_and_after_and_the_quorum(asked
         "data_at_risk_reason": "Every acknowledged record is on the replicas in the ISR.",
         "records_at_risk": None,
         "needs_unclean": False,
-        "promoter": "nobody",
+        "promoter": "none",
         "promoted": [],
         "demoted": [],
         "min_insync_replicas": 2,

@@ -58,7 +58,7 @@ def test_what_blocks_is_in_the_words_with_what_to_do():
     text = "\n".join(
         words.plan(plan_of(failover_evidence(west={"topics": {}})), "w:1", is_dry=True)
     )
-    assert "BLOCK   east.orders is not on west." in text
+    assert "FAILED  east.orders is not on west." in text
     assert "-> Start the flow" in text
 
 

@@ -57,7 +57,7 @@ def test_every_form_is_read(text, expected):
     [
         pytest.param("", 0, "nothing in it", id="empty"),
         pytest.param("\0\1\2", 0, "not text", id="binary"),
-        pytest.param("orders,0", 1, "2 fields", id="a field too few"),
+        pytest.param("orders,0", 1, "Fields: 2.", id="a field too few"),
         pytest.param("orders,zero,42", 1, "'zero' is no partition", id="no number"),
         pytest.param("orders,0,-1", 1, "is a word of Kafka", id="latest"),
         pytest.param("orders,0,1.5", 1, "'1.5' is no offset", id="a fraction"),
