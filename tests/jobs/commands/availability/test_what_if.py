@@ -39,7 +39,7 @@ def test_one_document_tells_each_partition_before_and_after_and_the_quorum(asked
         "partition": 0,
         "before": {
             "leader": 1, "isr": [1, 2, 3], "elr": [], "last_known_elr": [], "observers_in_isr": 0,
-            "observer_ids_in_isr": [], "writable": True, "severity": "healthy",
+            "observer_ids_in_isr": [], "writable": True, "severity": "ok",
         },
         "after": {
             "leader": 2, "isr": [2, 3], "elr": [], "last_known_elr": [], "observers_in_isr": 0,
