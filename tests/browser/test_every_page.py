@@ -111,7 +111,6 @@ PLACES = {
     "reports:delivery": [],
     "help:list": [],
     "help:chapter": ["operate"],
-    "api-docs": [],
     "accounts:people": [],
     "accounts:new-person": [],
     "accounts:person": ["person"],
@@ -174,19 +173,19 @@ ODD_PAGES = {
         "/availability/east/what-if/?steps=lose:rack:dc-c;unclean", "admin", "Loss of rack dc-c"
     ),
     "unknown-broker-lost": Odd(
-        "/availability/east/what-if/?steps=lose:broker:99", "admin", "There is no broker 99"
+        "/availability/east/what-if/?steps=lose:broker:99", "admin", "Unknown broker: 99."
     ),
     "placement-designed": Odd(
         "/availability/east/designer/?sites=dc-a+%3D+1%0Adc-b+%3D+2%0Adc-c+%3D+3",
         "admin",
-        "The proposal",
+        "Simulated failures",
     ),
     "runbook": Odd(
         "/availability/east/runbooks/?severity=under_min_isr&cause=broker_dead&topic=orders&partition=0",
         "admin",
-        "It worked when",
+        "Expected: ",
     ),
-    "no-promotion": Odd("/availability/west/promotion/", "admin", "Not judged yet"),
+    "no-promotion": Odd("/availability/west/promotion/", "admin", "Not evaluated yet"),
     "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
     "streams-compact": Odd("/streams/west/clicks/", "admin", "190-199"),
     "streams-rebalancing": Odd("/streams/west/shop/", "viewer", "shows no tasks"),

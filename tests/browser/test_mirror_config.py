@@ -26,7 +26,7 @@ def explained(watched) -> Page:
     page = watched.open(reverse("replication:mirror-config"))
     page.get_by_role("textbox", name="Configuration").fill(TEXT)
     page.get_by_role("button", name="Explain").click()
-    expect(page.get_by_role("heading", name="What is wrong with it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Findings")).to_be_visible()
     return page
 
 

@@ -49,7 +49,8 @@ def test_what_is_wrong_with_a_new_report_is_said_at_its_field(ana):
     page.get_by_label("Time zone").fill("Mars")
     page.get_by_label("Recipients").fill("not a mailbox")
     page.get_by_role("button", name="Create report").click()
-    expect(page.get_by_text("No time zone of this name is known")).to_be_visible()
-    expect(page.get_by_text("not a mailbox:")).to_be_visible()
+    errors = page.locator(".errorlist")
+    expect(errors.filter(has_text="No time zone of this name is known")).to_be_visible()
+    expect(errors.filter(has_text="not a mailbox:")).to_be_visible()
     assert page.get_by_label("Time zone").input_value() == "Mars"
     assert ana.look("report-wrong") == []

@@ -181,7 +181,7 @@ def test_events_are_in_the_legend_and_in_the_numbers_of_each_chart(visit, flow):
     for chart in ("#lag", "#lag-time", "#rate"):
         expect(page.locator(f"{chart} .chart__events")).to_contain_text("Run restarted")
     page.click("#lag .chart__numbers summary")
-    page.locator("#lag .chart__table a", has_text="Run errored: The driver was killed.").click()
+    page.locator("#lag .chart__table a", has_text="Run crashed: The driver was killed.").click()
     page.wait_for_url("**/runs/**")
 
 

@@ -111,7 +111,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         ),
         "since": now - timedelta(hours=3, minutes=52),
         "samples": [3, 4, 3, 5, 9, 14, 8, None, None, 4, 3, 2],
-        "form": ClusterForm(request.POST or {"alias": "east 1", "bootstrap_servers": ""}),
+        "form": ClusterForm(request.POST or None),
     }
     return HttpResponse(Template(PAGE.read_text()).render(RequestContext(request, context)))
 
