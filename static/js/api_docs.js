@@ -17,6 +17,13 @@
   }
   const spec = await answer.json();
   spec.servers = [{ url: location.origin }];
+  // Swagger UI draws a second main, inside that of the page.
+  new MutationObserver((_, observer) => {
+    const main = place.querySelector("main");
+    if (!main) return;
+    main.role = "group";
+    observer.disconnect();
+  }).observe(place, { childList: true, subtree: true });
   window.SwaggerUIBundle({
     spec, domNode: place, docExpansion: "none", deepLinking: true, supportedSubmitMethods: ["get"],
   });

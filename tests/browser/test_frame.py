@@ -304,14 +304,6 @@ def test_a_series_that_cannot_be_read_says_why_and_offers_another_try(gallery):
     expect(gallery.locator("#broken .chart__empty button")).to_have_text("Try again")
 
 
-def test_palette_goes_to_a_place_by_keyboard_alone(gallery):
-    gallery.keyboard.press("Control+k")
-    gallery.keyboard.type("toke")
-    expect(gallery.locator("#palette [aria-selected=true]")).to_contain_text("Tokens")
-    gallery.keyboard.press("Enter")
-    gallery.wait_for_url("**/account/tokens/")
-
-
 def test_menus_close_with_escape_and_give_the_focus_back(gallery):
     gallery.click("#table-columns summary")
     gallery.keyboard.press("Escape")

@@ -29,6 +29,7 @@ def search(page: Page, words: str) -> Page:
     [
         pytest.param("runs", "/runs/", id="page"),
         pytest.param("audit", "/audit/", id="page of the menu"),
+        pytest.param("toke", "/account/tokens/", id="beginning of a word"),
         pytest.param("west", "/clusters/west/", id="cluster"),
         pytest.param("paym", "/topics/payments/", id="topic"),
         pytest.param("indexer", "/groups/search", id="group"),
