@@ -40,7 +40,7 @@ def test_a_pasted_configuration_is_explained_and_readable_for_all(watched, expla
 
 
 def test_words_filter_the_values_and_the_text_stays(explained):
-    explained.get_by_label("Only values with these words").fill("linger")
+    explained.get_by_label("Search values").fill("linger")
     explained.get_by_role("button", name="Explain").click()
     values = explained.locator("#explained tbody tr")
     expect(values).to_have_count(3)
