@@ -121,7 +121,7 @@ def measure_round(say: pages.Say, seen: Any, partitions: int) -> dict[str, float
     found = {}
     for name in ("first_s", "again_s"):
         StreamsRound.objects.update(claimed_until=None)
-        collect = partial(collect_applications, cluster.pk, door=lambda *_: answer)
+        collect = partial(collect_applications, cluster.pk, read=lambda *_: answer)
         found[name] = round(timed(collect), 2)
         say(f"round: {found[name]} s, {name}")
     if StreamsRound.objects.get().row_count != APPLICATIONS:

@@ -112,13 +112,18 @@ def _look(seconds: float, queue: str, *tasks: str) -> dict[str, object]:
     }
 
 
+def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
+    """Return an entry of the clock that queues the due rounds of some kinds (`console.frame.rounds`)."""
+    return _look(seconds, queue, *kinds) | {"task": "console.frame.tasks.queue_rounds"}
+
+
 app.conf.beat_schedule = {
+    "queue rounds of clusters": _rounds(5, COLLECT, "applications"),
     "look at clusters": _look(
         5,
         COLLECT,
         "console.clusters.tasks.collect_due",
         "console.quorum.tasks.collect_due",
-        "console.streams.tasks.collect_due",
         "console.availability.tasks.keep_pictures",
         "console.availability.tasks.ask_lags_due",
         "console.availability.promotion_tasks.advise_due",

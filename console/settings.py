@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "console.quorum",
     "console.availability",
     "console.streams",
+    "console.findings",
     "console.reports",
     "console.overview",
     "console.metrics",

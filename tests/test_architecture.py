@@ -28,7 +28,7 @@ FLOORS = (
         "near_names",
         "severity",
     },
-    {"wire", "archives"},
+    {"wire", "archives", "findings"},
     {"cluster"},
     {"reports"},
     {"replication", "quorum", "availability", "streams", "tracing"},
@@ -40,7 +40,7 @@ FLOORS = (
 )
 # librdkafka 2.16.0 ends the process in several of its admin requests (segmentation faults, aborts).
 ADMIN_CLIENT = "confluent_kafka.admin"
-SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts"}
+SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts", "findings"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 # Status over time is read from the changes of the metadata log.
 ALSO_READS = {("availability", "quorum")}

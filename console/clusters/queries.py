@@ -62,6 +62,11 @@ def list_clusters() -> QuerySet[Cluster]:
     )
 
 
+def enabled_clusters() -> QuerySet[Cluster]:
+    """Return the clusters that are queried."""
+    return Cluster.objects.filter(is_enabled=True)
+
+
 def where(alias: str, **_: Any) -> Collection[int]:
     """Return the cluster of an address, for the guard of pages and routes."""
     return clusters_of(Cluster.objects.filter(alias=alias))

@@ -9,24 +9,17 @@ from django.db import models
 
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.rounds import Round
 
 PROTOCOLS = [("classic", "Classic"), ("streams", "Streams")]
 FINGERPRINT_LENGTH = 80
 
 
-class StreamsRound(models.Model):
+class StreamsRound(Round):
     """The last collection of a cluster's applications; `error` is also set when a part did not answer."""
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="streams_round")
-    claimed_until = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    succeeded_at = models.DateTimeField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
     row_count = models.PositiveIntegerField(default=0)
-    error_code = models.CharField(max_length=60, blank=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
 
     clusters_at: ClassVar = ("cluster",)
 

@@ -6,16 +6,15 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Protocol
+from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import Cluster
-from console.frame.processes.work_sharing import longest_waiting
+from console.clusters.queries import enabled_clusters
+from console.frame.rounds import Clock, Outcome, Rounds
 from console.streams.collection.rows import (
     GONE,
     forget_longest_gone,
@@ -28,7 +27,7 @@ from console.streams.models import StreamsApplication, StreamsRound
 from jobs import limits
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.limits import GROUP_ID, is_group_id
 from jobs.logs import own_fault
@@ -52,17 +51,16 @@ class SeenApplications:
     cluster_faults: tuple[ClusterFault, ...] = ()
 
 
-class StreamsDoor(Protocol):
-    """One question to a cluster about all of its applications; raises `ClusterFault`."""
-
-    def __call__(
-        self, connection: Connection, known: Collection[str], now_ms: int
-    ) -> SeenApplications:
-        """Return the applications; `known` are group ids that were applications before."""
-        ...
+# Returns the applications of a cluster; the names are group ids that were applications before. Raises
+# `ClusterFault`.
+ReadApplications = Callable[[Connection, Collection[str], int], SeenApplications]
 
 
-def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
+def read_applications(
+    connection: Connection, known: Collection[str], now_ms: int
+) -> SeenApplications:
+    """Query one cluster for all of its applications."""
+
     async def ask(cluster: RawCluster) -> SeenApplications:
         found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
         kept, faults = first_applications(found.groups, known, cluster.alias)
@@ -90,63 +88,41 @@ def first_applications(
 
 logger = logging.getLogger(__name__)
 
-Clock = Callable[[], datetime]
-# Longer than the time limit of a task.
-CLAIM = timedelta(seconds=150)
-# A slow cluster is queried less often.
-REST_PER_WORK = 2
-PARTIAL = "partial"
 # With the requests before, less than the time limit of a task.
 SAVE_BUDGET_S = 35.0
 _NO_TIME = "No time was left to read what its members wrote: those of smaller ones were read first."
 _NO_ROW = (
     f"The application id has NUL, or is longer than {GROUP_ID:,} characters or what an index takes."
 )
-_CORRECT = "Correct the cluster's settings."
 
 
-def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters whose applications are due, the longest waiting first."""
-    waiting = StreamsRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
-    due = Cluster.objects.filter(is_enabled=True).exclude(Exists(waiting))
-    return longest_waiting(due, "streams_round__claimed_until")
+APPLICATIONS: Rounds[Cluster, StreamsRound] = Rounds(
+    name="applications",
+    rows=StreamsRound,
+    of="cluster",
+    subjects=enabled_clusters,
+    every_s=lambda: settings.STREAMS_INTERVAL_S,
+    activity="collecting",
+)
 
 
 def collect_applications(
     cluster_id: int,
     clock: Clock = timezone.now,
-    door: StreamsDoor = ask_cluster,
+    read: ReadApplications = read_applications,
     save_budget_s: float = SAVE_BUDGET_S,
 ) -> bool:
     """Collect the applications of one cluster when it is due; return whether it was. Never raises a fault."""
-    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
-    if cluster is None:
-        return False
-    StreamsRound.objects.get_or_create(cluster=cluster)
-    if not _claim(cluster, clock()):
-        return False
-    begun = time.monotonic()
-    try:
+
+    def collect(cluster: Cluster, _: StreamsRound) -> Outcome:
         known = StreamsApplication.objects.filter(cluster=cluster).defer("facts")
         stored = {one.application_id: one for one in known}
         now = clock()
-        seen = door(cluster.connection(), tuple(stored), int(now.timestamp() * 1000))
-        _succeed(
-            cluster,
-            len(seen.observations),
-            _save(cluster, stored, seen, now, save_budget_s),
-            clock(),
-            begun,
-        )
-    except InvalidFields as problem:
-        text = f"The settings are not usable: {problem}"
-        _fail(cluster, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
-    except ClusterFault as fault:
-        _fail(cluster, fault, clock(), begun)
-    except Exception:
-        logger.exception("collecting applications broke cluster=%s", cluster.alias)
-        _fail(cluster, _broken(cluster), clock(), begun)
-    return True
+        seen = read(cluster.connection(), tuple(stored), int(now.timestamp() * 1000))
+        missing = _save(cluster, stored, seen, now, save_budget_s)
+        return Outcome({"row_count": len(seen.observations)}, missing)
+
+    return APPLICATIONS.run(cluster_id, collect, clock)
 
 
 def _save(
@@ -196,45 +172,3 @@ def _left_out(cluster: Cluster) -> dict[str, str]:
     return dict.fromkeys(
         rows.values_list("application_id", flat=True), "their counts are at least what is shown"
     )
-
-
-def _claim(cluster: Cluster, now: datetime) -> bool:
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    return bool(StreamsRound.objects.filter(due, cluster=cluster).update(claimed_until=now + CLAIM))
-
-
-def _succeed(cluster: Cluster, count: int, missing: str, now: datetime, begun: float) -> None:
-    _finish(
-        cluster,
-        now,
-        begun,
-        succeeded_at=now,
-        failing_since=None,
-        row_count=count,
-        error_code=PARTIAL if missing else "",
-        error=missing,
-        hint="",
-    )
-
-
-def _fail(cluster: Cluster, fault: ClusterFault, now: datetime, begun: float) -> None:
-    rows = StreamsRound.objects.filter(cluster=cluster)
-    rows.filter(failing_since=None).update(failing_since=now)
-    told = {"error_code": fault.code, "error": fault.message, "hint": fault.hint}
-    _finish(cluster, now, begun, **told)
-    logger.warning("applications not collected cluster=%s error=%s", cluster.alias, fault.message)
-
-
-def _finish(cluster: Cluster, now: datetime, begun: float, **values: Any) -> None:
-    ms = int((time.monotonic() - begun) * 1000)
-    rest_s = max(settings.STREAMS_INTERVAL_S, REST_PER_WORK * ms / 1000)
-    # Half a second less, so that the clock's next tick finds it due.
-    claimed_until = now + timedelta(seconds=rest_s - 0.5)
-    StreamsRound.objects.filter(cluster=cluster).update(
-        finished_at=now, duration_ms=ms, claimed_until=claimed_until, **values
-    )
-
-
-def _broken(cluster: Cluster) -> ClusterFault:
-    text = own_fault("collecting")
-    return ClusterFault(text, cluster=cluster.alias, hint="")

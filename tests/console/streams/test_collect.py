@@ -151,7 +151,7 @@ def test_a_failed_round_keeps_values_and_says_why(cluster):
 def test_a_claimed_round_is_not_run_twice(cluster):
     run(cluster, seen())
     assert not collect.collect_applications(cluster.pk, lambda: NOW, None)
-    assert collect.due_clusters(NOW) == []
+    assert collect.APPLICATIONS.due(NOW) == []
     assert collect.due_clusters(NOW + timedelta(seconds=31)) == [cluster.pk]
 
 

@@ -1,0 +1,4 @@
+"""Findings of all rooms: one table, its life, one list.
+
+In reading order: `models`.
+"""

@@ -1,0 +1,101 @@
+"""The one table of findings: flows, quorums, observers and leaders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from console.frame.security.access import rights_of
+from jobs.severity import FINDING_SEVERITIES
+
+SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
+
+
+class Scope(models.TextChoices):
+    """What a finding belongs to; the field of `Finding` with the same name leads to it."""
+
+    CLUSTER = "cluster", "Cluster"
+    FLOW = "flow", "Flow"
+    LOG = "log", "Metadata log"
+
+
+class Finding(models.Model):
+    """A finding; open while `closed_at` is null.
+
+    `kind` are the rules that found it (`observers`, `flow`, `quorum`); exactly one of `cluster`, `flow` and
+    `log` is set. `subject` is what it is about (a partition, a topic, a group and a partition, a node), empty
+    for all of its scope. `trouble` and `cause` name its runbook, `brokers` are those that it is about.
+    `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
+    is known, `last_seen_at` when it was last confirmed, `closed_at` when it had ended. `rank` orders
+    severities, the worst is highest.
+    """
+
+    kind = models.CharField(max_length=20)
+    cluster = models.ForeignKey("clusters.Cluster", null=True, on_delete=models.CASCADE)
+    flow = models.ForeignKey("replication.ReplicationFlow", null=True, on_delete=models.CASCADE)
+    log = models.ForeignKey("quorum.MetadataLog", null=True, on_delete=models.CASCADE)
+    code = models.CharField(max_length=60)
+    severity = models.CharField(max_length=10, choices=SEVERITIES)
+    rank = models.PositiveSmallIntegerField(default=0)
+    subject = models.CharField(max_length=600, blank=True)
+    topic = models.CharField(max_length=320, blank=True)
+    partition = models.PositiveIntegerField(null=True, blank=True)
+    brokers = models.JSONField(default=list)
+    trouble = models.CharField(max_length=30, blank=True)
+    cause = models.CharField(max_length=60, blank=True)
+    sentence = models.TextField()
+    todo = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict)
+    opened_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-rank", "opened_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=[scope, "kind", "code", "subject"],
+                condition=Q(closed_at=None),
+                name=f"one_open_of_{scope}",
+            )
+            for scope in Scope.values
+        ]
+        indexes = [
+            *(
+                models.Index(fields=[scope, "closed_at"], name=f"room_finding_of_{scope}")
+                for scope in Scope.values
+            ),
+            models.Index(fields=["closed_at", "-rank"], name="room_finding_closed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.subject}".rstrip()
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the rows that a person may see: all clusters of their scope."""
+        seen = rights_of(user).clusters("view")
+        return (
+            Q(cluster__in=seen)
+            | Q(log__cluster__in=seen)
+            | Q(flow__source__in=seen, flow__target__in=seen)
+        )
+
+    @property
+    def word(self) -> str:
+        """What it is, in two or three words."""
+        return self.code.replace("_", " ").replace("-", " ").capitalize()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still so."""
+        return self.closed_at is None
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long it lasted; None while it is open."""
+        if self.closed_at is None:
+            return None
+        return round((self.closed_at - self.opened_at).total_seconds() * 1000)

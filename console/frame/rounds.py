@@ -1,0 +1,235 @@
+"""Collection rounds: claim what is due, collect, write how it ended and when the next round is due.
+
+A kind of round is declared once (`Rounds`), and its room says what it collects. Two Celery tasks serve all
+kinds (`console.frame.tasks`). A queued task carries no id: the worker takes the row that is longest overdue.
+If each task named its cluster, in the order of the aliases, an overloaded queue would always drop the last
+ones, and the last cluster would never be queried.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from django.db import models
+from django.db.models import F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from console.frame.claims import CLAIM, is_free, take
+from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.processes import liveness
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+Subject = TypeVar("Subject", bound=models.Model)
+Row = TypeVar("Row", bound="Round")
+
+PARTIAL = "partial"
+# A slow cluster is queried less often: it uses no more than a third of a worker.
+REST_PER_WORK = 2
+# The scheduler's next tick finds the row due instead of the one after.
+EARLY = timedelta(seconds=0.5)
+
+
+class Round(models.Model):
+    """How the last round of one subject ended; a round that fails keeps the rows of the one before.
+
+    `claimed_until` keeps other workers away while a round runs, then it says when the next one is due.
+    `failing_since` is null while the last round succeeded, also when it was partial (`error_code`).
+    """
+
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    succeeded_at = models.DateTimeField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True, default="")
+    error = models.TextField(blank=True, default="")
+    hint = models.TextField(blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a round came to.
+
+    `missing` says what the answer left out: the round succeeded in part. `fault` makes it a failed round
+    whose `values` are written all the same. A round that `is_over` False neither succeeded nor failed: the
+    next one continues. `due_in_s` is when the next one is due, instead of the interval of the kind.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = ""
+    fault: ClusterFault | None = None
+    is_over: bool = True
+    due_in_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds(Generic[Subject, Row]):
+    """One kind of round.
+
+    `of` is the field of `rows` that leads to its subject (a cluster or a flow), `subjects` are those that
+    are collected, `part` the values of a model that has the rounds of several kinds. `activity` names the
+    work in messages ("collecting").
+    """
+
+    name: str
+    rows: type[Row]
+    of: str
+    subjects: Callable[[], QuerySet[Subject]]
+    every_s: Callable[[], float]
+    activity: str
+    claim: timedelta = CLAIM
+    part: Mapping[str, Any] = field(default_factory=dict)
+
+    def due(self, now: datetime) -> list[int]:
+        """Return the keys of subjects whose round is due, the one that waits longest first; one query."""
+        mine = self.rows._default_manager.filter(**self.part, **{self.of: OuterRef("pk")})
+        until = Subquery(mine.values("claimed_until")[:1])
+        waiting = self.subjects().annotate(waits_since=until)
+        return longest_waiting(waiting.filter(is_free(now, "waits_since")), "waits_since")
+
+    def run(
+        self,
+        pk: int,
+        collect: Callable[[Subject, Row], Outcome],
+        clock: Clock = timezone.now,
+        row_of: Callable[[Subject], Row] | None = None,
+    ) -> bool:
+        """Run the round of one subject when it is due; False when it was not, or the subject is gone.
+
+        Never raises: a fault is written to the row. `row_of` makes the row where its key is not enough.
+        """
+        subject = self.subjects().filter(pk=pk).first()
+        if subject is None:
+            return False
+        row = (row_of or self.row_of)(subject)
+        if not self.claim_row(row, clock()):
+            return False
+        self.carry_out(row, str(subject), lambda: collect(subject, row), clock)
+        return True
+
+    def row_of(self, subject: Subject) -> Row:
+        """Return the row of a subject, made when there is none."""
+        rows = self.rows._default_manager
+        return rows.get_or_create(**self.part, **{self.of: subject})[0]
+
+    def claim_row(self, row: Row, now: datetime) -> bool:
+        """Claim a row and read it again; False when another worker has it or it is not due yet."""
+        if not take(self.rows._default_manager.filter(pk=row.pk), now, self.claim):
+            return False
+        row.refresh_from_db()
+        return True
+
+    def carry_out(
+        self, row: Row, label: str, collect: Callable[[], Outcome], clock: Clock
+    ) -> Outcome:
+        """Collect for a claimed row and write how it ended; never raises."""
+        begun = time.monotonic()
+        try:
+            outcome = collect()
+        except InvalidFields as problem:
+            outcome = Outcome(fault=unusable_settings(problem, label))
+        except ClusterFault as fault:
+            outcome = Outcome(fault=fault)
+        except Exception:
+            # What broke here must not cost other subjects their round.
+            logger.exception("round broke kind=%s subject=%s", self.name, label)
+            outcome = Outcome(fault=ClusterFault(own_fault(self.activity), cluster=label, hint=""))
+        self.finish(row, label, outcome, clock(), time.monotonic() - begun)
+        return outcome
+
+    def finish(self, row: Row, label: str, outcome: Outcome, now: datetime, took_s: float) -> None:
+        """Write how a round ended, unless another worker has claimed the row since."""
+        if outcome.fault is not None:
+            error = outcome.fault.message
+            logger.warning("round failed kind=%s subject=%s error=%s", self.name, label, error)
+        every_s = self.every_s() if outcome.due_in_s is None else outcome.due_in_s
+        rest = timedelta(seconds=max(every_s - took_s, REST_PER_WORK * took_s)) - EARLY
+        values = {
+            "finished_at": now,
+            "duration_ms": int(took_s * 1000),
+            **_ending(outcome, now),
+            **outcome.values,
+        }
+        rows = self.rows._default_manager.filter(pk=row.pk)
+        ours = rows.filter(claimed_until=row.claimed_until)
+        if not ours.update(claimed_until=now + max(rest, timedelta()), **values):
+            # A round at once was requested meanwhile: the row stays due.
+            rows.filter(claimed_until=None).update(**values)
+
+    def freshness(self, noun: str, row: Row | None) -> Freshness:
+        """Return how fresh the rows of a round are."""
+        return freshness_of_round(noun, row, self.every_s())
+
+
+def unusable_settings(problem: InvalidFields, label: str) -> ClusterFault:
+    """Return the fault of a subject whose stored settings no longer pass their checks."""
+    text = f"The settings are not usable: {problem}"
+    return ClusterFault(text, cluster=label, hint="Correct the settings.")
+
+
+def _ending(outcome: Outcome, now: datetime) -> dict[str, Any]:
+    if (fault := outcome.fault) is not None:
+        since = Coalesce(F("failing_since"), Value(now))
+        told = {"error_code": fault.code, "error": fault.message, "hint": fault.hint}
+        return {"failing_since": since, **told}
+    if not outcome.is_over:
+        return {}
+    return {
+        "succeeded_at": now,
+        "failing_since": None,
+        "error_code": PARTIAL if outcome.missing else "",
+        "error": outcome.missing,
+        "hint": "",
+    }
+
+
+# The queue of rounds.
+
+# So many workers may work on one kind at once; each continues while a row is due.
+WORKERS_PER_KIND = 8
+# How long a worker continues before the next kind has its turn: one period of the scheduler.
+SHARE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the scheduler knows of a kind: `due` lists keys, `take` returns False for one that is taken."""
+
+    due: Callable[[datetime], Collection[Any]]
+    take: Callable[[Any], object]
+    queue: str = "collect"
+
+
+# Filled by the `tasks` modules of the rooms.
+KINDS: dict[str, Kind] = {}
+
+
+def longest_waiting(due: QuerySet[Any], since: str) -> list[int]:
+    """Return the keys of rows in the order of their turns: those first whose `since` is null, or oldest."""
+    return list(due.order_by(F(since).asc(nulls_first=True), "pk").values_list("pk", flat=True))
+
+
+def work_through_due(
+    kind: Kind, clock: Clock = timezone.now, monotonic: Callable[[], float] = time.monotonic
+) -> int:
+    """Take due rows, longest waiting first, until none is left or the share is used up; return how many."""
+    until, taken = monotonic() + SHARE_S, 0
+    while any(kind.take(each) for each in kind.due(clock())):
+        taken += 1
+        liveness.sign()
+        if monotonic() >= until:
+            break
+    return taken
