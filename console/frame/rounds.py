@@ -122,8 +122,8 @@ class Rounds(Generic[Subject, Row]):
 
     def row_of(self, subject: Subject) -> Row:
         """Return the row of a subject, made when there is none."""
-        rows = self.rows._default_manager
-        return rows.get_or_create(**self.part, **{self.of: subject})[0]
+        key: dict[str, Any] = {**self.part, self.of: subject}
+        return self.rows._default_manager.get_or_create(**key)[0]
 
     def claim_row(self, row: Row, now: datetime) -> bool:
         """Claim a row and read it again; False when another worker has it or it is not due yet."""

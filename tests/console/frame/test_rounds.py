@@ -1,4 +1,4 @@
-"""Rounds: claimed once, written by their last owner, due again after their rest; the longest overdue is next."""
+"""Rounds: claimed once, written by their owner, due again after their rest; the longest overdue is next."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -152,7 +152,7 @@ def test_a_claimed_round_is_not_run_twice(cluster):
     run(cluster, seen())
     assert not collect.collect_applications(cluster.pk, lambda: NOW, None)
     assert collect.APPLICATIONS.due(NOW) == []
-    assert collect.due_clusters(NOW + timedelta(seconds=31)) == [cluster.pk]
+    assert collect.APPLICATIONS.due(NOW + timedelta(seconds=31)) == [cluster.pk]
 
 
 def test_old_snapshots_go_and_the_newest_stays(cluster, settings):
