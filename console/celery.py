@@ -118,16 +118,11 @@ def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
 
 
 app.conf.beat_schedule = {
-    "queue rounds of clusters": _rounds(5, COLLECT, "applications"),
-    "look at clusters": _look(
-        5,
-        COLLECT,
-        "console.clusters.tasks.collect_due",
-        "console.quorum.tasks.collect_due",
-        "console.availability.tasks.keep_pictures",
-        "console.availability.tasks.ask_lags_due",
-        "console.availability.promotion_tasks.advise_due",
+    "queue rounds of clusters": _rounds(
+        5, COLLECT, "clusters", "quorums", "applications", "what_if", "replica_lags"
     ),
+    "queue rounds of partitions": _rounds(2, COLLECT, "partitions"),
+    "look at clusters": _look(5, COLLECT, "console.availability.promotion_tasks.advise_due"),
     "measure flows": _look(
         5,
         FLOWS,
@@ -140,7 +135,6 @@ app.conf.beat_schedule = {
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),
     "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
     "prune findings of quorums": _every(3600, "console.quorum.tasks.prune_findings"),
-    "look at partitions": _every(2, "console.availability.tasks.collect_due"),
     "roll up counts of partitions": _every(60, "console.availability.tasks.roll_up_counts"),
     "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),
     "prune promotions": _every(3600, "console.availability.promotion_tasks.prune"),

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from console.frame.rounds import Round
 from jobs.availability.status.severity import Severity
 from jobs.cluster.admin.groups import SHARE
 from jobs.cluster.capabilities.verdicts import ClusterVersions
@@ -127,25 +128,12 @@ class Noun(models.TextChoices):
     GROUPS = "groups", "Groups"
 
 
-class CollectionRound(models.Model):
-    """The newest round for one noun of a cluster, and so the freshness of its rows.
-
-    `claimed_until` keeps other workers away while a round runs and says when the next one is due.
-    `failing_since` is null while the last round succeeded. `error` may be set without it: the
-    round succeeded, but some of the answer was missing.
-    """
+class CollectionRound(Round):
+    """The newest round for one noun of a cluster, and so the freshness of its rows."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="rounds")
     noun = models.CharField(max_length=10, choices=Noun)
     started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    succeeded_at = models.DateTimeField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    error_code = models.CharField(max_length=60, blank=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
-    claimed_until = models.DateTimeField(null=True, blank=True)
     row_count = models.PositiveIntegerField(null=True, blank=True)
 
     clusters_at: ClassVar = ("cluster",)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,7 @@ from console.frame.claims import CLAIM, is_free, take
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.frame.processes import liveness
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.limits import SENTENCE, short
 from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ PARTIAL = "partial"
 REST_PER_WORK = 2
 # The scheduler's next tick finds the row due instead of the one after.
 EARLY = timedelta(seconds=0.5)
+MOST_REASONS = MOST_NAMED = 3
 
 
 class Round(models.Model):
@@ -81,7 +83,8 @@ class Rounds(Generic[Subject, Row]):
 
     `of` is the field of `rows` that leads to its subject (a cluster or a flow), `subjects` are those that
     are collected, `part` the values of a model that has the rounds of several kinds. `activity` names the
-    work in messages ("collecting").
+    work in messages ("collecting"). Without `rests` a row is free as soon as its round ended: its room has
+    a `due` of its own.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Rounds(Generic[Subject, Row]):
     activity: str
     claim: timedelta = CLAIM
     part: Mapping[str, Any] = field(default_factory=dict)
+    rests: bool = True
 
     def due(self, now: datetime) -> list[int]:
         """Return the keys of subjects whose round is due, the one that waits longest first; one query."""
@@ -125,9 +129,9 @@ class Rounds(Generic[Subject, Row]):
         key: dict[str, Any] = {**self.part, self.of: subject}
         return self.rows._default_manager.get_or_create(**key)[0]
 
-    def claim_row(self, row: Row, now: datetime) -> bool:
+    def claim_row(self, row: Row, now: datetime, **changes: Any) -> bool:
         """Claim a row and read it again; False when another worker has it or it is not due yet."""
-        if not take(self.rows._default_manager.filter(pk=row.pk), now, self.claim):
+        if not take(self.rows._default_manager.filter(pk=row.pk), now, self.claim, **changes):
             return False
         row.refresh_from_db()
         return True
@@ -165,7 +169,8 @@ class Rounds(Generic[Subject, Row]):
         }
         rows = self.rows._default_manager.filter(pk=row.pk)
         ours = rows.filter(claimed_until=row.claimed_until)
-        if not ours.update(claimed_until=now + max(rest, timedelta()), **values):
+        until = now + max(rest, timedelta()) if self.rests else None
+        if not ours.update(claimed_until=until, **values):
             # A round at once was requested meanwhile: the row stays due.
             rows.filter(claimed_until=None).update(**values)
 
@@ -178,6 +183,27 @@ def unusable_settings(problem: InvalidFields, label: str) -> ClusterFault:
     """Return the fault of a subject whose stored settings no longer pass their checks."""
     text = f"The settings are not usable: {problem}"
     return ClusterFault(text, cluster=label, hint="Correct the settings.")
+
+
+def sentence_about(what: str, reasons: Mapping[str, str], total: int) -> str:
+    """Return one sentence about the missing parts of an answer, "" when there are none.
+
+    `reasons` maps the name of a missing part to why; parts with the same reason are counted together.
+    """
+    if not reasons:
+        return ""
+    alike: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        alike.setdefault(short(reason, SENTENCE).rstrip("."), []).append(short(name))
+    groups = sorted(alike.items(), key=lambda entry: -len(entry[1]))
+    told = "; ".join(f"{reason} ({_named(names)})" for reason, names in groups[:MOST_REASONS])
+    more = f"; and {len(groups) - MOST_REASONS} more reasons" if len(groups) > MOST_REASONS else ""
+    return f"{len(reasons)} of {total} {what}: {told}{more}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _ending(outcome: Outcome, now: datetime) -> dict[str, Any]:

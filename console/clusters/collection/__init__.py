@@ -1,5 +1,4 @@
-"""Collection rounds: ask a cluster, apply the rules, write rows and a freshness row.
+"""Collection rounds: query a cluster, apply the rules, write rows and a freshness row.
 
-In reading order: `collect`, `door`, `brokers`, `topics`, `stuck`, `groups`,
-`group_rows`, `rows`, `outcome`.
+In reading order: `collect`, `requests`, `brokers`, `topics`, `stuck`, `groups`, `group_rows`, `rows`.
 """

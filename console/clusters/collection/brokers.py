@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db import transaction
 
-from console.clusters.collection.door import ClusterDoor
-from console.clusters.collection.outcome import Outcome
+from console.clusters.collection.requests import ClusterRequests
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Broker, Cluster, Partition
+from console.frame.rounds import Outcome
 from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterFault
@@ -29,16 +29,16 @@ def save_brokers(cluster: Cluster, described: ClusterDescription, now: datetime)
         write_seen(Broker, stored, seen, lambda i: Broker(cluster=cluster, broker_id=i), now)
         remove(Broker, [row for i, row in stored.items() if i not in seen])
         Broker.objects.filter(cluster=cluster, is_live=True).update(seen_at=now)
-    return Outcome(len(seen), _missing(seen))
+    return Outcome({"row_count": len(seen)}, _missing(seen))
 
 
-def save_versions(cluster: Cluster, door: ClusterDoor, now: datetime) -> list[str]:
+def save_versions(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> list[str]:
     """Write what brokers offer; without an answer the last one stays, with its time.
 
     Returns what a check has said of the versions before, where they are others now.
     """
     try:
-        found = door.read_versions().to_mapping()
+        found = kafka.read_versions().to_mapping()
     except ClusterFault:
         return []
     Cluster.objects.filter(pk=cluster.pk).update(versions=found, versions_at=now)

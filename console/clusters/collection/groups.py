@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
-from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.group_rows import (
     CUT,
     group_values,
@@ -25,7 +24,7 @@ from console.clusters.collection.group_rows import (
     totals,
     with_types,
 )
-from console.clusters.collection.outcome import Outcome, sentence_about
+from console.clusters.collection.requests import ClusterRequests
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import (
     Cluster,
@@ -33,6 +32,7 @@ from console.clusters.models import (
     GroupOffset,
     Partition,
 )
+from console.frame.rounds import Outcome, sentence_about
 from jobs import limits
 from jobs.cluster.admin.groups import SHARE, GroupOffsets, SharesRead
 from jobs.cluster.descriptions import (
@@ -53,17 +53,17 @@ OffsetKey = tuple[str, TopicPartition]
 V = TypeVar("V")
 
 
-def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
+def collect_groups(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> Outcome:
     """Ask for all groups and their offsets, compute the lag, write what changed."""
-    listing = door.list_groups()
+    listing = kafka.list_groups()
     ids, left_out = _first_groups(cluster, [group.group_id for group in listing.groups])
-    described = with_types(listing.groups, door.describe_groups(ids) if ids else {})
+    described = with_types(listing.groups, kafka.describe_groups(ids) if ids else {})
     shares = [i for i in ids if described[i].type == SHARE]
     others = [i for i in ids if described[i].type != SHARE]
-    offsets = door.read_group_offsets(others) if others else GroupOffsets({}, {})
-    shared = door.read_shares(shares) if shares else SharesRead({}, {}, {})
+    offsets = kafka.read_group_offsets(others) if others else GroupOffsets({}, {})
+    shared = kafka.read_shares(shares) if shares else SharesRead({}, {}, {})
     parts = {where for own in shared.offsets.values() for where in own}
-    ranges = door.read_offset_ranges(sorted(parts)) if parts else {}
+    ranges = kafka.read_offset_ranges(sorted(parts)) if parts else {}
     round_ = _Round(
         cluster=cluster,
         described=_by_rows(described),
@@ -76,7 +76,7 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
         heads=_heads_of(cluster),
     )
     seen = round_.offsets_seen()
-    round_.read_timestamps(door, seen)
+    round_.read_timestamps(kafka, seen)
     with transaction.atomic():
         round_.save(seen, now, is_complete=not listing.errors)
     missing = sentence_about("groups are incomplete", round_.errors(), len(ids))
@@ -84,7 +84,7 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
     unheard = "; ".join(dict.fromkeys(listing.errors))
     if unheard:
         missing = f"Groups may be missing, not every coordinator answered: {unheard}. {missing}"
-    return Outcome(len(ids), missing.strip())
+    return Outcome({"row_count": len(ids)}, missing.strip())
 
 
 def _first_groups(cluster: Cluster, ids: Collection[str]) -> tuple[list[str], str]:
@@ -202,7 +202,9 @@ class _Round:
             "error": (commit.error if commit else None) or offsets.error or "",
         }
 
-    def read_timestamps(self, door: ClusterDoor, seen: Mapping[OffsetKey, dict[str, Any]]) -> None:
+    def read_timestamps(
+        self, kafka: ClusterRequests, seen: Mapping[OffsetKey, dict[str, Any]]
+    ) -> None:
         """Complete the lag in time, reading the next record of a group where it is not known yet."""
         behind = {
             key: values
@@ -220,11 +222,11 @@ class _Round:
         for key in unknown:
             if len(asked) < TIMESTAMPS_PER_ROUND:
                 asked.setdefault(key[1], _next_offset(behind[key]))
-        found = door.read_timestamp_at(asked) if asked else {}
+        found = kafka.read_timestamp_at(asked) if asked else {}
         for key in unknown:
             if asked.get(key[1]) == _next_offset(behind[key]):
                 behind[key]["next_timestamp_ms"] = found.get(key[1])
-        newest = _read_newest(door, {where for _, where in behind})
+        newest = _read_newest(kafka, {where for _, where in behind})
         for key, values in seen.items():
             values["lag_ms"] = _lag_ms(values, newest.get(key[1]))
 
@@ -287,10 +289,10 @@ class _Round:
 
 
 def _read_newest(
-    door: ClusterDoor, partitions: Collection[TopicPartition]
+    kafka: ClusterRequests, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, OffsetRange]:
     try:
-        return door.read_offset_ranges(partitions) if partitions else {}
+        return kafka.read_offset_ranges(partitions) if partitions else {}
     except ClusterFault:
         return {}  # the lag in records is known: only that in time is not
 

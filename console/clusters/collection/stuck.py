@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from console.clusters.collection.door import ClusterDoor
+from console.clusters.collection.requests import ClusterRequests
 from console.clusters.models import Partition
 from jobs import limits
 from jobs.cluster.descriptions import OpenTransaction, TopicPartition
@@ -22,7 +22,7 @@ from jobs.limits import short
 
 
 def watch_stable_offsets(
-    door: ClusterDoor,
+    kafka: ClusterRequests,
     stored: Mapping[TopicPartition, Partition],
     seen: Mapping[TopicPartition, dict[str, Any]],
     now: datetime,
@@ -36,7 +36,7 @@ def watch_stable_offsets(
         if held is not None and not values["error"] and now_ms - held["seen_ms"] > GRACE_MS:
             waiting[where] = held["seen_ms"]
     asked = sorted(waiting, key=lambda where: (waiting[where], where))[: limits.STUCK_PARTITIONS]
-    for where, one in _ask(door, asked).items():
+    for where, one in _ask(kafka, asked).items():
         told: dict[str, Any] = {"offset": seen[where]["end_offset"], "seen_ms": waiting[where]}
         if isinstance(one, ClusterFault):
             told |= {"error": short(one.message)}
@@ -64,11 +64,11 @@ def _held(
 
 
 def _ask(
-    door: ClusterDoor, partitions: list[TopicPartition]
+    kafka: ClusterRequests, partitions: list[TopicPartition]
 ) -> Mapping[TopicPartition, OpenTransaction | ClusterFault | None]:
     if not partitions:
         return {}
     try:
-        return door.read_open_transactions(partitions)
+        return kafka.read_open_transactions(partitions)
     except ClusterFault as fault:
         return dict.fromkeys(partitions, fault)

@@ -10,10 +10,10 @@ from typing import Any
 from django.db import transaction
 
 from console.clusters.collection.brokers import save_broker_load
-from console.clusters.collection.door import ClusterDoor
-from console.clusters.collection.outcome import Outcome, sentence_about
+from console.clusters.collection.requests import ClusterRequests
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Cluster, Partition, Topic
+from console.frame.rounds import Outcome, sentence_about
 from jobs.availability.status.severity import Counted, Moves, Severity, Standing, judge_partition
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.reassignments import Reassignment
@@ -41,22 +41,22 @@ CONFIGS_PER_ROUND = 1000
 PartitionKey = tuple[int, int]
 
 
-def collect_topics(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
+def collect_topics(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> Outcome:
     """Ask for all topics and some of their settings, judge every partition, write what changed."""
     stored = {row.name: row for row in Topic.objects.filter(cluster=cluster)}
     placed = list(Partition.objects.filter(cluster=cluster))
     names = {row.pk: name for name, row in stored.items()}
     reassigned = Reassigned(
-        door, {TopicPartition(names[row.topic_id], row.partition): row for row in placed}
+        kafka, {TopicPartition(names[row.topic_id], row.partition): row for row in placed}
     )
-    answer = _Answer(door.describe_topics(), reassigned, cluster.offers.limits_min_isr)
+    answer = _Answer(kafka.describe_topics(), reassigned, cluster.offers.limits_min_isr)
     reassigned.look_again(answer.described)
-    answer.read_configs(door, _due_for_configs(answer.described, stored, now))
+    answer.read_configs(kafka, _due_for_configs(answer.described, stored, now))
     with transaction.atomic():
         topics = _save_topics(cluster, answer, stored, now)
         partition_count = _save_partitions(cluster, answer, topics, placed, now)
         save_broker_load(cluster, now)
-    return Outcome(partition_count, answer.missing())
+    return Outcome({"row_count": partition_count}, answer.missing())
 
 
 @dataclass(slots=True)
@@ -70,13 +70,13 @@ class _Answer:
     asked_configs: Sequence[str] = ()
     config_fault: str = ""
 
-    def read_configs(self, door: ClusterDoor, names: Sequence[str]) -> None:
+    def read_configs(self, kafka: ClusterRequests, names: Sequence[str]) -> None:
         """Read settings; topics without readable settings are still topics."""
         if not names:
             return
         self.asked_configs = names
         try:
-            self.configs = door.read_topic_configs(names, CONFIG_KEYS)
+            self.configs = kafka.read_topic_configs(names, CONFIG_KEYS)
         except ClusterFault as fault:
             self.config_fault = fault.message
 
@@ -254,8 +254,8 @@ class Reassigned:
     `fault` is why it was refused. `stored` are the partitions of the round before.
     """
 
-    def __init__(self, door: ClusterDoor, stored: Mapping[TopicPartition, Partition]) -> None:
-        self._door, self._stored = door, stored
+    def __init__(self, kafka: ClusterRequests, stored: Mapping[TopicPartition, Partition]) -> None:
+        self._kafka, self._stored = kafka, stored
         self._answers: list[Listed] = []
         self.fault: ClusterFault | None = None
         self._ask()
@@ -296,7 +296,7 @@ class Reassigned:
 
     def _ask(self) -> None:
         try:
-            self._answers.append(self._door.list_reassignments())
+            self._answers.append(self._kafka.list_reassignments())
         except ClusterFault as fault:
             self.fault = fault
 

@@ -11,10 +11,9 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 
-from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import Cluster
 from console.clusters.queries import enabled_clusters
-from console.frame.rounds import Clock, Outcome, Rounds
+from console.frame.rounds import Clock, Outcome, Rounds, sentence_about
 from console.streams.collection.rows import (
     GONE,
     forget_longest_gone,

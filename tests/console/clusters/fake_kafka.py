@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 
+from console.clusters.collection.requests import ClusterRequests
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead, first_offsets
 from jobs.cluster.admin.reassignments import Reassignment
@@ -95,12 +96,13 @@ class FakeKafka:
 
     @contextmanager
     def open(self, connection):
-        """Open the door, as `collect` wants it; remembers what was registered."""
+        """Connect, as `collect` wants it; remembers what was registered."""
         self.opened += 1
         self.connection = connection
-        yield self
+        requests = {one.name: getattr(self, one.name) for one in fields(ClusterRequests)}
+        yield ClusterRequests(**requests)
 
-    # --- the door ---
+    # --- requests ---
 
     def describe_cluster(self):
         self._ask("describe_cluster")

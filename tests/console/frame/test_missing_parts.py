@@ -1,6 +1,7 @@
 """The sentence about what an answer left out."""
 
-from console.clusters.collection.outcome import sentence_about
+from console.frame.rounds import sentence_about
+
 from jobs.limits import SENTENCE, TEXT
 
 
