@@ -136,7 +136,7 @@ def _of_log(log: Log, now: datetime) -> Iterator[Sample]:
         yield known.METADATA_OFFSET, names, log.next_offset
         yield known.METADATA_BEHIND, names, _seconds(log.behind_ms)
     status = quorums.status_of(log)
-    if status is None or status.described_at is None:
+    if status is None or status.succeeded_at is None:
         return
     yield known.QUORUM_LEADER, names, status.leader_id
     yield known.QUORUM_EPOCH, names, status.leader_epoch
@@ -145,7 +145,7 @@ def _of_log(log: Log, now: datetime) -> Iterator[Sample]:
     yield known.QUORUM_MARK, names, status.high_watermark
     yield known.QUORUM_LAG, names, status.worst_lag
     yield known.QUORUM_LAG_TIME, names, _seconds(status.worst_lag_ms)
-    yield known.QUORUM_AGE, names, max((now - status.described_at).total_seconds(), 0.0)
+    yield known.QUORUM_AGE, names, max((now - status.succeeded_at).total_seconds(), 0.0)
 
 
 def _seconds(ms: int | None) -> float | None:

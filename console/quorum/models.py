@@ -14,7 +14,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
-from console.frame.pages.freshness import Freshness, stale_after_s
+from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.rounds import Round
 from console.quorum.labels import Kind, field, told, told_changes
 from console.quorum.voters.models import ControllerSilence, Election, VoterSetEntry
 from console.quorum.voters.verdict import Verdict, verdict_of
@@ -155,25 +156,20 @@ class MetadataLog(models.Model):
     def freshness(self) -> Freshness:
         """How fresh the description of the quorum is."""
         row: QuorumStatus | None = getattr(self, "status", None) if self.pk else None
-        if row is None:
-            return Freshness("Quorum", None)
-        told = (row.failing_since, row.error, row.hint, row.duration_ms)
-        late = stale_after_s(settings.QUORUM_INTERVAL_S, row.duration_ms)
-        return Freshness("Quorum", row.described_at, *told, stale_after_s=late)
+        return freshness_of_round("Quorum", row, settings.QUORUM_INTERVAL_S)
 
 
-class QuorumStatus(models.Model):
+class QuorumStatus(Round):
     """What DescribeQuorum last said, with what the log and the rules add.
 
     `replicas` are mappings: `id`, `directory_id` (null: none), `role` (leader, voter, observer),
     `log_end_offset`, `lag`, `lag_ms`, `last_fetch_at`, `last_caught_up_at` (ISO 8601; null: unknown),
     `endpoints` (`NAME://host:port`), `min_version`, `max_version` (of kraft.version; null: unknown), `words`
     (silent, not_judged, dangling, other_directory). `memory` is what the next round is to know, see
-    `voters.evaluation`. A round that fails keeps the values and sets `failing_since`.
+    `voters.evaluation`. `succeeded_at` is the cluster's time of the last answer.
     """
 
     log = models.OneToOneField(MetadataLog, on_delete=models.CASCADE, related_name="status")
-    described_at = models.DateTimeField(null=True, blank=True)
     leader_id = models.IntegerField(null=True, blank=True)
     leader_epoch = models.IntegerField(null=True, blank=True)
     high_watermark = models.BigIntegerField(null=True, blank=True)
@@ -184,13 +180,6 @@ class QuorumStatus(models.Model):
     worst_lag_ms = models.BigIntegerField(null=True, blank=True)
     replicas = models.JSONField(default=list)
     memory = models.JSONField(default=dict)
-    claimed_until = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    error_code = models.CharField(max_length=60, blank=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
 
     clusters_at: ClassVar = ("log__cluster",)
 

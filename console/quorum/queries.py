@@ -77,7 +77,7 @@ def get_log(name: str) -> MetadataLog | None:
 def status_of(log: MetadataLog) -> QuorumStatus | None:
     """Return what DescribeQuorum last said; None when it never did."""
     status: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
-    return status if status is not None and status.described_at is not None else None
+    return status if status is not None and status.succeeded_at is not None else None
 
 
 def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:

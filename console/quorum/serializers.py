@@ -48,6 +48,7 @@ class ReplicaSerializer(serializers.Serializer[Any]):
 class QuorumStatusSerializer(serializers.ModelSerializer[QuorumStatus]):
     """The last answer of DescribeQuorum."""
 
+    described_at = serializers.DateTimeField(source="succeeded_at", read_only=True, allow_null=True)
     replicas = ReplicaSerializer(many=True)
 
     class Meta:

@@ -99,7 +99,7 @@ LOGS = Table(
         ),
         Column("source", "Metadata log", "source", template=f"{CELL}source.html"),
         Column(
-            "freshness", "Last collected", template=f"{CELL}seen.html", csv="status.described_at"
+            "freshness", "Last collected", template=f"{CELL}seen.html", csv="status.succeeded_at"
         ),
     ),
     search=("name", "title"),

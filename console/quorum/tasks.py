@@ -8,21 +8,12 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.rounds import KINDS, Kind
 from console.quorum.log import imports, store
-from console.quorum.voters import collect, findings
+from console.quorum.voters import findings
+from console.quorum.voters.collect import QUORUMS, collect_quorum
 
-
-@shared_task(name="console.quorum.tasks.collect_due", ignore_result=True)
-def collect_due() -> None:
-    """Send a ticket for every cluster whose quorum is due, so that a dead one delays only itself."""
-    enqueue_tickets(describe_oldest, collect.due_clusters(timezone.now()))
-
-
-@shared_task(name="console.quorum.tasks.describe_oldest", ignore_result=True)
-def describe_oldest() -> None:
-    """Describe the quorums of the clusters that have waited longest."""
-    work_through_due(lambda: collect.due_clusters(timezone.now()), collect.collect_quorum)
+KINDS[QUORUMS.name] = Kind(QUORUMS.due, collect_quorum)
 
 
 @shared_task(

@@ -11,7 +11,7 @@ from console.availability.collection import collect as availability
 from console.availability.status.models import AvailabilityRound
 from console.clusters.collection import collect as clusters
 from console.clusters.models import CollectionRound, Noun
-from console.frame.processes.work_sharing import work_through_due
+from console.frame.rounds import Kind, work_through_due
 from console.quorum.models import QuorumStatus
 from console.quorum.voters import collect as quorum
 from console.replication.checkpoints.models import FlowReadiness
@@ -53,7 +53,7 @@ def described(cluster, at):
     ("due", "make", "served"),
     [
         pytest.param(clusters.due_clusters, make_cluster, asked, id="clusters"),
-        pytest.param(quorum.due_clusters, make_cluster, described, id="quorums"),
+        pytest.param(quorum.QUORUMS.due, make_cluster, described, id="quorums"),
         pytest.param(availability.due_clusters, make_cluster, judged, id="status of partitions"),
         pytest.param(
             promotion_round.due_clusters,
@@ -99,8 +99,7 @@ def test_with_ten_times_the_work_of_one_worker_every_cluster_is_asked_in_ten_rou
 
 def one_worker_of_which_each_cluster_takes_a_whole_period(now):
     kafka, seconds = FakeKafka(), itertools.count(step=10)
-    work_through_due(
-        lambda: clusters.due_clusters(now),
-        lambda pk: clusters.collect_cluster(pk, lambda: now, kafka.open),
-        lambda: next(seconds),
+    kind = Kind(
+        clusters.due_clusters, lambda pk: clusters.collect_cluster(pk, lambda: now, kafka.open)
     )
+    work_through_due(kind, lambda: now, lambda: next(seconds))

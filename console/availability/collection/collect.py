@@ -6,15 +6,11 @@ a change, so that the process that follows the log and the workers do not take i
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from console.availability.collection.from_log import LogReader
@@ -29,70 +25,51 @@ from console.availability.status.models import (
     UncleanElection,
 )
 from console.clusters.models import Cluster, CollectionRound, Noun
+from console.clusters.queries import enabled_clusters
+from console.frame.rounds import EARLY, Clock, Outcome, Rounds, longest_waiting
 from console.quorum import queries as quorum
-from jobs.logs import own_fault
 
-logger = logging.getLogger(__name__)
-
-Clock = Callable[[], datetime]
-# Longer than a run can take, so that a claim is only ever taken over from a process that died.
-CLAIM = timedelta(seconds=150)
 _KINDS = ("partition", "topic", "broker", "config")
+_FAILURE = ("failing_since", "error_code", "error", "hint")
+STATUS: Rounds[Cluster, AvailabilityRound] = Rounds(
+    name="partitions",
+    rows=AvailabilityRound,
+    of="cluster",
+    subjects=enabled_clusters,
+    every_s=lambda: settings.AVAILABILITY_INTERVAL_S,
+    activity="judging partitions",
+    part={"noun": AvailabilityRound.Noun.STATUS},
+    # The process that follows the log takes in a change at once.
+    rests=False,
+)
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the enabled clusters whose status is to be looked at, longest waiting first: three queries."""
-    rounds = {
-        row.cluster_id: row
-        for row in AvailabilityRound.objects.filter(noun=AvailabilityRound.Noun.STATUS)
-    }
-    topics = CollectionRound.objects.filter(noun=Noun.TOPICS)
-    polled = {row.cluster_id: row.succeeded_at for row in topics}
-    every = timedelta(seconds=settings.AVAILABILITY_INTERVAL_S - 0.5)
-    due = [
-        pk
-        for pk in Cluster.objects.filter(is_enabled=True).values_list("pk", flat=True)
-        if _is_due(rounds.get(pk), polled.get(pk), now, every)
-    ]
-    return sorted(due, key=lambda pk: (oldest_first(rounds.get(pk)), pk))
-
-
-def oldest_first(row: AvailabilityRound | None) -> float:
-    """Return what sorts rounds by how long they wait: those that never were come first."""
-    return row.finished_at.timestamp() if row is not None and row.finished_at is not None else 0.0
-
-
-def _is_due(
-    row: AvailabilityRound | None, polled_at: datetime | None, now: datetime, every: timedelta
-) -> bool:
-    if row is None or row.finished_at is None:
-        return True
-    if row.claimed_until is not None and row.claimed_until >= now:
-        return False
-    return now - row.finished_at >= every or (
-        row.source == Source.POLL and polled_at is not None and polled_at != row.polled_at
-    )
+    """Return the clusters whose interval has passed or that were polled, longest waiting first; one query."""
+    late = now - timedelta(seconds=settings.AVAILABILITY_INTERVAL_S) + EARLY
+    topics = CollectionRound.objects.filter(cluster=OuterRef("cluster"), noun=Noun.TOPICS)
+    rows = AvailabilityRound.objects.filter(**STATUS.part, cluster=OuterRef("pk"))
+    polled = rows.annotate(topics_at=Subquery(topics.values("succeeded_at")[:1]))
+    is_known = ~Q(source=Source.POLL) | Q(topics_at=None) | Q(topics_at=F("polled_at"))
+    resting = polled.filter(Q(claimed_until__gte=now) | Q(finished_at__gt=late) & is_known)
+    due = enabled_clusters().exclude(Exists(resting))
+    return longest_waiting(due.annotate(last=Subquery(rows.values("finished_at")[:1])), "last")
 
 
 def take_in(cluster_id: int, clock: Clock = timezone.now) -> bool:
     """Bring the status of one cluster up to date; return whether that was done. Never raises."""
-    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
-    if cluster is None:
-        return False
-    row, _ = AvailabilityRound.objects.get_or_create(
-        cluster=cluster, noun=AvailabilityRound.Noun.STATUS
-    )
-    if not claim(row, clock()):
-        return False
-    begun = time.monotonic()
-    try:
-        row.refresh_from_db()
-        _take_in(cluster, row, clock)
-    except Exception:
-        logger.exception("availability broke cluster=%s", cluster.alias)
-        text = own_fault("judging partitions")
-        fail(row, clock(), begun, "broken", text, "")
-    return True
+
+    def collect(cluster: Cluster, row: AvailabilityRound) -> Outcome:
+        now = clock()
+        topics = CollectionRound.objects.filter(cluster=cluster, noun=Noun.TOPICS).first()
+        log = quorum.followed_log(cluster, now)
+        if log is None:
+            return _from_poll(cluster, row, topics, now)
+        if row.log_id != log.pk:
+            _begin_log(cluster, row, log)
+        return _from_log(cluster, row, log, topics, clock)
+
+    return STATUS.run(cluster_id, collect, clock)
 
 
 def has_news(cluster_id: int) -> bool:
@@ -106,52 +83,35 @@ def has_news(cluster_id: int) -> bool:
     return quorum.has_changes_after(quorum.Log(pk=row.log_id), place, _KINDS)
 
 
-def _take_in(cluster: Cluster, row: AvailabilityRound, clock: Clock) -> None:
-    begun, now = time.monotonic(), clock()
-    topics = CollectionRound.objects.filter(cluster=cluster, noun=Noun.TOPICS).first()
-    log = quorum.followed_log(cluster, now)
-    if log is not None:
-        if row.log_id != log.pk:
-            _begin_log(cluster, row, log)
-        _from_log(cluster, row, log, topics, clock, begun)
-    elif topics is not None and topics.succeeded_at is not None:
-        _from_poll(cluster, row, topics, now, begun)
-    elif topics is not None and topics.failing_since is not None:
-        fail(row, now, begun, topics.error_code, topics.error, topics.hint)
-    else:
-        finish(row, now, begun)
-
-
 def _from_log(
     cluster: Cluster,
     row: AvailabilityRound,
     log: quorum.Log,
     topics: CollectionRound | None,
     clock: Clock,
-    begun: float,
-) -> None:
+) -> Outcome:
     reader = LogReader(cluster, log, row, clock())
     described_at = topics.succeeded_at if topics is not None else None
-    if reader.read():
-        reader.settle(clock(), is_described_anew=described_at != row.polled_at)
-        well = {"source": Source.LOG, "polled_at": described_at, "sampled_s": row.sampled_s}
-        succeed(row, clock(), begun, **well)
-    else:
+    if not reader.read():
         # There is more: the next run continues, and the state is of the past until then.
-        finish(row, clock(), begun, source=Source.LOG)
+        return Outcome({"source": Source.LOG}, is_over=False)
+    reader.settle(clock(), is_described_anew=described_at != row.polled_at)
+    return Outcome({"source": Source.LOG, "polled_at": described_at, "sampled_s": row.sampled_s})
 
 
 def _from_poll(
-    cluster: Cluster, row: AvailabilityRound, topics: CollectionRound, now: datetime, begun: float
-) -> None:
-    at = topics.succeeded_at or now
+    cluster: Cluster, row: AvailabilityRound, topics: CollectionRound | None, now: datetime
+) -> Outcome:
+    """Take in a new poll; while polls fail, the status fails as they do."""
+    failure = {}
+    if topics is not None and topics.failing_since is not None:
+        failure = {name: getattr(topics, name) for name in _FAILURE}
+    if topics is None or topics.succeeded_at is None:
+        return Outcome(failure, is_over=False)
+    at = topics.succeeded_at
     if at != row.polled_at or row.source != Source.POLL:
         take_round(cluster, row, at, now)
-    values = {"source": Source.POLL, "succeeded_at": at}
-    if topics.failing_since is not None:
-        fail(row, now, begun, topics.error_code, topics.error, topics.hint, **values)
-    else:
-        succeed(row, now, begun, **values)
+    return Outcome({"source": Source.POLL, "succeeded_at": at, **failure}, is_over=not failure)
 
 
 def _begin_log(cluster: Cluster, row: AvailabilityRound, log: quorum.Log) -> None:
@@ -164,38 +124,3 @@ def _begin_log(cluster: Cluster, row: AvailabilityRound, log: quorum.Log) -> Non
         row.log_id, row.sampled_s = log.pk, None
         row.cursor = row.cursor_offset = row.cursor_number = -1
         row.save(update_fields=["log_id", "sampled_s", "cursor", "cursor_offset", "cursor_number"])
-
-
-def claim(row: AvailabilityRound, now: datetime) -> bool:
-    """Take a round; False when another process has it."""
-    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    found = AvailabilityRound.objects.filter(free, pk=row.pk)
-    return bool(found.update(claimed_until=now + CLAIM))
-
-
-def succeed(row: AvailabilityRound, now: datetime, begun: float, **values: Any) -> None:
-    """Write that a round went well; `succeeded_at` is now unless it is said."""
-    well = {"failing_since": None, "error_code": "", "error": "", "hint": "", "succeeded_at": now}
-    finish(row, now, begun, **{**well, **values})
-
-
-def fail(
-    row: AvailabilityRound,
-    now: datetime,
-    begun: float,
-    code: str,
-    error: str,
-    hint: str,
-    **values: Any,
-) -> None:
-    """Write that a round failed, and since when; its rows stay as they were."""
-    AvailabilityRound.objects.filter(pk=row.pk, failing_since=None).update(failing_since=now)
-    finish(row, now, begun, error_code=code, error=error, hint=hint, **values)
-
-
-def finish(row: AvailabilityRound, now: datetime, begun: float, **values: Any) -> None:
-    """Give the claim back and write how long it took."""
-    ms = int((time.monotonic() - begun) * 1000)
-    AvailabilityRound.objects.filter(pk=row.pk).update(
-        finished_at=now, duration_ms=ms, claimed_until=None, **values
-    )

@@ -2,94 +2,63 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Collection, Mapping
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Subquery
+from django.db.models import Exists, F, Max, QuerySet, Subquery
 from django.db.models.expressions import OuterRef
 from django.utils import timezone
 
-from console.availability.collection.collect import claim, fail, oldest_first, succeed
 from console.availability.status.models import AvailabilityRound, OutOfSyncSpan, PartitionStatus
 from console.clusters.collection.rows import update
 from console.clusters.models import Cluster
+from console.clusters.queries import enabled_clusters
+from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.cluster.admin.replica_lags import ReplicaLags, read_replica_lags
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.logs import own_fault
 
-logger = logging.getLogger(__name__)
-
-Clock = Callable[[], datetime]
 # Only the longest absences of a cluster are queried.
 MOST_ASKED = 5000
-_LAG = AvailabilityRound.Noun.LAG
+# Returns the lags of replicas behind by their brokers, beside the leaders; raises `ClusterFault`.
+ReadLags = Callable[
+    [Connection, Mapping[int, Collection[TopicPartition]], Mapping[TopicPartition, int]],
+    ReplicaLags,
+]
 
 
-class LagDoor(Protocol):
-    """Log end offsets of replicas; tests replace it by a fake."""
-
-    def __call__(
-        self,
-        connection: Connection,
-        behind: Mapping[int, Collection[TopicPartition]],
-        leaders: Mapping[TopicPartition, int],
-    ) -> ReplicaLags:
-        """Return the lags; raises `ClusterFault`."""
-        ...
+def _clusters_out_of_sync() -> QuerySet[Cluster]:
+    missing = OutOfSyncSpan.objects.filter(cluster=OuterRef("pk"), ended_at=None)
+    return enabled_clusters().filter(Exists(missing))
 
 
-def due_clusters(now: datetime) -> list[int]:
-    """Return the clusters with replicas out of sync whose lag is due, longest waiting first: two queries."""
-    every = timedelta(seconds=settings.REPLICA_LAG_INTERVAL_S - 0.5)
-    asked = {row.cluster_id: row for row in AvailabilityRound.objects.filter(noun=_LAG)}
-    missing = OutOfSyncSpan.objects.filter(ended_at=None, cluster__is_enabled=True)
-    found = missing.order_by().values_list("cluster_id", flat=True).distinct()
-    due = [pk for pk in found if _is_due(asked.get(pk), now, every)]
-    return sorted(due, key=lambda pk: (oldest_first(asked.get(pk)), pk))
-
-
-def _is_due(row: AvailabilityRound | None, now: datetime, every: timedelta) -> bool:
-    if row is None or row.finished_at is None:
-        return True
-    is_claimed = row.claimed_until is not None and row.claimed_until >= now
-    return not is_claimed and now - row.finished_at >= every
+LAGS: Rounds[Cluster, AvailabilityRound] = Rounds(
+    name="replica_lags",
+    rows=AvailabilityRound,
+    of="cluster",
+    subjects=_clusters_out_of_sync,
+    every_s=lambda: settings.REPLICA_LAG_INTERVAL_S,
+    activity="asking for lag",
+    part={"noun": AvailabilityRound.Noun.LAG},
+)
 
 
 def ask_lags(
-    cluster_id: int, clock: Clock = timezone.now, door: LagDoor = read_replica_lags
+    cluster_id: int, clock: Clock = timezone.now, read: ReadLags = read_replica_lags
 ) -> bool:
     """Query the lag of every open absence of a cluster; return whether it was queried. Never raises."""
-    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
-    if cluster is None:
-        return False
-    row, _ = AvailabilityRound.objects.get_or_create(cluster=cluster, noun=_LAG)
-    if not claim(row, clock()):
-        return False
-    begun = time.monotonic()
-    try:
-        found = _ask(cluster, door)
+
+    def collect(cluster: Cluster, _: AvailabilityRound) -> Outcome:
+        found = _ask(cluster, read)
         _save(cluster, found, clock())
-        succeed(row, clock(), begun, **_told(found))
-    except InvalidFields as problem:
-        hint = "Correct the cluster's settings."
-        fail(row, clock(), begun, "invalid", f"Invalid cluster settings: {problem}", hint)
-    except ClusterFault as fault:
-        fail(row, clock(), begun, fault.code, fault.message, fault.hint)
-    except Exception:
-        logger.exception("asking for lag broke cluster=%s", cluster.alias)
-        text = own_fault("asking for lag")
-        fail(row, clock(), begun, "broken", text, "")
-    return True
+        return Outcome(missing=_missing(found))
+
+    return LAGS.run(cluster_id, collect, clock)
 
 
-def _ask(cluster: Cluster, door: LagDoor) -> ReplicaLags:
+def _ask(cluster: Cluster, read: ReadLags) -> ReplicaLags:
     behind: dict[int, list[TopicPartition]] = {}
     leaders: dict[TopicPartition, int] = {}
     led = PartitionStatus.objects.filter(cluster=cluster, key=OuterRef("key"))
@@ -100,7 +69,7 @@ def _ask(cluster: Cluster, door: LagDoor) -> ReplicaLags:
             where = TopicPartition(row.topic, row.partition)
             leaders[where] = leader
             behind.setdefault(row.broker, []).append(where)
-    return door(cluster.connection(), behind, leaders) if behind else ReplicaLags()
+    return read(cluster.connection(), behind, leaders) if behind else ReplicaLags()
 
 
 def _save(cluster: Cluster, found: ReplicaLags, now: datetime) -> None:
@@ -124,9 +93,9 @@ def _save(cluster: Cluster, found: ReplicaLags, now: datetime) -> None:
         statuses.update(worst_lag=Subquery(most))
 
 
-def _told(found: ReplicaLags) -> dict[str, str]:
+def _missing(found: ReplicaLags) -> str:
     """Return which brokers did not answer; that is expected of brokers that are down."""
     if not found.faults:
-        return {}
+        return ""
     brokers = ", ".join(map(str, sorted(found.faults)))
-    return {"error": f"Lag unknown: broker {brokers} does not answer."}
+    return f"Lag unknown: broker {brokers} does not answer."

@@ -17,6 +17,7 @@ from console.availability.status.broker_models import (
     Source,
 )
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
+from console.frame.rounds import Round
 from jobs.availability.status.min_isr import MinIsrOrigin
 from jobs.availability.status.severity import Severity, effective_min_isr
 from jobs.availability.status.tally import ScopeKind
@@ -27,14 +28,14 @@ CAUSE_LENGTH = 60
 RAW_STEP_S, MINUTE_S, HOUR_S = 10, 60, 3600
 
 
-class AvailabilityRound(models.Model):
+class AvailabilityRound(Round):
     """The last round of one kind over a cluster: how fresh its rows are.
 
     Of `status`: `source` is who tells now, `log_id` the metadata log that is read, and the three `cursor`
     fields the last change taken in (`effective_offset`, `offset`, `number`). `polled_at` is the round
     of the cluster that was taken in last, `interval_ms` how far apart the last two were: the resolution.
-    `sampled_s` is the begin of the newest step of counts (seconds since 1970). `failing_since` is null
-    while the last round succeeded. `unclean_pruned` counts unclean elections that are no longer kept.
+    `sampled_s` is the begin of the newest step of counts (seconds since 1970). `unclean_pruned` counts
+    unclean elections that are no longer kept.
     """
 
     class Noun(models.TextChoices):
@@ -42,6 +43,7 @@ class AvailabilityRound(models.Model):
 
         STATUS = "status", "Status"
         LAG = "lag", "Replica lag"
+        WHAT_IF = "what_if", "What-if snapshot"
 
     cluster = models.ForeignKey(
         Cluster, on_delete=models.CASCADE, related_name="availability_rounds"
@@ -56,14 +58,6 @@ class AvailabilityRound(models.Model):
     polled_at = models.DateTimeField(null=True, blank=True)
     interval_ms = models.PositiveIntegerField(null=True, blank=True)
     sampled_s = models.BigIntegerField(null=True, blank=True)
-    claimed_until = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    succeeded_at = models.DateTimeField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    error_code = models.CharField(max_length=60, blank=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
 
     clusters_at: ClassVar = ("cluster",)
 

@@ -110,7 +110,7 @@ class AvailabilitySerializer(serializers.Serializer[Any]):
 
     @extend_schema_field(FreshnessSerializer(many=True))
     def get_freshness(self, row: Cluster) -> list[dict[str, Any]]:
-        nouns = AvailabilityRound.Noun.values
+        nouns = (AvailabilityRound.Noun.STATUS, AvailabilityRound.Noun.LAG)
         return [dict(FreshnessSerializer(queries.freshness_of(row, n)).data) for n in nouns]
 
 

@@ -12,21 +12,27 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
 
 from console.availability.placements.models import WhatIfPicture
 from console.availability.placements.placements import PlacementRules, list_placements, rules_of
 from console.availability.promotion.acted_topics import ActedTopics, acted_topics_of
+from console.availability.status.models import AvailabilityRound
 from console.availability.what_if.cluster_models import NO_AUTOMATION, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot, pack, unpack
 from console.availability.what_if.query import write_step
 from console.availability.what_if.snapshot_reader import read_now
-from console.clusters.models import Cluster, CollectionRound, Noun
+from console.clusters.models import Cluster, Noun
+from console.clusters.queries import enabled_clusters
+from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.availability.what_if.answer_json import counts_mapping
 from jobs.availability.what_if.matrix import MatrixColumn, matrix, single_failures
 from jobs.availability.what_if.outcome import Counts, QuorumOutcome
 from jobs.availability.what_if.steps import Loss
 
+# A cluster is due when it was collected; one whose snapshot cannot be made is tried again after this.
+PICTURE_EVERY_S = 5
 # More sites than this no page has room for; the table of failures has all.
 MOST_SITES = 12
 # Of clusters with more nodes than this only sites are simulated.
@@ -66,14 +72,32 @@ def keep_picture(cluster: Cluster, now: datetime) -> WhatIfPicture:
     return row
 
 
-def due_clusters() -> list[int]:
-    """Return enabled clusters that were collected since their snapshot was made, oldest first: one query."""
-    rounds = CollectionRound.objects.filter(noun=Noun.TOPICS, cluster__is_enabled=True)
-    never = Q(cluster__what_if_picture__isnull=True, succeeded_at__isnull=False)
-    late = Q(cluster__what_if_picture__made_at__lt=F("succeeded_at"))
-    oldest = F("cluster__what_if_picture__made_at").asc(nulls_first=True)
-    due = rounds.filter(never | late).order_by(oldest, "cluster_id")
-    return list(due.values_list("cluster_id", flat=True))
+def _collected_since() -> QuerySet[Cluster]:
+    """Return enabled clusters that were collected since their snapshot was made."""
+    never = Q(what_if_picture=None, rounds__succeeded_at__isnull=False)
+    late = Q(what_if_picture__made_at__lt=F("rounds__succeeded_at"))
+    return enabled_clusters().filter(never | late, rounds__noun=Noun.TOPICS)
+
+
+SNAPSHOTS: Rounds[Cluster, AvailabilityRound] = Rounds(
+    name="what_if",
+    rows=AvailabilityRound,
+    of="cluster",
+    subjects=_collected_since,
+    every_s=lambda: PICTURE_EVERY_S,
+    activity="keeping what what-if starts from",
+    part={"noun": AvailabilityRound.Noun.WHAT_IF},
+)
+
+
+def keep_due_picture(cluster_id: int, clock: Clock = timezone.now) -> bool:
+    """Keep the snapshot of one cluster when it is due; return whether it was. Never raises."""
+
+    def collect(cluster: Cluster, _: AvailabilityRound) -> Outcome:
+        keep_picture(cluster, clock())
+        return Outcome()
+
+    return SNAPSHOTS.run(cluster_id, collect, clock)
 
 
 def matrix_of(cluster: Cluster, *, is_made: bool = True) -> KeptMatrix | Any:

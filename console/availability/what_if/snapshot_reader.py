@@ -291,14 +291,14 @@ def _brokers_now(cluster: Cluster, known: _LogFacts) -> list[BrokerModel]:
 def _followers(log: Any) -> set[int]:
     """Return the nodes that fetched the metadata log just before the quorum was last described."""
     status = quorum.status_of(log) if log is not None else None
-    if status is None or status.described_at is None:
+    if status is None or status.succeeded_at is None:
         return set()
     found = set()
     for row in status.replicas:
         fetched = row.get("last_fetch_at")
         is_leader = row.get("role") == "leader"
         at = datetime.fromisoformat(fetched) if fetched else None
-        is_near = at is not None and status.described_at - at <= FETCHES_WITHIN
+        is_near = at is not None and status.succeeded_at - at <= FETCHES_WITHIN
         if is_leader or (is_near and "silent" not in row.get("words", ())):
             found.add(row["id"])
     return found

@@ -159,8 +159,11 @@ def _visit(
                 collect = partial(_collect, noun, cluster, kafka, described, clock)
                 ROUNDS[noun].carry_out(row, cluster.alias, collect, clock)
     except (ClusterFault, InvalidFields) as problem:
-        is_fault = isinstance(problem, ClusterFault)
-        fault = problem if is_fault else unusable_settings(problem, cluster.alias)
+        fault = (
+            unusable_settings(problem, cluster.alias)
+            if isinstance(problem, InvalidFields)
+            else problem
+        )
         for noun, row in claimed.items():
             took_s = time.monotonic() - begun
             ROUNDS[noun].finish(row, cluster.alias, Outcome(fault=fault), clock(), took_s)

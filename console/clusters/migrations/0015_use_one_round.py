@@ -4,25 +4,24 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('clusters', '0001_squashed_0014'),
+        ("clusters", "0001_squashed_0014"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='collectionround',
-            name='error',
-            field=models.TextField(blank=True, default=''),
+            model_name="collectionround",
+            name="error",
+            field=models.TextField(blank=True, default=""),
         ),
         migrations.AlterField(
-            model_name='collectionround',
-            name='error_code',
-            field=models.CharField(blank=True, default='', max_length=60),
+            model_name="collectionround",
+            name="error_code",
+            field=models.CharField(blank=True, default="", max_length=60),
         ),
         migrations.AlterField(
-            model_name='collectionround',
-            name='hint',
-            field=models.TextField(blank=True, default=''),
+            model_name="collectionround",
+            name="hint",
+            field=models.TextField(blank=True, default=""),
         ),
     ]

@@ -74,7 +74,7 @@ _LEAST_STALE_S = 30.0
 def stale_after_s(every_s: float, duration_ms: int | None) -> float:
     """Return the age from which rows are late that are read every so often, by rounds that take so long.
 
-    A round that takes long is followed by twice its time of rest, see `console.clusters.collection.collect`.
+    A round that takes long is followed by twice its time of rest, see `console.frame.rounds`.
     """
     return max(_LEAST_STALE_S, 3 * every_s + 4 * (duration_ms or 0) / 1000)
 

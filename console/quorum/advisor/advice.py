@@ -64,7 +64,7 @@ def state_of(log: MetadataLog, status: QuorumStatus, sites: Mapping[int, str]) -
         leader_id=status.leader_id,
         has_leader=status.leader_id is not None and status.high_watermark is not None,
         is_change_pending=_is_pending(status, newest),
-        observers=tuple(_observed(row, status.described_at) for row in _observers(status)),
+        observers=tuple(_observed(row, status.succeeded_at) for row in _observers(status)),
         sites=dict(sites),
         broker_hosts=queries.broker_hosts(log),
     )

@@ -45,7 +45,7 @@ def why_unknown(log: MetadataLog, now: datetime) -> str:
     status = getattr(log, "status", None) if log.pk else None
     if status is not None and status.failing_since:
         return f"Not checked: the quorum cannot be described. {status.error}"
-    if status is None or status.described_at is None:
+    if status is None or status.succeeded_at is None:
         return "Not checked yet: the quorum was not described."
     if log.freshness.is_stale(now):
         return "Not checked: the last description is stale."

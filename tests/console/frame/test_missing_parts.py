@@ -1,7 +1,6 @@
 """The sentence about what an answer left out."""
 
 from console.frame.rounds import sentence_about
-
 from jobs.limits import SENTENCE, TEXT
 
 

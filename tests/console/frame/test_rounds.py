@@ -1,5 +1,6 @@
 """Rounds: claimed once, written by their owner, due again after their rest; the longest overdue is next."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -144,6 +145,12 @@ def test_a_round_that_was_requested_during_a_round_stays_due(cluster):
     run(cluster, collect)
     assert row_of(cluster).row_count == 1
     assert ROUNDS.due(NOON) == [cluster.pk]
+
+
+def test_a_kind_without_rests_is_free_as_soon_as_its_round_ended(cluster):
+    at_once = replace(ROUNDS, rests=False)
+    for _ in range(2):
+        assert at_once.run(cluster.pk, lambda *_: Outcome(), lambda: NOON)
 
 
 def test_new_subjects_come_first_and_then_the_longest_overdue(db):

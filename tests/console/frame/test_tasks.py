@@ -3,9 +3,11 @@
 import pytest
 
 from console.celery import COLLECT, app
-from console.frame.tasks import look
+from console.frame.rounds import KINDS
+from console.frame.tasks import look, queue_rounds
 
 app.loader.import_default_modules()
+ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
 LOOKS = [one for one in app.conf.beat_schedule.values() if one["task"] == look.name]
 
 
@@ -37,3 +39,8 @@ def test_what_looks_together_is_of_one_queue(entry):
 
 def test_looks_are_of_the_queues_that_send_tickets():
     assert [one["options"]["queue"] for one in LOOKS] == [COLLECT, "flows"]
+
+
+def test_every_kind_of_rounds_is_queued_by_one_entry_of_its_queue():
+    queued = [(name, one["options"]["queue"]) for one in ROUNDS for name in one["args"]]
+    assert sorted(queued) == sorted((name, kind.queue) for name, kind in KINDS.items())

@@ -30,7 +30,7 @@ def log():
         ({}, 1),
         ({"memory": {"unjudged": "Not judged yet."}}, 0),
         ({"failing_since": NOW}, 0),
-        ({"described_at": NOW - timedelta(hours=1)}, 0),
+        ({"succeeded_at": NOW - timedelta(hours=1)}, 0),
     ],
     ids=["judged", "a new leader", "not described", "old"],
 )

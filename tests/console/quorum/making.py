@@ -56,7 +56,7 @@ def replica(node: int, role: str = "voter", **fields) -> dict:
 def make_status(log: MetadataLog, now: datetime = NOW, **fields) -> QuorumStatus:
     replicas = [replica(1, "leader"), replica(2), replica(3, lag=4, lag_ms=800)]
     values = {
-        "described_at": now,
+        "succeeded_at": now,
         "finished_at": now,
         "leader_id": 1,
         "leader_epoch": 7,

@@ -201,7 +201,7 @@ def test_the_verdict_is_reported_with_its_reason(ask, log):
     assert ask("quorum/east/")["verdict"] == {"severity": "warning", "word": "1 finding", "why": ""}
     log.findings.all().delete()
     QuorumStatus.objects.update(
-        described_at=timezone.now(), failing_since=timezone.now(), error="No."
+        succeeded_at=timezone.now(), failing_since=timezone.now(), error="No."
     )
     (told,) = ask("quorum/")["results"]
     assert (told["verdict"]["word"], "No." in told["verdict"]["why"]) == ("Unknown", True)

@@ -219,9 +219,9 @@ def test_a_picture_is_written_anew_only_when_it_changed(cluster):
 
 
 def test_a_cluster_is_due_when_a_round_came_after_its_picture(cluster):
-    assert matrices.due_clusters() == [cluster.pk]
-    matrices.keep_picture(cluster, NOW)
-    assert matrices.due_clusters() == []
+    assert matrices.SNAPSHOTS.due(NOW) == [cluster.pk]
+    assert matrices.keep_due_picture(cluster.pk, lambda: NOW)
+    assert matrices.SNAPSHOTS.due(NOW.replace(hour=4)) == []
 
 
 # --- REST ---------------------------------------------------------------------------------------

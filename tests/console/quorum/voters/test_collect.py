@@ -115,7 +115,7 @@ def test_a_round_writes_who_leads_and_how_far_everybody_has_come(cluster):
 def test_a_round_that_fails_keeps_what_was_known(cluster, fault):
     run(cluster, described())
     row = run(cluster, fault, later(20))
-    assert (row.leader_id, row.described_at) == (1, NOW)
+    assert (row.leader_id, row.succeeded_at) == (1, NOW)
     assert (row.failing_since, row.error_code) == (later(20), fault.code)
     assert run(cluster, fault, later(40)).failing_since == later(20)
     assert run(cluster, described(), later(60)).failing_since is None
@@ -288,13 +288,13 @@ def test_an_old_description_says_nothing_of_now(cluster):
 def test_a_claimed_round_is_left_to_the_worker_that_has_it(cluster):
     run(cluster, described())
     assert not collect.collect_quorum(cluster.pk, lambda: later(1), lambda _: described())
-    assert cluster.pk not in collect.due_clusters(later(1))
-    assert cluster.pk in collect.due_clusters(NOW + timedelta(minutes=2))
+    assert cluster.pk not in collect.QUORUMS.due(later(1))
+    assert cluster.pk in collect.QUORUMS.due(NOW + timedelta(minutes=2))
 
 
 def test_a_disabled_cluster_is_not_asked(cluster):
     type(cluster).objects.update(is_enabled=False)
-    assert collect.due_clusters(NOW) == []
+    assert collect.QUORUMS.due(NOW) == []
     assert not collect.collect_quorum(cluster.pk, lambda: NOW, lambda _: described())
 
 
