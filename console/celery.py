@@ -118,7 +118,8 @@ def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
 
 
 app.conf.beat_schedule = {
-    "queue rounds of clusters": _rounds(5, COLLECT, "applications"),
+    "queue rounds of clusters": _rounds(5, COLLECT, "applications", "advice"),
+    "queue checks of flows": _rounds(10, FLOWS, "findings"),
     "look at clusters": _look(
         5,
         COLLECT,
@@ -126,7 +127,6 @@ app.conf.beat_schedule = {
         "console.quorum.tasks.collect_due",
         "console.availability.tasks.keep_pictures",
         "console.availability.tasks.ask_lags_due",
-        "console.availability.promotion_tasks.advise_due",
     ),
     "measure flows": _look(
         5,
@@ -134,7 +134,6 @@ app.conf.beat_schedule = {
         "console.replication.tasks.collect_due",
         "console.replication.tasks.collect_readiness_due",
     ),
-    "look at flows": _every(10, "console.replication.tasks.look_due"),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),

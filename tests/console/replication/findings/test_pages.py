@@ -41,7 +41,9 @@ def test_an_open_finding_says_what_it_is_and_what_to_do(as_viewer, flow, name):
 
 def test_the_findings_page_has_the_evidence_and_when_it_was_last_looked(as_viewer, flow):
     make_finding(flow)
-    FlowWatch.objects.create(flow=flow, looked_at=NOW, faults={"heartbeats": "no broker answered"})
+    FlowWatch.objects.create(
+        flow=flow, finished_at=NOW, faults={"heartbeats": "no broker answered"}
+    )
     text = page(as_viewer, "findings", flow)
     assert "<code>offsets_lost_at_most</code></dt><dd>7</dd>" in text
     assert "Not checked (1)" in text
@@ -53,7 +55,7 @@ def test_before_the_first_look_it_says_when_it_comes(as_viewer, flow):
 
 
 def test_without_a_finding_it_says_what_was_looked_at(as_viewer, flow):
-    FlowWatch.objects.create(flow=flow, looked_at=NOW)
+    FlowWatch.objects.create(flow=flow, finished_at=NOW)
     assert "No open findings. Checked:" in page(as_viewer, "findings", flow)
 
 
@@ -173,7 +175,7 @@ def test_findings_are_counted_for_prometheus(client, settings, flow):
     for number in range(2):
         make_finding(flow, subject=f"orders-{number}")
     make_finding(flow, "loop", **ENDED)
-    FlowWatch.objects.create(flow=flow, looked_at=timezone.now() - timedelta(seconds=30))
+    FlowWatch.objects.create(flow=flow, finished_at=timezone.now() - timedelta(seconds=30))
     answer = client.get("/metrics", headers={"Authorization": "Bearer a token for tests"})
     text = answer.content.decode()
     labels = 'flow="orders to west",severity="critical",source="east",target="west"'
