@@ -1,4 +1,4 @@
-"""Alarm clocks of the replication room."""
+"""Celery tasks of the replication room."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
@@ -134,7 +133,10 @@ def _drift(
         faults["drift"] = str(fault)
         return None
     watch.drift_at = now
-    setting = _settings_of(wire)
+
+    def setting(name: str) -> str | None:
+        return None if wire.configs is None else wire.configs.setting(SOURCE_CONNECTOR, name)
+
     syncs = setting("sync.topic.configs.enabled") != "false"
     found = list(drift_findings(spec, report, sync_is_on=syncs))
     known = {one.key for one in found}
@@ -150,8 +152,3 @@ def _is_drift_due(watch: FlowWatch, now: datetime) -> bool:
         return True
     missing = FlowFinding.objects.filter(flow=watch.flow_id, code=Code.TOPIC_MISSING.value)
     return missing.filter(closed_at=None).exists()
-
-
-def _settings_of(wire: WireAnswers) -> Callable[[str], str | None]:
-    configs = wire.configs
-    return lambda name: None if configs is None else configs.setting(SOURCE_CONNECTOR, name)

@@ -50,6 +50,14 @@ def test_the_findings_page_has_the_evidence_and_when_it_was_last_looked(as_viewe
     assert "no broker answered" in text
 
 
+def test_a_check_that_failed_as_a_whole_is_on_the_findings_page(as_viewer, flow):
+    told = "crosslog failed while judging, a fault of the program."
+    FlowWatch.objects.create(flow=flow, finished_at=NOW, failing_since=NOW, error=told)
+    text = page(as_viewer, "findings", flow)
+    assert "No open findings, but some checks could not be done." in text
+    assert told in text
+
+
 def test_before_the_first_look_it_says_when_it_comes(as_viewer, flow):
     assert "The first check follows within a minute" in page(as_viewer, "findings", flow)
 
