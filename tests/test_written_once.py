@@ -39,10 +39,10 @@ def filters(words: str) -> Callable[[ast.AST], bool]:
 
 
 def is_step_of_a_series(node: ast.AST) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return ast.unparse(node.left) == "F('at_s')"
-    is_call = calls("Mod")(node) and ast.unparse(node.args[0]) == "F('at_s')"
-    return is_call or (isinstance(node, ast.Name) and node.id == "GAP_STEPS")
+    """Find the begin of a step (`at_s` less its rest), and the length of a gap."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        return ast.unparse(node.left) == "F('at_s')" and "F('at_s')" in ast.unparse(node.right)
+    return isinstance(node, ast.Name) and node.id == "GAP_STEPS"
 
 
 def is_life_of_findings(node: ast.AST) -> bool:
@@ -57,7 +57,7 @@ def is_life_of_findings(node: ast.AST) -> bool:
     return is_bulk and ast.unparse(node.func.value).endswith("Finding.objects")
 
 
-def is_door_that_forwards(node: ast.AST) -> bool:
+def is_protocol_named_door(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.ClassDef)
         and node.name.endswith("Door")
@@ -101,8 +101,14 @@ ONCE = {
     ),
     "which round is next": Once(
         calls("longest_waiting"),
-        # A cluster is due with the first of its rounds.
-        frozenset({ROUNDS, "console/clusters/collection/collect.py"}),
+        # A cluster is due with the first of its rounds, its partitions also when it was collected.
+        frozenset(
+            {
+                ROUNDS,
+                "console/clusters/collection/collect.py",
+                "console/availability/collection/collect.py",
+            }
+        ),
         "longest_waiting(due, 'claimed_until')",
     ),
     "the queue of rounds": Once(
@@ -120,8 +126,8 @@ ONCE = {
         frozenset({"console/findings/models.py", "console/findings/store.py"}),
         "QuorumFinding.objects.bulk_create(opened)",
     ),
-    "fakes by a class of their own": Once(
-        is_door_that_forwards,
+    "a protocol named Door": Once(
+        is_protocol_named_door,
         frozenset(),
         "class LagDoor(Protocol):\n def ask(self): ...",
         ("console", "jobs"),
