@@ -119,17 +119,16 @@ def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
 
 app.conf.beat_schedule = {
     "queue rounds of clusters": _rounds(
-        5, COLLECT, "clusters", "quorums", "applications", "what_if", "replica_lags"
+        5, COLLECT, "clusters", "quorums", "applications", "what_if", "replica_lags", "advice"
     ),
     "queue rounds of partitions": _rounds(2, COLLECT, "partitions"),
-    "look at clusters": _look(5, COLLECT, "console.availability.promotion_tasks.advise_due"),
+    "queue checks of flows": _rounds(10, FLOWS, "findings"),
     "measure flows": _look(
         5,
         FLOWS,
         "console.replication.tasks.collect_due",
         "console.replication.tasks.collect_readiness_due",
     ),
-    "look at flows": _every(10, "console.replication.tasks.look_due"),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),

@@ -9,6 +9,7 @@ from django.core.management import get_commands
 from drf_spectacular.generators import SchemaGenerator
 
 from console.celery import app as celery
+from console.frame.rounds import KINDS
 from jobs.cli import build_parser
 
 ROOT = Path(__file__).parent.parent
@@ -125,6 +126,12 @@ def test_the_documents_name_no_route_that_does_not_exist():
 def test_every_background_task_is_in_the_documents():
     described = text_of("docs/operate.md")
     assert [name for name in tasks() if f"`{name}`" not in described] == []
+
+
+def test_every_kind_of_round_is_in_the_documents():
+    celery.loader.import_default_modules()
+    described = text_of("docs/operate.md")
+    assert [name for name in KINDS if f"| `{name}` |" not in described] == []
 
 
 def test_the_commands_in_the_readme_exist():

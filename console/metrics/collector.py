@@ -124,9 +124,9 @@ class KafkaState(Collector):
         counted = rows.values_list(*_FLOW_NAMES, "code", "severity").annotate(number=Count("pk"))
         for *names, code, severity, number in counted:
             yield known.FLOW_FINDINGS, (*names, code, severity), number
-        looks = self._scope(replication.list_watches()).values_list(*_FLOW_NAMES, "looked_at")
-        for *names, looked_at in looks:
-            yield known.FLOW_LOOKED, tuple(names), (self._now - looked_at).total_seconds()
+        looks = self._scope(replication.list_watches()).values_list(*_FLOW_NAMES, "finished_at")
+        for *names, finished_at in looks:
+            yield known.FLOW_LOOKED, tuple(names), (self._now - finished_at).total_seconds()
 
     def _of_failover(self) -> Iterator[Sample]:
         """Return the answers of flows and of their worst groups: three queries."""

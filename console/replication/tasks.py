@@ -1,4 +1,4 @@
-"""Alarm clocks of the replication room."""
+"""Celery tasks of the replication room."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.rounds import KINDS, Kind
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
 from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
-from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
+from console.replication.findings.collect import FINDINGS, look_at_flow
 from console.replication.measurement import collect, hours, series
 
 # Who waited longer is sent again.
 EXPIRES_S = 30
+
+KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, queue="flows")
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
@@ -39,21 +42,6 @@ def collect_oldest() -> None:
     work_through_due(
         lambda: collect.due_flows(timezone.now()),
         lambda flow_id: collect.collect_flow(flow_id, timezone.now()),
-    )
-
-
-@shared_task(name="console.replication.tasks.look_due", ignore_result=True)
-def look_due() -> None:
-    """Send a ticket for every flow that is due for a look at what fails without a word."""
-    enqueue_tickets(look_at_oldest, finding_collect.due_flows(timezone.now()))
-
-
-@shared_task(name="console.replication.tasks.look_at_oldest", ignore_result=True)
-def look_at_oldest() -> None:
-    """Look at the flows that have waited longest."""
-    work_through_due(
-        lambda: finding_collect.due_flows(timezone.now()),
-        lambda flow_id: finding_collect.look_at_flow(flow_id, timezone.now()),
     )
 
 

@@ -268,7 +268,7 @@ def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
         closed_at=now - timedelta(hours=4),
     )  # fmt: skip
     FlowWatch.objects.create(
-        flow=flow, looked_at=now, drift_at=now, duration_ms=812,
+        flow=flow, finished_at=now, drift_at=now, duration_ms=812,
         faults={"heartbeats": "west: Reading heartbeats: not allowed."},
     )  # fmt: skip
 

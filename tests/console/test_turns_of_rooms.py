@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from console.availability.advice import round as promotion_round
 from console.availability.advice.models import PromotionRound
+from console.availability.advice.round import ADVICE
 from console.availability.collection import collect as availability
 from console.availability.status.models import AvailabilityRound
 from console.clusters.collection import collect as clusters
@@ -16,7 +16,7 @@ from console.quorum.models import QuorumStatus
 from console.quorum.voters import collect as quorum
 from console.replication.checkpoints.models import FlowReadiness
 from console.replication.checkpoints.rounds import collect as checkpoints
-from console.replication.findings import collect as looks
+from console.replication.findings.collect import FINDINGS
 from console.replication.findings.models import FlowWatch
 from console.replication.flows.models import ReplicationFlow
 from console.replication.measurement import collect as flows
@@ -56,14 +56,14 @@ def described(cluster, at):
         pytest.param(quorum.QUORUMS.due, make_cluster, described, id="quorums"),
         pytest.param(availability.due_clusters, make_cluster, judged, id="status of partitions"),
         pytest.param(
-            promotion_round.due_clusters,
+            ADVICE.due,
             make_cluster,
             lambda row, at: PromotionRound.objects.create(cluster=row, claimed_until=at),
             id="observers",
         ),
         pytest.param(flows.due_flows, make_flow, measured, id="flows"),
         pytest.param(
-            looks.due_flows,
+            FINDINGS.due,
             make_flow,
             lambda row, at: FlowWatch.objects.create(flow=row, claimed_until=at),
             id="what fails silently",

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from console.availability.acting.models import HeldPromotion, StandbySign
 from console.availability.acting.store import DatabaseStore
 from console.availability.acting.work import Worker
 from console.availability.advice.models import PromotionRound
-from console.availability.advice.round import Advised, take_round
+from console.availability.advice.round import ADVICE, Advised, take_round
 from console.availability.drills.models import LIVE_DRILLS, Drill
 from console.availability.drills.work import KAFKA_DRILLS, DrillDoor, carry_out_drills
 from console.availability.promotion import queries
@@ -63,8 +63,6 @@ STOP_WITHIN_S = 10.0
 LEASE_MS = 6_000
 # Placements, racks and settings change rarely; the ISR is queried with every check.
 MODEL_S = 10.0
-# Scheduled rounds skip a cluster while this process checks it.
-KEEPS_AWAY = timedelta(seconds=15)
 
 
 class KeepLoop(Protocol):
@@ -300,8 +298,9 @@ class PromotionCycle:
         )
         if not acting and not busy.exists():
             return None
+        # Scheduled rounds skip a cluster while this process checks it.
         rounds = PromotionRound.objects.filter(cluster=self.cluster)
-        rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
+        rounds.update(claimed_until=self.ways.clock() + ADVICE.claim)
         model = self._known_model()
         topics = {one.topic for one in model.partitions}
         lookup = PolicyLookup(acting)

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
+from console.frame.rounds import Round
 from jobs.availability.promotion.observer_findings import ObserverEventKind
 from jobs.severity import FINDING_SEVERITIES
 
@@ -18,25 +19,17 @@ EVENT_KINDS = [
 ]
 
 
-class PromotionRound(models.Model):
+class PromotionRound(Round):
     """The last round of the advisor for a cluster; a round that fails keeps what is known.
 
-    `claimed_until` says when the next one is due and keeps others away meanwhile. `memory` is what the
-    next round has to know of this one: since when, by partition. `actors` is the catalogue of
-    `jobs.availability.promotion.actors.catalogue` as it was at `actors_at`. `promoter_seen_at` is when a
-    `manage.py promote` last said that it looks after this cluster.
+    `memory` is what the next round has to know of this one: since when, by partition. `actors` is the
+    catalogue of `jobs.availability.promotion.actors.catalogue` as it was at `actors_at`. `promoter_seen_at`
+    is when a `manage.py promote` last said that it looks after this cluster.
     """
 
     cluster = models.OneToOneField(
         Cluster, on_delete=models.CASCADE, related_name="promotion_round"
     )
-    claimed_until = models.DateTimeField(null=True, blank=True)
-    succeeded_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    error = models.TextField(blank=True, default="")
-    hint = models.TextField(blank=True, default="")
     judged_count = models.PositiveIntegerField(default=0)
     observers_in_isr = models.PositiveIntegerField(default=0)
     actors = models.JSONField(default=list)

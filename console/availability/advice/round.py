@@ -5,14 +5,11 @@ The clock's task does it for every cluster; `manage.py promote` does the same, m
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.availability.acting.door import KAFKA, ActingDoor, undo_of
@@ -43,27 +40,21 @@ from console.availability.promotion.models import Actor, PromotionAction, Promot
 from console.availability.what_if.cluster_models import cluster_model
 from console.availability.what_if.snapshot_reader import seen_at
 from console.clusters.models import Cluster
-from console.frame.processes.work_sharing import longest_waiting
+from console.clusters.queries import enabled_clusters
+from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.availability.promotion.advice import Advice
 from jobs.availability.promotion.live_state import LiveState, Place
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 from jobs.cluster.admin.partitions import PartitionReplicas
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.logs import own_fault
 
-logger = logging.getLogger(__name__)
-
-Clock = Callable[[], datetime]
-# Longer than a round can take.
-CLAIM = timedelta(seconds=45)
 # What a cluster can use is looked at again after so long.
 ACTORS_FOR = timedelta(seconds=60)
 # Of more topics only the first are looked at closely in one round.
 MOST_TOPICS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Advised:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advised(Outcome):
     """The result of a round: the judgement, live actions to promote, and actions to revert."""
 
     judged: Evaluation
@@ -73,22 +64,25 @@ class Advised:
     unwanted: dict[str, Advice]
 
 
-def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters whose round is due, the one that waits longest first."""
-    waiting = PromotionRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
-    enabled = Cluster.objects.filter(is_enabled=True)
-    due = enabled.exclude(Exists(waiting))
-    return longest_waiting(due, "promotion_round__claimed_until")
+ADVICE: Rounds[Cluster, PromotionRound] = Rounds(
+    name="advice",
+    rows=PromotionRound,
+    of="cluster",
+    subjects=enabled_clusters,
+    every_s=lambda: settings.PROMOTION_INTERVAL_S,
+    activity="judging observers",
+    # Longer than a round can take.
+    claim=timedelta(seconds=45),
+)
 
 
-def advise_cluster(
-    cluster_id: int, clock: Clock = timezone.now, door: ActingDoor = KAFKA
-) -> Advised | None:
-    """Take the round of one cluster when it is due; None when it was not. Never raises a fault."""
-    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
-    if cluster is None or not _claim(cluster, clock()):
-        return None
-    return take_round(cluster, clock, door)
+def advise_cluster(cluster_id: int, clock: Clock = timezone.now, door: ActingDoor = KAFKA) -> bool:
+    """Take the round of one cluster when it is due; return whether it was. Never raises a fault."""
+    return ADVICE.run(
+        cluster_id,
+        lambda cluster, row: _take(cluster, row, clock, door, cluster_model(cluster)),
+        clock,
+    )
 
 
 def take_round(
@@ -102,18 +96,14 @@ def take_round(
 
     None, with the reason written, when it failed. Never raises a fault.
     """
-    begun = time.monotonic()
-    try:
-        return _take(cluster, clock, door, model or cluster_model(cluster), polled, begun)
-    except InvalidFields as problem:
-        _fail(cluster, f"Invalid cluster settings: {problem}", "Correct them.", clock(), begun)
-    except ClusterFault as fault:
-        _fail(cluster, fault.message, fault.hint, clock(), begun)
-    except Exception:
-        logger.exception("promotion round broke cluster=%s", cluster.alias)
-        text = own_fault("judging observers")
-        _fail(cluster, text, "", clock(), begun)
-    return None
+    row = ADVICE.row_of(cluster)
+    outcome = ADVICE.carry_out(
+        row,
+        cluster.alias,
+        lambda: _take(cluster, row, clock, door, model or cluster_model(cluster), polled),
+        clock,
+    )
+    return outcome if isinstance(outcome, Advised) else None
 
 
 def standing_of(actions: Collection[PromotionAction]) -> Standing:
@@ -142,13 +132,12 @@ def loop_facts(cluster: Cluster, now: datetime) -> LoopFacts:
 
 def _take(
     cluster: Cluster,
+    row: PromotionRound,
     clock: Clock,
     door: ActingDoor,
     model: ClusterModel,
-    polled: Collection[str],
-    begun: float,
+    polled: Collection[str] = (),
 ) -> Advised:
-    row, _ = PromotionRound.objects.get_or_create(cluster=cluster)
     remembered = remembered_of(row.memory)
     policies = list(queries.list_policies(cluster))
     standing_rows = list(queries.standing_actions(cluster))
@@ -164,11 +153,19 @@ def _take(
     found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
     unbalanced = leader_balance.watched(model, row.memory, seen_at(cluster))
     save_findings(cluster, [*found, *leader_balance.found_of(cluster, unbalanced)], now)
-    more = _actors(cluster, model, row, now)
-    more["memory"] = to_document(judged.remembered) | leader_balance.to_document(unbalanced)
-    _succeed(cluster, judged, now, begun, **more)
-    by_subject = {one.subject: one.advice for one in wanted}
-    return Advised(judged, looked, actions, by_subject, unwanted_subjects(judged))
+    return Advised(
+        values={
+            "judged_count": judged.considered_count,
+            "observers_in_isr": judged.observers_in_isr,
+            "memory": to_document(judged.remembered) | leader_balance.to_document(unbalanced),
+            **_actors(cluster, model, row, now),
+        },
+        judged=judged,
+        looked=looked,
+        actions=actions,
+        wanted={one.subject: one.advice for one in wanted},
+        unwanted=unwanted_subjects(judged),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +211,6 @@ def _failed(cluster: Cluster, now: datetime) -> list[PromotionAction]:
     return list(queries.list_actions(cluster).filter(state="failed", ended_at__gte=since)[:20])
 
 
-def _claim(cluster: Cluster, now: datetime) -> bool:
-    PromotionRound.objects.get_or_create(cluster=cluster)
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    rows = PromotionRound.objects.filter(due, cluster=cluster)
-    return bool(rows.update(claimed_until=now + CLAIM))
-
-
 def _actors(
     cluster: Cluster, model: ClusterModel, row: PromotionRound, now: datetime
 ) -> dict[str, object]:
@@ -228,35 +218,3 @@ def _actors(
     if row.actors_at is not None and now - row.actors_at < ACTORS_FOR:
         return {}
     return {"actors": told_actors(cluster, model), "actors_at": now}
-
-
-def _succeed(
-    cluster: Cluster, judged: Evaluation, now: datetime, begun: float, **more: object
-) -> None:
-    _finish(
-        cluster,
-        now,
-        begun,
-        succeeded_at=now,
-        failing_since=None,
-        error="",
-        hint="",
-        judged_count=judged.considered_count,
-        observers_in_isr=judged.observers_in_isr,
-        **more,
-    )
-
-
-def _fail(cluster: Cluster, error: str, hint: str, now: datetime, begun: float) -> None:
-    PromotionRound.objects.filter(cluster=cluster, failing_since=None).update(failing_since=now)
-    _finish(cluster, now, begun, error=error, hint=hint)
-    logger.warning("observers not judged cluster=%s error=%s", cluster.alias, error)
-
-
-def _finish(cluster: Cluster, now: datetime, begun: float, **values: object) -> None:
-    ms = int((time.monotonic() - begun) * 1000)
-    # Half a second less, so that the clock's next tick finds it due.
-    rest = timedelta(seconds=max(settings.PROMOTION_INTERVAL_S - 0.5, 2 * ms / 1000))
-    PromotionRound.objects.filter(cluster=cluster).update(
-        finished_at=now, duration_ms=ms, claimed_until=now + rest, **values
-    )

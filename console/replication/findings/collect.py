@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import QuerySet
+from django.utils import timezone
 
-from console.frame.processes.work_sharing import longest_waiting
+from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.findings import store as finding_save
-from console.replication.findings.door import KAFKA, FindingDoor
 from console.replication.findings.models import FlowFinding, FlowWatch
-from console.replication.findings.snapshot import TranslatorOf, take_snapshot
+from console.replication.findings.snapshot import KAFKA, FlowQueries, TranslatorOf, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
-from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.errors import ClusterFault
 from jobs.limits import SENTENCE, beyond, short
-from jobs.logs import own_fault
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
@@ -27,84 +24,69 @@ from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.silent_failures import Judgement, evaluate_snapshot
 from jobs.replication.flow.spec import FlowSpec
 
-logger = logging.getLogger(__name__)
-
 EVERY = timedelta(seconds=60)
 DRIFT_EVERY = timedelta(minutes=10)
-# Longer than a look can take: `BUDGET_S`, and what is under way when it ends.
-CLAIM = timedelta(seconds=110)
 BUDGET_S = 40.0
 
 
-def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows that are due for a look, the one that waits longest first.
+def _kept_flows() -> QuerySet[ReplicationFlow]:
+    flows = ReplicationFlow.objects.filter(deletion_asked_at=None)
+    return flows.select_related("source", "target", "run")
 
-    Flows that are being deleted are skipped.
-    """
-    due = Q(watch=None) | Q(watch__claimed_until=None) | Q(watch__claimed_until__lt=now)
-    flows = ReplicationFlow.objects.filter(due, deletion_asked_at=None)
-    return longest_waiting(flows, "watch__claimed_until")
+
+FINDINGS: Rounds[ReplicationFlow, FlowWatch] = Rounds(
+    name="findings",
+    rows=FlowWatch,
+    of="flow",
+    subjects=_kept_flows,
+    every_s=EVERY.total_seconds,
+    activity="judging",
+    # Longer than a look can take: `BUDGET_S`, and what is under way when it ends.
+    claim=timedelta(seconds=110),
+)
 
 
 def look_at_flow(
     flow_id: int,
-    now: datetime,
-    door: FindingDoor = KAFKA,
+    clock: Clock = timezone.now,
+    kafka: FlowQueries = KAFKA,
     translator_of: TranslatorOf = open_flow_translator,
 ) -> bool:
-    """Look at one flow; False when another worker does it now, or there is no such flow."""
-    flow = (
-        ReplicationFlow.objects.select_related("source", "target", "run").filter(pk=flow_id).first()
+    """Look at one flow when it is due; return whether it was. Never raises a fault."""
+    return FINDINGS.run(
+        flow_id, lambda flow, watch: _look(flow, watch, clock(), kafka, translator_of), clock
     )
-    if flow is None or not _claim(flow, now):
-        return False
-    begun = time.monotonic()
-    watch = FlowWatch.objects.get(flow=flow)
-    try:
-        _look(flow, watch, now, door, translator_of)
-    except InvalidFields as problem:
-        watch.faults = {"settings of the flow": str(problem)}
-    except Exception:
-        logger.exception("look failed flow=%s", flow.name)
-        watch.faults = {"crosslog": own_fault("judging")}
-    watch.looked_at = now
-    watch.duration_ms = int((time.monotonic() - begun) * 1000)
-    # A little less than the interval, so that the next tick of the clock finds the flow due.
-    watch.claimed_until = now + EVERY - timedelta(seconds=1)
-    watch.save()
-    return True
-
-
-def _claim(flow: ReplicationFlow, now: datetime) -> bool:
-    FlowWatch.objects.get_or_create(flow=flow)
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    return bool(FlowWatch.objects.filter(due, flow=flow).update(claimed_until=now + CLAIM))
 
 
 def _look(
     flow: ReplicationFlow,
     watch: FlowWatch,
     now: datetime,
-    door: FindingDoor,
+    kafka: FlowQueries,
     translator_of: TranslatorOf,
-) -> None:
+) -> Outcome:
     begun = time.monotonic()
     spec = flow.spec()
-    wire = _ask(flow, spec, watch, door)
-    snapshot = take_snapshot(flow, spec, wire, now, door, translator_of)
+    wire = _ask(flow, spec, watch, kafka)
+    snapshot = take_snapshot(flow, spec, wire, now, kafka, translator_of)
     judgement = evaluate_snapshot(snapshot, FlowMemory.from_mapping(watch.memory))
     faults = dict(wire.faults)
     drift = None
     if _is_looked_at(flow) and time.monotonic() - begun <= BUDGET_S:
-        drift = _drift(spec, watch, now, door, wire, faults)
+        drift = _drift(spec, watch, now, kafka, wire, faults)
     findings = (*judgement.findings, *(drift or ()))
     finding_save.save_look(flow, watch, findings, _judged(flow, judgement, drift), now)
-    watch.memory = judgement.memory.to_mapping()
     if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
         faults["findings"] = told
-    watch.faults = {part: short(text, SENTENCE) for part, text in faults.items()}
-    if wire.tail is not None:
-        watch.syncs = wire.tail.to_mapping()
+    return Outcome(
+        {
+            "memory": judgement.memory.to_mapping(),
+            "pending": watch.pending,
+            "syncs": watch.syncs if wire.tail is None else wire.tail.to_mapping(),
+            "faults": {part: short(text, SENTENCE) for part, text in faults.items()},
+            "drift_at": watch.drift_at,
+        }
+    )
 
 
 def _is_looked_at(flow: ReplicationFlow) -> bool:
@@ -121,13 +103,15 @@ def _judged(
     return judgement.judged | (DRIFT if drift is not None else frozenset[Code]())
 
 
-def _ask(flow: ReplicationFlow, spec: FlowSpec, watch: FlowWatch, door: FindingDoor) -> WireAnswers:
+def _ask(
+    flow: ReplicationFlow, spec: FlowSpec, watch: FlowWatch, kafka: FlowQueries
+) -> WireAnswers:
     """Query both clusters."""
     if not _is_looked_at(flow):
         return WireAnswers()
     where = [row.where for row in finding_save.measured(flow)]
     try:
-        return door.wire(spec, where, watch.syncs, BUDGET_S)
+        return kafka.wire(spec, where, watch.syncs, BUDGET_S)
     except ClusterFault as fault:
         return WireAnswers(faults={"clusters": str(fault)})
 
@@ -136,7 +120,7 @@ def _drift(
     spec: FlowSpec,
     watch: FlowWatch,
     now: datetime,
-    door: FindingDoor,
+    kafka: FlowQueries,
     wire: WireAnswers,
     faults: dict[str, str],
 ) -> list[Finding] | None:
@@ -144,12 +128,15 @@ def _drift(
     if not _is_drift_due(watch, now):
         return None
     try:
-        report = door.drift(spec)
+        report = kafka.drift(spec)
     except ClusterFault as fault:
         faults["drift"] = str(fault)
         return None
     watch.drift_at = now
-    setting = _settings_of(wire)
+
+    def setting(name: str) -> str | None:
+        return None if wire.configs is None else wire.configs.setting(SOURCE_CONNECTOR, name)
+
     syncs = setting("sync.topic.configs.enabled") != "false"
     found = list(drift_findings(spec, report, sync_is_on=syncs))
     known = {one.key for one in found}
@@ -165,8 +152,3 @@ def _is_drift_due(watch: FlowWatch, now: datetime) -> bool:
         return True
     missing = FlowFinding.objects.filter(flow=watch.flow_id, code=Code.TOPIC_MISSING.value)
     return missing.filter(closed_at=None).exists()
-
-
-def _settings_of(wire: WireAnswers) -> Callable[[str], str | None]:
-    configs = wire.configs
-    return lambda name: None if configs is None else configs.setting(SOURCE_CONNECTOR, name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.db import models
 from django.db.models import Q
 
+from console.frame.rounds import Round
 from jobs.replication.findings.finding import Code
 from jobs.severity import FINDING_SEVERITIES
 
@@ -82,20 +83,17 @@ class FlowFinding(models.Model):
         return self.closed_at is None
 
 
-class FlowWatch(models.Model):
+class FlowWatch(Round):
     """The checks of a flow for silent failures, and what is kept between two checks.
 
     `memory` are the marks of `jobs.replication.findings.memory`, `syncs` the newest offset syncs, `pending`
-    the findings that one check has seen. `looked_at` is when the last check ended, `drift_at` when the two
-    clusters were last compared. `faults` are failed queries, by part.
+    the findings that one check has seen. `drift_at` is when the two clusters were last compared. `faults` are
+    failed queries of the last check that did not fail as a whole, by part.
     """
 
     flow: models.OneToOneField[ReplicationFlow, ReplicationFlow] = models.OneToOneField(
         "replication.ReplicationFlow", on_delete=models.CASCADE, related_name="watch"
     )
-    claimed_until = models.DateTimeField(null=True, blank=True)
-    looked_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
     drift_at = models.DateTimeField(null=True, blank=True)
     memory = models.JSONField(default=dict)
     pending = models.JSONField(default=list)
@@ -106,3 +104,8 @@ class FlowWatch(models.Model):
 
     def __str__(self) -> str:
         return f"watch of {self.flow_id}"
+
+    @property
+    def not_checked(self) -> dict[str, str]:
+        """What the last check could not do, and why."""
+        return {"check": self.error} if self.error else self.faults

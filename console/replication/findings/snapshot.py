@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster, Group, GroupOffset
 from console.frame.errors import ActionRefused
 from console.replication.failover.queries import groups_failed_over
 from console.replication.findings import store as finding_save
-from console.replication.findings.door import FindingDoor
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.measure import Measured
 from console.runs.models import RunState
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.replication.checkpoints.group_reading import read_groups
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.positions import positions_topic
-from jobs.replication.findings.reading import WireAnswers
+from jobs.replication.findings.reading import WireAnswers, read_wire
 from jobs.replication.findings.snapshot import (
     FlowSnapshot,
     GroupSnapshot,
@@ -30,6 +33,7 @@ from jobs.replication.findings.snapshot import (
 from jobs.replication.flow.lag import LagStatus
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo, IsolationLevel, OnRecreated
+from jobs.replication.topics.drift import DriftReport, read_drift
 from jobs.replication.translation.translator import Translator
 
 TranslatorOf = Callable[[ReplicationFlow], Translator]
@@ -41,13 +45,61 @@ STEADY_AFTER = timedelta(minutes=2)
 # States that need no finding: paused by a user, failed with a reason, or deleted.
 _RESTS = {CopyState.PAUSED, CopyState.STOPPED, CopyState.FAILED}
 
+TIMEOUT_S = 10.0
+
+
+def ask_wire(
+    flow: FlowSpec,
+    partitions: Collection[TopicPartition],
+    known: Mapping[str, Any],
+    budget_s: float,
+) -> WireAnswers:
+    """Return what the topics of MirrorMaker 2 say, and where remote partitions end."""
+    with _both(flow) as (source, target):
+        return read_wire(source, target, flow, partitions, known, budget_s=budget_s)
+
+
+def ask_groups(flow: FlowSpec, groups: Collection[str]) -> list[GroupSnapshot]:
+    """Return the offsets of groups on both sides, those of the target read before the source's."""
+    with _both(flow) as (source, target):
+        return read_groups(source, target, flow, groups)
+
+
+def ask_drift(flow: FlowSpec) -> DriftReport:
+    """Return how topics, settings and ACLs of both sides differ."""
+    with _both(flow) as (source, target):
+        return read_drift(source, target, flow)
+
+
+@contextmanager
+def _both(flow: FlowSpec) -> Iterator[tuple[ClusterClient, ClusterClient]]:
+    with (
+        ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
+        ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
+    ):
+        yield source, target
+
+
+@dataclass(frozen=True, slots=True)
+class FlowQueries:
+    """The queries of a check on both clusters of a flow; each may raise `ClusterFault`."""
+
+    wire: Callable[
+        [FlowSpec, Collection[TopicPartition], Mapping[str, Any], float], WireAnswers
+    ] = ask_wire
+    groups: Callable[[FlowSpec, Collection[str]], list[GroupSnapshot]] = ask_groups
+    drift: Callable[[FlowSpec], DriftReport] = ask_drift
+
+
+KAFKA = FlowQueries()
+
 
 def take_snapshot(
     flow: ReplicationFlow,
     spec: FlowSpec,
     wire: WireAnswers,
     now: datetime,
-    door: FindingDoor,
+    kafka: FlowQueries,
     translator_of: TranslatorOf,
 ) -> FlowSnapshot:
     """Return everything that is known of a flow now; a constant number of queries."""
@@ -70,7 +122,7 @@ def take_snapshot(
         heartbeats=wire.heartbeats,
         syncs=_syncs(flow, wire, rows),
         checkpoints=wire.checkpoints,
-        groups=_groups(flow, spec, wire, door, translator_of) if is_asked else None,
+        groups=_groups(flow, spec, wire, kafka, translator_of) if is_asked else None,
         copied_back=_copied_back(flow, spec, wire, {row.topic for row in rows}),
         returned=wire.returned,
         wrapped=wire.wrapped,
@@ -164,7 +216,7 @@ def _groups(
     flow: ReplicationFlow,
     spec: FlowSpec,
     wire: WireAnswers,
-    door: FindingDoor,
+    kafka: FlowQueries,
     translator_of: TranslatorOf,
 ) -> list[GroupSnapshot] | None:
     """Return groups with checkpoints; those that seem to be ahead on the target as they are just now."""
@@ -184,7 +236,7 @@ def _groups(
     try:
         asked = [
             replace(_proved(one, translator), is_failed_over=one.group in moved)
-            for one in door.groups(spec, doubtful)
+            for one in kafka.groups(spec, doubtful)
         ]
     except ClusterFault as fault:
         wire.faults["groups"] = str(fault)

@@ -154,7 +154,7 @@ def worst_of_each_rule(findings: Iterable[FlowFinding]) -> list[tuple[FlowFindin
 
 def list_watches() -> QuerySet[FlowWatch]:
     """Return how flows were last looked at, those that were."""
-    return FlowWatch.objects.exclude(looked_at=None)
+    return FlowWatch.objects.exclude(finished_at=None)
 
 
 def watch_of(flow: ReplicationFlow) -> FlowWatch | None:

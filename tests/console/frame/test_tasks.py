@@ -1,14 +1,40 @@
 """The clock, and one task that looks for several who is due."""
 
+from datetime import datetime
+
 import pytest
 
 from console.celery import COLLECT, app
-from console.frame.rounds import KINDS
+from console.frame.rounds import KINDS, Kind
 from console.frame.tasks import look, queue_rounds
 
 app.loader.import_default_modules()
 ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
 LOOKS = [one for one in app.conf.beat_schedule.values() if one["task"] == look.name]
+
+ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
+
+
+def test_a_kind_of_round_that_breaks_costs_the_others_nothing(monkeypatch, caplog):
+    queued = []
+
+    def break_down(_: datetime) -> list[int]:
+        raise ValueError("no room left")
+
+    monkeypatch.setitem(KINDS, "broken", Kind(break_down, bool))
+    monkeypatch.setitem(KINDS, "other", Kind(lambda _: queued.append("other") or [], bool))
+    queue_rounds("broken", "other")
+    assert queued == ["other"]
+    assert "kind=broken" in caplog.text
+
+
+def test_the_clock_queues_each_kind_of_round_once():
+    assert sorted(name for one in ROUNDS for name in one["args"]) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("entry", ROUNDS, ids=lambda one: " ".join(one["args"]))
+def test_rounds_that_are_queued_together_are_of_one_queue(entry):
+    assert {KINDS[name].queue for name in entry["args"]} == {entry["options"]["queue"]}
 
 
 def test_a_look_that_breaks_costs_the_others_nothing(monkeypatch, caplog):

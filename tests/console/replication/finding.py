@@ -6,6 +6,7 @@ from typing import Any
 
 from console.clusters.models import Group, GroupOffset
 from console.replication.findings.models import FlowFinding
+from console.replication.findings.snapshot import FlowQueries
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import Unreachable
 from jobs.replication.findings.reading import WireAnswers
@@ -41,29 +42,20 @@ def make_group_offset(cluster, group_id: str, topic: str, offset: int) -> None:
     )
 
 
-class StubFindingDoor:
-    """None instead of an answer is a cluster that is away."""
+def clusters_that_answer(wire=None, groups=(), drift=DriftReport("f"), asked=None):  # noqa: B008  frozen
+    """Return queries with these answers, noted in `asked`; None instead of one is a cluster that is away."""
+    asked = [] if asked is None else asked
 
-    def __init__(self, wire=None, groups=(), drift=DriftReport("f")) -> None:  # noqa: B008  frozen
-        self._wire = WireAnswers() if wire is None else wire
-        self._groups, self._drift = groups, drift
-        self.asked: list[str] = []
-        self.known: Any = None
-
-    def wire(self, flow, partitions, known, budget_s):
-        self.asked.append("wire")
-        self.known = known
-        return replace(self._wire)
-
-    def groups(self, flow, groups):
-        self.asked.append(f"groups {' '.join(groups)}")
-        return list(self._answer(self._groups, flow))
-
-    def drift(self, flow):
-        self.asked.append("drift")
-        return self._answer(self._drift, flow)
-
-    def _answer(self, value, flow):
+    def answer(name, value, flow):
+        asked.append(name)
         if value is None:
             raise Unreachable("no broker answered", cluster=flow.target.alias)
         return value
+
+    return FlowQueries(
+        wire=lambda flow, partitions, known, budget_s: replace(
+            answer(("wire", known), wire or WireAnswers(), flow)
+        ),
+        groups=lambda flow, names: list(answer(("groups", *names), groups, flow)),
+        drift=lambda flow: answer(("drift",), drift, flow),
+    )

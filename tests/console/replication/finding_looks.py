@@ -9,7 +9,7 @@ from tests.console.making import (
     NOW,
     make_partition,
 )
-from tests.console.replication.finding import StubFindingDoor
+from tests.console.replication.finding import clusters_that_answer
 
 MINUTE = timedelta(minutes=1)
 
@@ -21,8 +21,9 @@ def row(flow, **fields):
     return make_partition(flow, **values)
 
 
-def look(flow, door=None, minute=0, **more):
-    assert look_at_flow(flow.pk, NOW + minute * MINUTE, door or StubFindingDoor(), **more)
+def look(flow, kafka=None, minute=0, **more):
+    kafka = kafka or clusters_that_answer()
+    assert look_at_flow(flow.pk, lambda: NOW + minute * MINUTE, kafka, **more)
     return FlowWatch.objects.get(flow=flow)
 
 

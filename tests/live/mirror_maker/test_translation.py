@@ -327,8 +327,9 @@ def test_the_console_looks_at_it_and_tells_what_differs_and_nothing_else(pair):
     now = datetime.now(UTC)
     assert collect_flow(flow.pk, now)
     for minute in range(2):
-        assert look_at_flow(flow.pk, now + timedelta(minutes=minute))
-    assert FlowWatch.objects.get(flow=flow).faults == {}
+        at = now + timedelta(minutes=minute)
+        assert look_at_flow(flow.pk, lambda at=at: at)
+    assert FlowWatch.objects.get(flow=flow).not_checked == {}
     found = {(row.code, row.subject) for row in FlowFinding.objects.filter(closed_at=None)}
     # Settings of topics are not synced here, and only the cleaned topic has some.
     assert found == {("config_differs", CLEANED), ("group_ahead", "rewound too")}

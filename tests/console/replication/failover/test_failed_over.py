@@ -13,7 +13,7 @@ from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.snapshot import GroupSnapshot
 from tests.console.making import NOW
 from tests.console.replication.control.test_pages import SYNCED, written
-from tests.console.replication.finding import StubFindingDoor
+from tests.console.replication.finding import clusters_that_answer
 from tests.console.replication.finding_looks import look
 from tests.console.replication.findings.test_collect import checkpoints
 from tests.console.replication.readiness_world import (
@@ -99,9 +99,9 @@ def test_a_group_ahead_is_a_finding_only_without_a_plan(moved, has_plan, expecte
         FailoverPlan.objects.all().delete()
     ReplicationFlow.objects.update(is_wanted=True)
     seen = GroupSnapshot("readers", ORDERS, 100, 590, checkpoint=(100, 500))
-    door = StubFindingDoor(WireAnswers(**checkpoints(100, 500)), [seen])
+    kafka = clusters_that_answer(WireAnswers(**checkpoints(100, 500)), [seen])
     for minute in range(2):
-        look(moved, door, minute, translator_of=translator)
+        look(moved, kafka, minute, translator_of=translator)
     found = FlowFinding.objects.filter(code="group_ahead").values_list("subject", flat=True)
     assert list(found) == expected
 

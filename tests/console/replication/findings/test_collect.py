@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from console.clusters.models import GroupOffset
-from console.replication.findings.collect import EVERY, due_flows, look_at_flow
+from console.replication.findings.collect import EVERY, FINDINGS, look_at_flow
 from console.replication.findings.models import FlowFinding
 from console.replication.findings.store import prune_findings
 from console.replication.flows.models import FlowRound
@@ -21,7 +21,7 @@ from jobs.replication.topics.drift import TopicDrift
 from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 from tests.console.making import NOW, make_flow, make_run, make_topic
-from tests.console.replication.finding import ORDERS, StubFindingDoor, make_group_offset
+from tests.console.replication.finding import ORDERS, clusters_that_answer, make_group_offset
 from tests.console.replication.finding_looks import MINUTE, codes, look, report, row
 
 pytestmark = pytest.mark.django_db
@@ -35,20 +35,20 @@ def flow():
 
 
 def test_a_flow_is_due_once_a_minute_and_looked_at_by_one_worker(flow):
-    assert due_flows(NOW) == [flow.pk]
+    assert FINDINGS.due(NOW) == [flow.pk]
     look(flow)
-    assert due_flows(NOW) == []
-    assert not look_at_flow(flow.pk, NOW, StubFindingDoor())
-    assert due_flows(NOW + EVERY) == [flow.pk]
+    assert FINDINGS.due(NOW) == []
+    assert not look_at_flow(flow.pk, lambda: NOW, clusters_that_answer())
+    assert FINDINGS.due(NOW + EVERY) == [flow.pk]
 
 
 def test_a_flow_that_is_being_deleted_is_left_alone():
     make_flow(deletion_asked_at=NOW)
-    assert due_flows(NOW) == []
+    assert FINDINGS.due(NOW) == []
 
 
 def test_a_flow_that_is_gone_is_no_error():
-    assert not look_at_flow(4711, NOW, StubFindingDoor())
+    assert not look_at_flow(4711, lambda: NOW, clusters_that_answer())
 
 
 def test_what_stands_still_over_looks_becomes_a_row(flow):
@@ -108,18 +108,18 @@ def test_while_a_flow_is_not_measured_its_findings_stay(flow):
 def test_a_stopped_flow_of_crosslog_asks_no_cluster_for_internal_topics_and_does_not_stand_still():
     flow = make_flow(measured_at=NOW)
     row(flow, state="stopped")
-    door = StubFindingDoor()
+    asked = []
     for minute in range(7):
-        look(flow, door, minute)
-    assert door.asked == []
+        look(flow, clusters_that_answer(asked=asked), minute)
+    assert asked == []
     assert codes(flow) == []
 
 
 def test_what_was_found_while_it_ran_ends_when_nobody_wants_it_any_more():
     flow = make_flow(measured_at=NOW, is_wanted=True)
     row(flow)
-    door = StubFindingDoor(drift=report(TopicDrift("orders", "east.orders", 6, 6, 3, 1)))
-    look(flow, door)
+    kafka = clusters_that_answer(drift=report(TopicDrift("orders", "east.orders", 6, 6, 3, 1)))
+    look(flow, kafka)
     assert codes(flow) == ["replication_factor_differs"]
     flow.is_wanted = False
     flow.save()
@@ -154,16 +154,19 @@ def test_trailing_markers_are_no_standstill(flow):
 def test_the_newest_syncs_are_remembered_for_the_next_look(flow):
     tail = SyncTail("s", 9, {ORDERS: (90, 80)}, 1)
     row(flow, lag=0, position=110)
-    door = StubFindingDoor(
+    asked = []
+    kafka = clusters_that_answer(
         WireAnswers(
             syncs=OffsetSyncsSnapshot("s", "east", partitions=1),
             tail=tail,
             remote_ends={ORDERS: 80},
-        )
+        ),
+        asked=asked,
     )
     for minute in range(2):
-        look(flow, door, minute)
-    assert SyncTail.from_mapping(door.known, "s") == tail
+        look(flow, kafka, minute)
+    known = [one[1] for one in asked if one[0] == "wire"]
+    assert SyncTail.from_mapping(known[-1], "s") == tail
     assert codes(flow) == ["target_cut"]
 
 
@@ -189,9 +192,9 @@ def test_a_flow_of_crosslog_knows_which_topic_it_copied():
 def test_a_flow_of_crosslog_that_copied_nothing_lacks_no_offset_syncs():
     flow = make_flow(measured_at=NOW, is_wanted=True)
     row(flow, position=0, lag=110)
-    door = StubFindingDoor(WireAnswers(syncs=OffsetSyncsSnapshot("s", "west", exists=False)))
+    kafka = clusters_that_answer(WireAnswers(syncs=OffsetSyncsSnapshot("s", "west", exists=False)))
     for minute in range(3):
-        look(flow, door, minute)
+        look(flow, kafka, minute)
     assert codes(flow) == []
 
 
@@ -214,44 +217,45 @@ def billing(flow):
 
 
 def test_a_group_that_seems_to_be_ahead_is_asked_for_again_before_it_is_told(flow, billing):
-    door = StubFindingDoor(WireAnswers(**checkpoints(100, 80)), [billing])
+    asked = []
+    kafka = clusters_that_answer(WireAnswers(**checkpoints(100, 80)), [billing], asked=asked)
     for minute in range(2):
-        look(flow, door, minute)
-    assert "groups billing" in door.asked
+        look(flow, kafka, minute)
+    assert ("groups", "billing") in asked
     assert codes(flow) == ["group_ahead"]
 
 
 def test_a_group_that_had_only_gone_on_in_between_is_not_told(flow, billing):
-    door = StubFindingDoor(
+    kafka = clusters_that_answer(
         WireAnswers(**checkpoints(100, 80)), [replace(billing, checkpoint=(110, 90))]
     )
     for minute in range(2):
-        look(flow, door, minute)
+        look(flow, kafka, minute)
     assert codes(flow) == []
 
 
 def test_a_group_that_is_not_ahead_is_not_asked_for(flow):
     make_group_offset(flow.source, "billing", "orders", 100)
     make_group_offset(flow.target, "billing", "east.orders", 80)
-    door = StubFindingDoor(WireAnswers(**checkpoints(100, 80)))
-    look(flow, door)
-    assert not [asked for asked in door.asked if asked.startswith("groups")]
+    asked = []
+    look(flow, clusters_that_answer(WireAnswers(**checkpoints(100, 80)), asked=asked))
+    assert not [one for one in asked if one[0] == "groups"]
 
 
 def test_offset_syncs_prove_by_how_much_a_group_is_ahead(flow, billing):
     translator = Translator({ORDERS: [(90, 70), (100, 75), (110, 85)]})
-    door = StubFindingDoor(WireAnswers(**checkpoints(100, 80)), [billing])
+    kafka = clusters_that_answer(WireAnswers(**checkpoints(100, 80)), [billing])
     for minute in range(2):
-        look(flow, door, minute, translator_of=lambda _flow: translator)
+        look(flow, kafka, minute, translator_of=lambda _flow: translator)
     found = FlowFinding.objects.get(code="group_ahead")
     assert found.evidence["offsets_skipped_at_least"] == 15
 
 
 def test_a_cluster_that_does_not_answer_about_groups_ends_no_finding_about_them(flow, billing):
     for minute in range(2):
-        look(flow, StubFindingDoor(WireAnswers(**checkpoints(100, 80)), [billing]), minute)
+        look(flow, clusters_that_answer(WireAnswers(**checkpoints(100, 80)), [billing]), minute)
     for minute in range(2, 9):
-        watch = look(flow, StubFindingDoor(WireAnswers(**checkpoints(100, 80)), None), minute)
+        watch = look(flow, clusters_that_answer(WireAnswers(**checkpoints(100, 80)), None), minute)
     assert codes(flow) == ["group_ahead"]
     assert "no broker answered" in watch.faults["groups"]
 
@@ -281,17 +285,17 @@ def test_settings_that_cannot_be_used_are_said_and_end_nothing(flow):
     flow.topics = ["("]
     flow.save()
     watch = look(flow)
-    assert "settings of the flow" in watch.faults
+    assert watch.not_checked["check"].startswith("The settings are not usable: topics")
+    assert watch.failing_since == NOW
 
 
 def test_a_rule_that_fails_is_written_down_and_the_next_look_comes(flow):
-    class Broken(StubFindingDoor):
-        def wire(self, flow, partitions, known, budget_s):
-            raise RuntimeError("a mistake")
+    def raises(*_):
+        raise RuntimeError("a mistake")
 
-    watch = look(flow, Broken())
-    assert "a fault of the program" in watch.faults["crosslog"]
-    assert due_flows(NOW + EVERY) == [flow.pk]
+    watch = look(flow, replace(clusters_that_answer(), wire=raises))
+    assert "a fault of the program" in watch.not_checked["check"]
+    assert FINDINGS.due(NOW + EVERY) == [flow.pk]
 
 
 def test_hundreds_of_partitions_cost_as_many_statements_as_one(flow, django_assert_max_num_queries):
@@ -321,8 +325,8 @@ def test_a_group_that_seems_to_be_beyond_the_end_is_asked_for_again_before_it_is
     wire = WireAnswers(**checkpoints(50, 50))
     seen = GroupSnapshot("billing", ORDERS, 5_000, end=100)
     for minute in range(2):
-        look(flow, StubFindingDoor(wire, [seen]), minute)
+        look(flow, clusters_that_answer(wire, [seen]), minute)
     assert codes(flow) == ["group_beyond_end"]
     for minute in range(2, 9):
-        look(flow, StubFindingDoor(wire, [replace(seen, end=5_000)]), minute)
+        look(flow, clusters_that_answer(wire, [replace(seen, end=5_000)]), minute)
     assert codes(flow) == []

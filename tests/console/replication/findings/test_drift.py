@@ -12,7 +12,7 @@ from tests.console.making import (
     make_cluster,
     make_flow,
 )
-from tests.console.replication.finding import StubFindingDoor
+from tests.console.replication.finding import clusters_that_answer
 from tests.console.replication.finding_looks import MINUTE, codes, look, report, row
 
 pytestmark = pytest.mark.django_db
@@ -25,41 +25,45 @@ def flow():
     )
 
 
-def test_drift_is_compared_every_ten_minutes_and_ends_with_the_next_comparison(flow):
-    door = StubFindingDoor(drift=report(TopicDrift("orders", "east.orders", 6, 6, 3, 1)))
-    look(flow, door)
+@pytest.fixture
+def asked():
+    """What was asked of the clusters, in order."""
+    return []
+
+
+def test_drift_is_compared_every_ten_minutes_and_ends_with_the_next_comparison(flow, asked):
+    drifted = report(TopicDrift("orders", "east.orders", 6, 6, 3, 1))
+    look(flow, clusters_that_answer(drift=drifted, asked=asked))
     assert codes(flow) == ["replication_factor_differs"]
-    door._drift = report()
+    kafka = clusters_that_answer(drift=report(), asked=asked)
     for minute in range(1, 10):
-        look(flow, door, minute)
-    assert (door.asked.count("drift"), codes(flow)) == (1, ["replication_factor_differs"])
-    look(flow, door, int(DRIFT_EVERY / MINUTE))
-    assert (door.asked.count("drift"), codes(flow)) == (2, [])
+        look(flow, kafka, minute)
+    assert (asked.count(("drift",)), codes(flow)) == (1, ["replication_factor_differs"])
+    look(flow, kafka, int(DRIFT_EVERY / MINUTE))
+    assert (asked.count(("drift",)), codes(flow)) == (2, [])
 
 
-def test_a_topic_that_is_only_just_being_made_is_not_missing(flow):
+def test_a_topic_that_is_only_just_being_made_is_not_missing(flow, asked):
     missing = TopicDrift("orders", "east.orders", 6, 0, 3, 0, problem="UNKNOWN_TOPIC_OR_PART")
-    door = StubFindingDoor(drift=report(missing))
-    look(flow, door)
-    door._drift = report()
-    look(flow, door, 1)
-    assert (door.asked.count("drift"), codes(flow)) == (2, [])
+    look(flow, clusters_that_answer(drift=report(missing), asked=asked))
+    look(flow, clusters_that_answer(drift=report(), asked=asked), 1)
+    assert (asked.count(("drift",)), codes(flow)) == (2, [])
 
 
-def test_a_missing_topic_is_looked_at_again_with_every_look(flow):
+def test_a_missing_topic_is_looked_at_again_with_every_look(flow, asked):
     missing = TopicDrift("orders", "east.orders", 6, 0, 3, 0, problem="UNKNOWN_TOPIC_OR_PART")
-    door = StubFindingDoor(drift=report(missing))
+    kafka = clusters_that_answer(drift=report(missing), asked=asked)
     for minute in range(4):
-        look(flow, door, minute)
-    assert (door.asked.count("drift"), codes(flow)) == (4, ["topic_missing"])
+        look(flow, kafka, minute)
+    assert (asked.count(("drift",)), codes(flow)) == (4, ["topic_missing"])
 
 
-def test_a_comparison_that_failed_is_tried_with_the_next_look(flow):
-    door = StubFindingDoor(drift=None)
-    watch = look(flow, door)
+def test_a_comparison_that_failed_is_tried_with_the_next_look(flow, asked):
+    kafka = clusters_that_answer(drift=None, asked=asked)
+    watch = look(flow, kafka)
     assert "no broker answered" in watch.faults["drift"]
-    look(flow, door, 1)
-    assert door.asked.count("drift") == 2
+    look(flow, kafka, 1)
+    assert asked.count(("drift",)) == 2
 
 
 OVERRIDE = ConfigDrift(
@@ -81,14 +85,14 @@ def test_what_mirror_maker_deletes_next_depends_on_its_own_settings(flow, settin
     document = str({"properties": settings}).replace("'", '"').encode()
     configs.take(b"connector-MirrorSourceConnector", document)
     drifted = TopicDrift("orders", "east.orders", 1, 1, 1, 1, (OVERRIDE,))
-    look(flow, StubFindingDoor(WireAnswers(configs=configs), drift=report(drifted)))
+    look(flow, clusters_that_answer(WireAnswers(configs=configs), drift=report(drifted)))
     assert codes(flow) == expected
 
 
 def test_patterns_of_mirror_maker_itself_are_looked_at(flow):
     configs = Configs()
     configs.take(b"connector-MirrorSourceConnector", b'{"properties":{"topics":"a{1,3},b"}}')
-    look(flow, StubFindingDoor(WireAnswers(configs=configs)))
+    look(flow, clusters_that_answer(WireAnswers(configs=configs)))
     assert codes(flow) == ["broken_pattern"]
 
 

@@ -41,11 +41,21 @@ def test_an_open_finding_says_what_it_is_and_what_to_do(as_viewer, flow, name):
 
 def test_the_findings_page_has_the_evidence_and_when_it_was_last_looked(as_viewer, flow):
     make_finding(flow)
-    FlowWatch.objects.create(flow=flow, looked_at=NOW, faults={"heartbeats": "no broker answered"})
+    FlowWatch.objects.create(
+        flow=flow, finished_at=NOW, faults={"heartbeats": "no broker answered"}
+    )
     text = page(as_viewer, "findings", flow)
     assert "<code>offsets_lost_at_most</code></dt><dd>7</dd>" in text
     assert "Not checked (1)" in text
     assert "no broker answered" in text
+
+
+def test_a_check_that_failed_as_a_whole_is_on_the_findings_page(as_viewer, flow):
+    told = "crosslog failed while judging, a fault of the program."
+    FlowWatch.objects.create(flow=flow, finished_at=NOW, failing_since=NOW, error=told)
+    text = page(as_viewer, "findings", flow)
+    assert "No open findings, but some checks could not be done." in text
+    assert told in text
 
 
 def test_before_the_first_look_it_says_when_it_comes(as_viewer, flow):
@@ -53,7 +63,7 @@ def test_before_the_first_look_it_says_when_it_comes(as_viewer, flow):
 
 
 def test_without_a_finding_it_says_what_was_looked_at(as_viewer, flow):
-    FlowWatch.objects.create(flow=flow, looked_at=NOW)
+    FlowWatch.objects.create(flow=flow, finished_at=NOW)
     assert "No open findings. Checked:" in page(as_viewer, "findings", flow)
 
 
@@ -173,7 +183,7 @@ def test_findings_are_counted_for_prometheus(client, settings, flow):
     for number in range(2):
         make_finding(flow, subject=f"orders-{number}")
     make_finding(flow, "loop", **ENDED)
-    FlowWatch.objects.create(flow=flow, looked_at=timezone.now() - timedelta(seconds=30))
+    FlowWatch.objects.create(flow=flow, finished_at=timezone.now() - timedelta(seconds=30))
     answer = client.get("/metrics", headers={"Authorization": "Bearer a token for tests"})
     text = answer.content.decode()
     labels = 'flow="orders to west",severity="critical",source="east",target="west"'
