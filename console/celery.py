@@ -128,12 +128,7 @@ app.conf.beat_schedule = {
         "console.availability.tasks.ask_lags_due",
         "console.availability.promotion_tasks.advise_due",
     ),
-    "measure flows": _look(
-        5,
-        FLOWS,
-        "console.replication.tasks.collect_due",
-        "console.replication.tasks.collect_readiness_due",
-    ),
+    "queue rounds of flows": _rounds(5, FLOWS, "measurements", "checkpoints"),
     "look at flows": _every(10, "console.replication.tasks.look_due"),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),

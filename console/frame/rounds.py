@@ -160,7 +160,7 @@ class Rounds(Generic[Subject, Row]):
         values = {
             "finished_at": now,
             "duration_ms": int(took_s * 1000),
-            **_ending(outcome, now),
+            **ending(outcome, now),
             **outcome.values,
         }
         rows = self.rows._default_manager.filter(pk=row.pk)
@@ -180,7 +180,8 @@ def unusable_settings(problem: InvalidFields, label: str) -> ClusterFault:
     return ClusterFault(text, cluster=label, hint="Correct the settings.")
 
 
-def _ending(outcome: Outcome, now: datetime) -> dict[str, Any]:
+def ending(outcome: Outcome, now: datetime) -> dict[str, Any]:
+    """Return the columns that say how a round ended, of a row that exists."""
     if (fault := outcome.fault) is not None:
         since = Coalesce(F("failing_since"), Value(now))
         told = {"error_code": fault.code, "error": fault.message, "hint": fault.hint}
