@@ -3,9 +3,11 @@
 import pytest
 
 from console.celery import COLLECT, app
-from console.frame.tasks import look
+from console.frame.rounds import KINDS
+from console.frame.tasks import look, queue_rounds
 
 app.loader.import_default_modules()
+ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
 LOOKS = [one for one in app.conf.beat_schedule.values() if one["task"] == look.name]
 
 
@@ -35,5 +37,14 @@ def test_what_looks_together_is_of_one_queue(entry):
     assert queues == {entry["options"]["queue"]}
 
 
-def test_looks_are_of_the_queues_that_send_tickets():
-    assert [one["options"]["queue"] for one in LOOKS] == [COLLECT, "flows"]
+def test_looks_are_of_the_queue_that_sends_tickets():
+    assert [one["options"]["queue"] for one in LOOKS] == [COLLECT]
+
+
+@pytest.mark.parametrize("entry", ROUNDS, ids=lambda one: one["options"]["queue"])
+def test_rounds_that_are_queued_together_run_in_their_queue(entry):
+    assert {KINDS[name].queue for name in entry["args"]} == {entry["options"]["queue"]}
+
+
+def test_every_kind_of_rounds_is_queued():
+    assert sorted(name for one in ROUNDS for name in one["args"]) == sorted(KINDS)

@@ -4,10 +4,12 @@ import pytest
 from django.urls import reverse
 
 from console.frame.errors import ActionRefused
+from console.frame.pages.freshness import Freshness
 from console.replication.control import actions as control_actions
 from console.replication.control.reconcile import reconcile_flows
 from console.replication.flows import actions
 from console.replication.flows.models import ReplicationFlow
+from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import judge_flow
 from console.replication.measurement.collect import collect_flow
 from console.runs.models import Run, RunState
@@ -119,6 +121,14 @@ def test_a_cluster_that_does_not_answer_is_why_it_cannot_be_watched(flow):
     status = judge_flow(measure(flow, StubFlow(positions=None, ranges={})), NOW)
     assert status.state == "waiting"
     assert "cannot be monitored now: west: no broker answered" in status.reason
+
+
+def test_while_it_has_no_partitions_nothing_is_said_of_the_end_of_its_source(flow):
+    stub = StubFlow(positions={}, ranges={})
+    measured = measure(flow, stub)
+    positions, source, _ = freshness_of(measured)
+    assert (stub.asked, positions.succeeded_at) == (["positions"], NOW)
+    assert source == Freshness("Source offsets", None)
 
 
 def test_its_pages_offer_nothing_that_would_be_refused(flow, sign_in, operator):

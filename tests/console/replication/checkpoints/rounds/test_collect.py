@@ -214,6 +214,11 @@ def test_old_numbers_make_no_green_answer(flow, row, words):
     assert any(each["text"].startswith(words) for each in answer.evidence)
 
 
+def test_a_part_of_the_flow_that_no_round_has_queried_yet_is_not_old(flow):
+    flow.rounds.filter(noun="source").update(succeeded_at=None)
+    assert judged(flow).readiness == "ready"
+
+
 def test_a_cluster_that_does_not_answer_leaves_what_was_read_before_and_says_why(flow):
     judged(flow)
     answer = judged(flow, StubCheckpoints(may_read=False), SOON)
@@ -222,7 +227,7 @@ def test_a_cluster_that_does_not_answer_leaves_what_was_read_before_and_says_why
         "west: Reading east.checkpoints.internal is refused",
         SOON,
     )
-    assert answer.succeeded_at == SOON
+    assert (answer.succeeded_at, answer.error_code) == (SOON, "not_authorized")
 
 
 def test_only_what_is_new_of_the_checkpoints_is_read(flow):
