@@ -8,6 +8,7 @@ import random
 import resource
 import tempfile
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -206,10 +207,13 @@ def measure_rounds(
 def measure_round(
     flow: Any, now: datetime, door: GivenAnswers, known: Translator
 ) -> dict[str, object]:
-    from console.replication.checkpoints.rounds.collect import collect_readiness
+    from console.replication.checkpoints.rounds.collect import KAFKA, collect_readiness
 
+    queries = replace(
+        KAFKA, checkpoints=door.checkpoints, ends=door.ends, translator=lambda _: known
+    )
     cpu_s, began = time.process_time(), time.monotonic()
-    if not collect_readiness(flow.pk, now, door, lambda _: known):
+    if not collect_readiness(flow.pk, lambda: now, queries):
         raise RuntimeError("The round did not run.")
     return {
         "wall_s": round(time.monotonic() - began, 2),

@@ -1,6 +1,6 @@
 """Background work: queues, and the schedule that starts every task.
 
-A task loads a row by its id, or takes the row that is longest overdue (`frame/processes/work_sharing.py`),
+A task loads a row by its id, or takes the row that is longest overdue (`frame/rounds.py`),
 calls one function and ends. Three queues separate slow work from the rest: `collect` queries clusters,
 `flows` measures flows and carries out failovers, `spark` supervises runs.
 """
@@ -102,19 +102,14 @@ def _every(seconds: float, task: str) -> dict[str, object]:
     return {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 2.0)}}
 
 
-def _look(seconds: float, queue: str, *tasks: str) -> dict[str, object]:
-    """Return an entry of the clock for tasks that only look who is due: one message for all of them."""
+def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
+    """Return an entry of the clock that queues the due rounds of some kinds (`console.frame.rounds`)."""
     return {
-        "task": "console.frame.tasks.look",
-        "args": tasks,
+        "task": "console.frame.tasks.queue_rounds",
+        "args": kinds,
         "schedule": seconds,
         "options": {"expires": seconds, "queue": queue},
     }
-
-
-def _rounds(seconds: float, queue: str, *kinds: str) -> dict[str, object]:
-    """Return an entry of the clock that queues the due rounds of some kinds (`console.frame.rounds`)."""
-    return _look(seconds, queue, *kinds) | {"task": "console.frame.tasks.queue_rounds"}
 
 
 app.conf.beat_schedule = {
@@ -122,13 +117,8 @@ app.conf.beat_schedule = {
         5, COLLECT, "clusters", "quorums", "applications", "what_if", "replica_lags", "advice"
     ),
     "queue rounds of partitions": _rounds(2, COLLECT, "partitions"),
+    "queue rounds of flows": _rounds(5, FLOWS, "measurements", "checkpoints"),
     "queue checks of flows": _rounds(10, FLOWS, "findings"),
-    "measure flows": _look(
-        5,
-        FLOWS,
-        "console.replication.tasks.collect_due",
-        "console.replication.tasks.collect_readiness_due",
-    ),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),

@@ -164,7 +164,7 @@ class Rounds(Generic[Subject, Row]):
         values = {
             "finished_at": now,
             "duration_ms": int(took_s * 1000),
-            **_ending(outcome, now),
+            **ending(outcome, now),
             **outcome.values,
         }
         rows = self.rows._default_manager.filter(pk=row.pk)
@@ -206,7 +206,8 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _ending(outcome: Outcome, now: datetime) -> dict[str, Any]:
+def ending(outcome: Outcome, now: datetime) -> dict[str, Any]:
+    """Return the columns that say how a round ended, of a row that exists."""
     if (fault := outcome.fault) is not None:
         since = Coalesce(F("failing_since"), Value(now))
         told = {"error_code": fault.code, "error": fault.message, "hint": fault.hint}

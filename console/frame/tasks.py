@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from celery import current_app, shared_task
+from celery import shared_task
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -33,16 +33,6 @@ def queue_rounds(*kinds: str) -> None:
 def run_rounds(kind: str) -> None:
     """Run the rounds of a kind that are longest overdue."""
     rounds.work_through_due(rounds.KINDS[kind])
-
-
-@shared_task(name="console.frame.tasks.look", ignore_result=True)
-def look(*names: str) -> None:
-    """Run several tasks that only look who is due; one that breaks costs the others nothing."""
-    for name in names:
-        try:
-            current_app.tasks[name]()
-        except Exception:  # as a task of its own would
-            logger.exception("%s broke", name)
 
 
 @shared_task(name="console.frame.tasks.prune", ignore_result=True)

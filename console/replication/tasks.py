@@ -7,42 +7,29 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.frame.rounds import KINDS, Kind
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
-from console.replication.checkpoints.rounds import collect as readiness_collect
+from console.replication.checkpoints.rounds.collect import CHECKPOINTS, collect_readiness
 from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
 from console.replication.findings import store as finding_save
 from console.replication.findings.collect import FINDINGS, look_at_flow
-from console.replication.measurement import collect, hours, series
+from console.replication.measurement import hours, series
+from console.replication.measurement.collect import MEASUREMENTS, collect_flow
+
+KINDS[MEASUREMENTS.name] = Kind(MEASUREMENTS.due, collect_flow, "flows")
+KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, "flows")
+KINDS[CHECKPOINTS.name] = Kind(CHECKPOINTS.due, collect_readiness, "flows")
 
 # Who waited longer is sent again.
 EXPIRES_S = 30
-
-KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, queue="flows")
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
 def ensure_flows() -> None:
     """Make the runs agree with what is wanted."""
     reconcile.reconcile_flows(timezone.now())
-
-
-@shared_task(name="console.replication.tasks.collect_due", ignore_result=True)
-def collect_due() -> None:
-    """Send a ticket for every flow that is due, so that a slow cluster delays only its own flows."""
-    enqueue_tickets(collect_oldest, collect.due_flows(timezone.now()))
-
-
-@shared_task(name="console.replication.tasks.collect_oldest", ignore_result=True)
-def collect_oldest() -> None:
-    """Measure the flows that have waited longest."""
-    work_through_due(
-        lambda: collect.due_flows(timezone.now()),
-        lambda flow_id: collect.collect_flow(flow_id, timezone.now()),
-    )
 
 
 @shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
@@ -54,21 +41,6 @@ def prune_samples() -> None:
     checkpoint_series.prune(now)
     readiness_history.prune_changes(now)
     finding_save.prune_findings(now)
-
-
-@shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)
-def collect_readiness_due() -> None:
-    """Send a ticket for every flow whose checkpoints are due."""
-    enqueue_tickets(compare_oldest, readiness_collect.due_flows(timezone.now()))
-
-
-@shared_task(name="console.replication.tasks.compare_oldest", ignore_result=True)
-def compare_oldest() -> None:
-    """Compare the checkpoints of the flows that have waited longest with their groups."""
-    work_through_due(
-        lambda: readiness_collect.due_flows(timezone.now()),
-        lambda flow_id: readiness_collect.collect_readiness(flow_id, timezone.now()),
-    )
 
 
 @shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)

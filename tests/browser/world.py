@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -49,7 +50,7 @@ from tests.console.making import make_cluster, make_flow, make_partition, make_r
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
-from tests.console.replication.readiness_world import StubCheckpointDoor
+from tests.console.replication.readiness_world import StubCheckpoints
 from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
@@ -331,7 +332,8 @@ def fill_answers(flow: ReplicationFlow, now: datetime) -> None:
     Group.objects.filter(cluster=flow.target).update(member_count=0, state="Empty")
     syncs = [(n, n - 3900) for n in (184_000, 184_100, 184_150, 184_203, 184_390)]
     translator = Translator(dict.fromkeys(where.values(), syncs))
-    collect_readiness(flow.pk, now, StubCheckpointDoor(kept), lambda _: translator)
+    queries = replace(StubCheckpoints(kept).queries, translator=lambda _: translator)
+    collect_readiness(flow.pk, lambda: now, queries)
     series = CheckpointSeries.objects.filter(flow=flow, topic="")
     end = int(now.timestamp())
     CheckpointSample.objects.bulk_create(

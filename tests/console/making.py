@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from console.accounts.models import Role, User
 from console.clusters.models import Cluster, Topic
 from console.replication.flows.models import FlowPartition, ReplicationFlow
+from console.replication.measurement.collect import FlowQueries
 from console.runs.launcher import this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import Unreachable
@@ -175,7 +176,7 @@ class StubLauncher:
             contract.write_result(run_dir, result)
 
 
-class StubDoor:
+class StubFlow:
     """Two clusters that say what a test wants; None instead of an answer is a cluster that is away."""
 
     def __init__(
@@ -185,15 +186,26 @@ class StubDoor:
         self._timestamps, self._data_ends = timestamps or {}, data_ends or {}
         self._heads = heads or {}
         self.asked: list[str] = []
+        self.queries = FlowQueries(
+            positions=self.positions,
+            ranges=self.ranges,
+            newest=self.newest,
+            timestamps=self.timestamps,
+            last_timestamps=self.last_timestamps,
+            data_ends=self.data_ends,
+        )
 
     def positions(self, flow):
         self.asked.append("positions")
         return self._answer(self._positions, flow.target.alias)
 
-    def ranges(self, flow, partitions, *, with_timestamps):
-        self.asked.append("timestamps of the end" if with_timestamps else "ranges")
+    def ranges(self, flow, partitions, what="ranges"):
+        self.asked.append(what)
         known = self._answer(self._ranges, flow.source.alias)
         return {where: known[where] for where in partitions if where in known}
+
+    def newest(self, flow, partitions):
+        return self.ranges(flow, partitions, "timestamps of the end")
 
     def timestamps(self, flow, offsets_of):
         self.asked.append("timestamps")

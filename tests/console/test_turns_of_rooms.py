@@ -15,11 +15,11 @@ from console.frame.rounds import Kind, work_through_due
 from console.quorum.models import QuorumStatus
 from console.quorum.voters import collect as quorum
 from console.replication.checkpoints.models import FlowReadiness
-from console.replication.checkpoints.rounds import collect as checkpoints
+from console.replication.checkpoints.rounds.collect import CHECKPOINTS
 from console.replication.findings.collect import FINDINGS
 from console.replication.findings.models import FlowWatch
-from console.replication.flows.models import ReplicationFlow
-from console.replication.measurement import collect as flows
+from console.replication.flows.models import FlowRound
+from console.replication.measurement.collect import MEASUREMENTS
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.making import NOW, make_cluster, make_flow
 
@@ -36,7 +36,7 @@ def asked(cluster, at):
 
 
 def measured(flow, at):
-    ReplicationFlow.objects.filter(pk=flow.pk).update(claimed_until=at)
+    FlowRound.objects.create(flow=flow, noun="source", claimed_until=at)
 
 
 def judged(cluster, at):
@@ -61,7 +61,7 @@ def described(cluster, at):
             lambda row, at: PromotionRound.objects.create(cluster=row, claimed_until=at),
             id="observers",
         ),
-        pytest.param(flows.due_flows, make_flow, measured, id="flows"),
+        pytest.param(MEASUREMENTS.due, make_flow, measured, id="flows"),
         pytest.param(
             FINDINGS.due,
             make_flow,
@@ -69,7 +69,7 @@ def described(cluster, at):
             id="what fails silently",
         ),
         pytest.param(
-            checkpoints.due_flows,
+            CHECKPOINTS.due,
             make_flow,
             lambda row, at: FlowReadiness.objects.create(
                 flow=row, claimed_until=at, since=NOW, updated_at=NOW

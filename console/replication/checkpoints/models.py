@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from console.frame.rounds import Round
 from console.replication.checkpoints.text import (
     HELD,
     SEVERITIES,
@@ -112,7 +113,7 @@ class Answer(models.Model):
         return str(self.evidence[0]["text"]) if self.evidence else ""
 
 
-class FlowReadiness(Answer):
+class FlowReadiness(Answer, Round):
     """The answer for a flow, and how its collection goes.
 
     `counts` is how many groups are in which readiness, `checkpoint_at` when the oldest checkpoint that its
@@ -120,7 +121,6 @@ class FlowReadiness(Answer):
     `behind_unknown_count` of how many partitions they are not known, which has no checkpoint or no commit.
     `checkpoints_read_to`, `checkpoints_topic_id` and `settings_mark` say what was read of the topic of
     checkpoints, of which topic, and for which settings: only what is new is read again.
-    `finished_at`, `duration_ms`, `failing_since`, `error` and `hint` are the freshness of the round.
     """
 
     flow = models.OneToOneField(FLOW, on_delete=models.CASCADE, related_name="answer")
@@ -128,16 +128,10 @@ class FlowReadiness(Answer):
     behind = models.BigIntegerField(null=True)
     behind_unknown_count = models.PositiveIntegerField(default=0)
     checkpoint_at = models.DateTimeField(null=True)
-    claimed_until = models.DateTimeField(null=True)
     checkpoints_read_to = models.BigIntegerField(null=True)
     checkpoints_read_at = models.DateTimeField(null=True)
     checkpoints_topic_id = models.CharField(max_length=32, blank=True)
     settings_mark = models.CharField(max_length=64, blank=True)
-    succeeded_at = models.DateTimeField(null=True)
-    duration_ms = models.PositiveIntegerField(null=True)
-    failing_since = models.DateTimeField(null=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
     sampled_groups_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

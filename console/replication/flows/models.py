@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from console.clusters.models import Cluster
+from console.frame.rounds import Round
 from console.replication.checkpoints.models import (
     CheckpointSample,
     CheckpointSeries,
@@ -179,7 +180,6 @@ class ReplicationFlow(models.Model):
     failure = models.TextField(blank=True)
     next_try_at = models.DateTimeField(null=True, blank=True)
 
-    claimed_until = models.DateTimeField(null=True, blank=True)
     measured_at = models.DateTimeField(null=True, blank=True)
     topics_sampled_at = models.DateTimeField(null=True, blank=True)
     partition_count = models.PositiveIntegerField(null=True, blank=True)
@@ -335,8 +335,11 @@ class FlowPartition(models.Model):
         return f"{self.topic}-{self.partition}"
 
 
-class FlowRound(models.Model):
-    """Freshness of a part of what is known of a flow: where it is, where its source ends, its syncs."""
+class FlowRound(Round):
+    """Freshness of a part of what is known of a flow: where it is, where its source ends, its syncs.
+
+    A measurement ends with the source: the row of the source has its claim.
+    """
 
     class Noun(models.TextChoices):
         POSITIONS = "positions", "Positions"
@@ -345,14 +348,6 @@ class FlowRound(models.Model):
 
     flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="rounds")
     noun = models.CharField(max_length=20, choices=Noun)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    succeeded_at = models.DateTimeField(null=True, blank=True)
-    failing_since = models.DateTimeField(null=True, blank=True)
-    error_code = models.CharField(max_length=60, blank=True)
-    error = models.TextField(blank=True)
-    hint = models.TextField(blank=True)
 
     clusters_at: ClassVar = ("flow__source", "flow__target")
 

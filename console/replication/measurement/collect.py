@@ -1,116 +1,145 @@
-"""Measure flows: ask the run and both clusters -> apply the lag rule -> write rows and freshness."""
+"""Measure flows: query the run and both clusters -> apply the lag rule -> write rows and freshness."""
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
-from django.db.models import Q
+from django.utils import timezone
 
 from console.clusters.models import Topic
-from console.frame.processes.work_sharing import longest_waiting
+from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.control.steering import with_person
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from console.replication.flows.status import RESTS_S
 from console.replication.measurement import measure
 from console.replication.measurement import store as save
-from console.replication.measurement.door import KAFKA, FlowDoor
 from console.replication.measurement.measure import Measured
 from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields, Refused
+from jobs.cluster.admin import offsets
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.cluster.errors import ClusterFault, Refused
 from jobs.limits import POSITIONS, may_exist
-from jobs.logs import own_fault
+from jobs.replication.copy.positions import read_positions
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
 
-logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
+P = ParamSpec("P")
 
-# A round that outlives its claim would be repeated in parallel, so the claim is longer than the
-# sum of the door's timeouts; the end of the round shortens it.
-CLAIM = timedelta(seconds=90)
+Partitions = Collection[TopicPartition]
+Ranges = Mapping[TopicPartition, OffsetRange]
+Offsets = Mapping[TopicPartition, int]
+Spans = Mapping[TopicPartition, tuple[int, int]]
+Timestamps = Mapping[TopicPartition, int | None]
+
 # A transaction that ended leaves at most its markers behind the last record of a partition.
 MOST_MARKERS = 50
 # In one round the newest record of this many partitions is read, largest lag first.
 MOST_HEADS = 500
 
 
-def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows whose next measurement is due, the one that waits longest first."""
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    return longest_waiting(ReplicationFlow.objects.filter(due), "claimed_until")
+TIMEOUT_S = 10.0
 
 
-def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
-    """Measure one flow; False when another worker measures it now."""
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    claim = ReplicationFlow.objects.filter(due, pk=flow_id)
-    if not claim.update(claimed_until=now + CLAIM):
-        return False
-    flow = ReplicationFlow.objects.select_related("source", "target", "run").get(pk=flow_id)
-    try:
-        _Round(flow, now, door).measure()
-    except Exception:
-        logger.exception("round failed flow=%s", flow.name)
-        problem = own_fault("measuring")
-        save.save_round(
-            flow,
-            FlowRound.Noun.SOURCE,
-            now,
-            None,
-            ClusterFault(problem, cluster=flow.name, hint=""),
-        )
-    rest_s = settings.FLOW_INTERVAL_S if flow.is_wanted or _is_copying(flow.run) else RESTS_S
-    # A little less than the interval, so that the next tick of the clock finds the flow due.
-    next_at = now + timedelta(seconds=rest_s - 0.5)
-    ReplicationFlow.objects.filter(pk=flow_id).update(claimed_until=next_at)
-    return True
+def _ask(
+    cluster: Connection,
+    read: Callable[Concatenate[ClusterClient, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Send one query by a client that is closed afterwards."""
+    with ClusterClient(cluster, timeout_s=TIMEOUT_S) as client:
+        return read(client, *args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowQueries:
+    """The queries of a measurement; every one may raise `ClusterFault`.
+
+    `positions` are the next offsets to copy, from the target; the others are of the source. `newest` are
+    `ranges` with the largest timestamp, `timestamps` those (ms) of the first record at or after each offset,
+    `last_timestamps` those of the last record before it (None: unknown), and `data_ends` the offset after
+    the last real record of each (from, end).
+    """
+
+    positions: Callable[[FlowSpec], Mapping[TopicPartition, int]] = lambda flow: _ask(
+        flow.target, read_positions, flow.source.alias
+    )
+    ranges: Callable[[FlowSpec, Partitions], Ranges] = lambda flow, partitions: _ask(
+        flow.source, offsets.read_offset_ranges, partitions, with_timestamps=False
+    )
+    newest: Callable[[FlowSpec, Partitions], Ranges] = lambda flow, partitions: _ask(
+        flow.source, offsets.read_offset_ranges, partitions, with_timestamps=True
+    )
+    timestamps: Callable[[FlowSpec, Offsets], Timestamps] = lambda flow, starts: _ask(
+        flow.source, offsets.read_timestamp_at, starts
+    )
+    last_timestamps: Callable[[FlowSpec, Offsets], Timestamps] = lambda flow, ends: _ask(
+        flow.source, offsets.read_last_timestamp, ends
+    )
+    data_ends: Callable[[FlowSpec, Spans], Offsets] = lambda flow, spans: _ask(
+        flow.source, offsets.read_data_end, spans
+    )
+
+
+KAFKA = FlowQueries()
+
+MEASUREMENTS: Rounds[ReplicationFlow, FlowRound] = Rounds(
+    name="measurements",
+    rows=FlowRound,
+    of="flow",
+    part={"noun": FlowRound.Noun.SOURCE},
+    subjects=lambda: ReplicationFlow.objects.select_related("source", "target", "run"),
+    every_s=lambda: RESTS_S,
+    activity="measuring",
+)
+
+
+def collect_flow(flow_id: int, clock: Clock = timezone.now, queries: FlowQueries = KAFKA) -> bool:
+    """Measure one flow when it is due; False when it is not, or another worker measures it now."""
+    return MEASUREMENTS.run(
+        flow_id, lambda flow, row: _Round(flow, row, clock(), queries).measure(), clock
+    )
 
 
 def measure_soon(flow_id: int, now: datetime) -> None:
-    """Let the next tick of the clock measure a flow that was at rest; a round that is on its way stays."""
-    resting = ReplicationFlow.objects.filter(
-        pk=flow_id, claimed_until__lte=now + timedelta(seconds=RESTS_S)
-    )
-    resting.update(claimed_until=None)
+    """Let the next tick of the scheduler measure a flow that was at rest; a running round stays."""
+    rows = FlowRound.objects.filter(flow=flow_id, noun=FlowRound.Noun.SOURCE)
+    rows.filter(claimed_until__lte=now + timedelta(seconds=RESTS_S)).update(claimed_until=None)
 
 
 @dataclass(slots=True)
 class _Round:
-    """One measurement of one flow."""
+    """One measurement of one flow; `row` is that of its source."""
 
     flow: ReplicationFlow
+    row: FlowRound
     now: datetime
-    door: FlowDoor
+    queries: FlowQueries
     known: dict[TopicPartition, Measured] = field(default_factory=dict)
 
-    def measure(self) -> None:
+    def measure(self) -> Outcome:
         flow = self.flow
-        try:
-            spec = flow.spec()
-        except InvalidFields as problem:
-            fault = ClusterFault(
-                str(problem), cluster=flow.name, hint="Correct the flow's settings."
-            )
-            save.save_round(flow, FlowRound.Noun.SOURCE, self.now, None, fault)
-            return
+        spec = flow.spec()
         self.known = {row.where: row for row in map(save.as_measured, stored_partitions(flow))}
         progress = _progress_of(flow.run)
         rows = self._from_run(progress) if progress is not None else self._from_target(spec)
-        rows, is_fresh = self._with_source(spec, rows, is_running=progress is not None)
+        rows, outcome = self._with_source(spec, rows, is_running=progress is not None)
         if spec.is_watched:
             rows = [measure.watched(row) for row in rows]
         rows = [with_person(row, flow) for row in rows]
-        save.save_measurement(flow, rows, progress, self.now, sample=is_fresh)
+        save.save_measurement(flow, rows, progress, self.now, sample=outcome.fault is None)
+        is_watched_closely = flow.is_wanted or _is_copying(flow.run)
+        return replace(outcome, due_in_s=settings.FLOW_INTERVAL_S if is_watched_closely else None)
 
     def _from_run(self, progress: Mapping[str, Any]) -> list[Measured]:
         """The newest positions are with the run: it has committed them on the target."""
@@ -126,7 +155,9 @@ class _Round:
         ]
 
     def _from_target(self, spec: FlowSpec) -> list[Measured]:
-        positions = self._ask(FlowRound.Noun.POSITIONS, lambda: self.door.positions(spec)) or {}
+        answer, fault, took_ms = _timed(lambda: self.queries.positions(spec))
+        save.save_round(self.flow, FlowRound.Noun.POSITIONS, self.now, took_ms, fault)
+        positions = answer or {}
         found = {
             where: Measured(*where)
             for where in positions
@@ -160,24 +191,23 @@ class _Round:
 
     def _with_source(
         self, spec: FlowSpec, rows: list[Measured], *, is_running: bool
-    ) -> tuple[list[Measured], bool]:
+    ) -> tuple[list[Measured], Outcome]:
         """Add the source's side; while it does not answer, the lag stays what it was, with its age."""
-        wanted = [row.where for row in rows]
-        answer = (
-            self._ask(
-                FlowRound.Noun.SOURCE, lambda: self._source_side(spec, rows, is_running=is_running)
-            )
-            if wanted
-            else {}
+        if not rows:
+            return [], Outcome({"duration_ms": self.row.duration_ms}, is_over=False)
+        answer, fault, took_ms = _timed(
+            lambda: self._source_side(spec, rows, is_running=is_running)
         )
+        values = {"duration_ms": took_ms, **save.error_of(fault)}
         if answer is None:
-            return [self._keep_source_side(row) for row in rows], False
-        return [measure.with_lag(answer[row.where]) for row in rows], True
+            return [self._keep_source_side(row) for row in rows], Outcome(values, fault=fault)
+        rows = [measure.with_lag(answer[row.where]) for row in rows]
+        return rows, Outcome({**values, "succeeded_at": self.now})
 
     def _source_side(
         self, spec: FlowSpec, rows: list[Measured], *, is_running: bool
     ) -> dict[TopicPartition, Measured]:
-        ranges = self.door.ranges(spec, [row.where for row in rows], with_timestamps=False)
+        ranges = self.queries.ranges(spec, [row.where for row in rows])
         placed = [measure.with_source(row, ranges.get(row.where)) for row in rows]
         # A run's position covers trailing transaction markers, a position from the target may not.
         placed = placed if is_running else self._without_markers(spec, placed)
@@ -193,9 +223,9 @@ class _Round:
         """
         behind.sort(key=lambda row: (row.position or 0) - (row.end_offset or 0))
         ends = {row.where: row.end_offset for row in behind[:MOST_HEADS] if row.end_offset}
-        heads = dict(self.door.last_timestamps(spec, ends)) if ends else {}
+        heads = dict(self.queries.last_timestamps(spec, ends)) if ends else {}
         rest = [row.where for row in behind if row.where not in heads]
-        ranges = self.door.ranges(spec, rest, with_timestamps=True) if rest else {}
+        ranges = self.queries.newest(spec, rest) if rest else {}
         return heads | {where: found.max_timestamp_ms for where, found in ranges.items()}
 
     def _without_markers(self, spec: FlowSpec, rows: list[Measured]) -> list[Measured]:
@@ -206,7 +236,7 @@ class _Round:
             and row.end_offset is not None
             and 0 < row.end_offset - row.position <= MOST_MARKERS
         }
-        ends = self.door.data_ends(spec, spans) if spans else {}
+        ends = self.queries.data_ends(spec, spans) if spans else {}
         return [replace(row, data_end=ends.get(row.where)) for row in rows]
 
     def _with_last(self, spec: FlowSpec, rows: list[Measured]) -> list[Measured]:
@@ -216,7 +246,7 @@ class _Round:
             for row in rows
             if row.is_behind and row.last_timestamp_ms is None and row.position is not None
         }
-        found = self.door.timestamps(spec, asked) if asked else {}
+        found = self.queries.timestamps(spec, asked) if asked else {}
         return [
             replace(row, last_timestamp_ms=found[row.where]) if row.where in found else row
             for row in rows
@@ -235,19 +265,16 @@ class _Round:
             lag_ms=before.lag_ms,
         )
 
-    def _ask(self, noun: FlowRound.Noun, question: Callable[[], T]) -> T | None:
-        """Ask and write how it went; None when the cluster did not answer."""
-        begun = time.monotonic()
-        fault: ClusterFault | None = None
-        answer: T | None = None
-        try:
-            answer = question()
-        except ClusterFault as refusal:
-            fault = refusal
-            logger.info("round failed flow=%s noun=%s error=%s", self.flow.name, noun, refusal)
-        duration_ms = int((time.monotonic() - begun) * 1000)
-        save.save_round(self.flow, noun, self.now, duration_ms, fault)
-        return answer
+
+def _timed(ask: Callable[[], T]) -> tuple[T | None, ClusterFault | None, int]:
+    """Return the answer, or the fault, and how many milliseconds it took."""
+    begun = time.monotonic()
+    answer, fault = None, None
+    try:
+        answer = ask()
+    except ClusterFault as refusal:
+        fault = refusal
+    return answer, fault, int((time.monotonic() - begun) * 1000)
 
 
 def stored_partitions(flow: ReplicationFlow) -> list[FlowPartition]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models, transaction
 
+from console.frame.rounds import Outcome, ending
 from console.replication.control.crashes import task_crashes
 from console.replication.flows.models import (
     FlowPartition,
@@ -98,29 +99,15 @@ def save_round(
     duration_ms: int | None,
     fault: ClusterFault | None,
 ) -> None:
-    """Write how one half of a measurement went; the time of the last success stays on a failure.
+    """Write how a part of a measurement went; `duration_ms` is None when no cluster was queried."""
+    row, _ = FlowRound.objects.get_or_create(flow=flow, noun=noun)
+    values = {"finished_at": now, "duration_ms": duration_ms, **ending(Outcome(fault=fault), now)}
+    FlowRound.objects.filter(pk=row.pk).update(**values | error_of(fault))
 
-    `duration_ms` is None when no cluster was queried.
-    """
-    values: dict[str, Any] = {
-        "started_at": now,
-        "finished_at": now + timedelta(milliseconds=duration_ms or 0),
-        "duration_ms": duration_ms,
-    }
-    if fault is None:
-        values |= {
-            "succeeded_at": now,
-            "failing_since": None,
-            "error_code": "",
-            "error": "",
-            "hint": "",
-        }
-    else:
-        values |= {"error_code": fault.code, "error": str(fault), "hint": fault.hint}
-    FlowRound.objects.update_or_create(flow=flow, noun=noun, defaults=values)
-    if fault is not None:
-        failing = FlowRound.objects.filter(flow=flow, noun=noun, failing_since=None)
-        failing.update(failing_since=now)
+
+def error_of(fault: ClusterFault | None) -> dict[str, str]:
+    """Return the error of a round that queries two clusters: it names the one that did not answer."""
+    return {} if fault is None else {"error": str(fault)}
 
 
 def _save_partitions(flow: ReplicationFlow, rows: Sequence[Measured], now: datetime) -> None:

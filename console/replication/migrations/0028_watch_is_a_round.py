@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("replication", "0026_use_one_set_of_status_words")]
+    dependencies = [("replication", "0027_use_one_round")]
 
     operations = [
         migrations.RenameField("flowwatch", old_name="looked_at", new_name="finished_at"),

@@ -1,17 +1,12 @@
-"""The clock, and one task that looks for several who is due."""
+"""The clock: which tasks it starts, and the task that queues rounds of several kinds."""
 
 from datetime import datetime
 
-import pytest
-
-from console.celery import COLLECT, app
+from console.celery import app
 from console.frame.rounds import KINDS, Kind
-from console.frame.tasks import look, queue_rounds
+from console.frame.tasks import queue_rounds
 
 app.loader.import_default_modules()
-ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
-LOOKS = [one for one in app.conf.beat_schedule.values() if one["task"] == look.name]
-
 ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
 
 
@@ -28,43 +23,9 @@ def test_a_kind_of_round_that_breaks_costs_the_others_nothing(monkeypatch, caplo
     assert "kind=broken" in caplog.text
 
 
-def test_the_clock_queues_each_kind_of_round_once():
-    assert sorted(name for one in ROUNDS for name in one["args"]) == sorted(KINDS)
-
-
-@pytest.mark.parametrize("entry", ROUNDS, ids=lambda one: " ".join(one["args"]))
-def test_rounds_that_are_queued_together_are_of_one_queue(entry):
-    assert {KINDS[name].queue for name in entry["args"]} == {entry["options"]["queue"]}
-
-
-def test_a_look_that_breaks_costs_the_others_nothing(monkeypatch, caplog):
-    ran = []
-
-    def break_down() -> None:
-        raise ValueError("no room left")
-
-    monkeypatch.setitem(app.tasks, "test.one", lambda: ran.append("one"))
-    monkeypatch.setitem(app.tasks, "test.broken", break_down)
-    monkeypatch.setitem(app.tasks, "test.other", lambda: ran.append("other"))
-    look("test.one", "test.broken", "test.other")
-    assert ran == ["one", "other"]
-    assert "test.broken broke" in caplog.text
-
-
 def test_the_clock_starts_only_tasks_that_there_are():
     wanted = {one["task"] for one in app.conf.beat_schedule.values()}
-    wanted |= {name for one in LOOKS for name in one["args"]}
     assert wanted - set(app.tasks) == set()
-
-
-@pytest.mark.parametrize("entry", LOOKS, ids=lambda one: one["options"]["queue"])
-def test_what_looks_together_is_of_one_queue(entry):
-    queues = {app.amqp.router.route({}, name)["queue"].name for name in entry["args"]}
-    assert queues == {entry["options"]["queue"]}
-
-
-def test_looks_are_of_the_queues_that_send_tickets():
-    assert [one["options"]["queue"] for one in LOOKS] == [COLLECT, "flows"]
 
 
 def test_every_kind_of_rounds_is_queued_by_one_entry_of_its_queue():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun, Partition
-from console.replication.checkpoints.rounds.collect import collect_readiness
+from console.replication.checkpoints.rounds.collect import CheckpointQueries, collect_readiness
 from console.replication.flows.models import FlowReadiness, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized
@@ -19,7 +21,7 @@ ORDERS = TopicPartition("orders", 0)
 SYNCS = {ORDERS: [(0, 400), (100, 500), (200, 600)]}
 
 
-class StubCheckpointDoor:
+class StubCheckpoints:
     """Two clusters that say what a test wants; `checkpoints` None: reading the topic is refused."""
 
     def __init__(
@@ -30,6 +32,7 @@ class StubCheckpointDoor:
         self.before: list[CheckpointsRead] = []
         self.commits_now = commits
         self.asked: list[list[str]] = []
+        self.queries = CheckpointQueries(self.checkpoints, self.commits, self.ends, translator)
 
     def checkpoints(self, flow, before):
         self.before.append(before)
@@ -70,7 +73,7 @@ def checkpoint(
 
 def door(**more):
     """A door with a checkpoint of the one group, exactly at its offset."""
-    return StubCheckpointDoor(checkpoint(), **more)
+    return StubCheckpoints(checkpoint(), **more)
 
 
 def translator(_flow=None) -> Translator:
@@ -125,7 +128,8 @@ def add_group(cluster, name, offsets, *, members=1) -> Group:
 
 def judged(flow, stub=None, now=NOW, open_translator=translator) -> FlowReadiness:
     """Run a round and return the flow's answer."""
-    assert collect_readiness(flow.pk, now, stub or door(), open_translator)
+    queries = replace((stub or door()).queries, translator=open_translator)
+    assert collect_readiness(flow.pk, lambda: now, queries)
     return FlowReadiness.objects.get(flow=flow)
 
 

@@ -20,9 +20,9 @@ from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import InvalidFields
 from tests.console.availability.promotion_world import Clock, PaperDoor, make_policy, make_short
-from tests.console.making import NOW, StubDoor, StubLauncher, make_flow, make_run, make_topic
+from tests.console.making import NOW, StubFlow, StubLauncher, make_flow, make_run, make_topic
 from tests.console.replication.finding import clusters_that_answer
-from tests.console.replication.readiness_world import StubCheckpointDoor, make_world
+from tests.console.replication.readiness_world import StubCheckpoints, make_world
 
 ORDERS = TopicPartition("orders", 0)
 OLD = "(?!dead).*"
@@ -69,9 +69,10 @@ def test_policies_before_it_go_on_and_behind_it_nothing_acts(cluster):
 # --- flows --------------------------------------------------------------------------------------
 def test_a_flow_that_cannot_be_evaluated_says_so_and_the_others_are_measured():
     old, good = make_old(), make_flow()
-    assert collect_flow(old.pk, NOW, StubDoor())
+    assert collect_flow(old.pk, lambda: NOW, StubFlow().queries)
     ends = {ORDERS: OffsetRange(0, 110, 110, 5_000)}
-    assert collect_flow(good.pk, NOW, StubDoor(positions={ORDERS: 100}, ranges=ends))
+    stub = StubFlow(positions={ORDERS: 100}, ranges=ends)
+    assert collect_flow(good.pk, lambda: NOW, stub.queries)
     errors = {row.flow_id: row.error for row in FlowRound.objects.filter(noun="source")}
     assert SAID in errors[old.pk]
     assert errors[good.pk] == ""
@@ -81,7 +82,7 @@ def test_looks_and_checkpoints_of_it_say_so_too():
     flow = make_old(groups=[OLD])
     assert look_at_flow(flow.pk, lambda: NOW, clusters_that_answer())
     assert SAID in FlowWatch.objects.get(flow=flow).error
-    assert collect_readiness(flow.pk, NOW, StubCheckpointDoor())
+    assert collect_readiness(flow.pk, lambda: NOW, StubCheckpoints().queries)
     flow.refresh_from_db()
     assert SAID in flow.answer.error
 
@@ -90,7 +91,7 @@ def test_another_flow_of_the_same_clusters_is_judged_and_can_be_made():
     flow = make_world()
     make_old(source=flow.source.alias, target=flow.target.alias)
     make_topic(flow.source, "payments")
-    assert collect_readiness(flow.pk, NOW, StubCheckpointDoor())
+    assert collect_readiness(flow.pk, lambda: NOW, StubCheckpoints().queries)
     flow.refresh_from_db()
     assert SAID not in flow.answer.error
     values = {"name": "new", "source": flow.source.alias, "target": flow.target.alias}

@@ -10,7 +10,7 @@ from console.clusters.collection import collect as cluster_collect
 from console.clusters.models import CollectionRound
 from console.replication.checkpoints.rounds.collect import collect_readiness
 from console.replication.flows import actions
-from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
+from console.replication.flows.models import FlowReadiness, GroupReadiness
 from console.replication.measurement.collect import collect_flow
 from console.replication.translation.translator import archive_of
 from jobs.cluster.check import check_connection
@@ -59,12 +59,12 @@ class Watched:
     def look(self) -> dict[str, GroupReadiness]:
         """Run every round that the answer stands on, and return the answers by group."""
         CollectionRound.objects.update(claimed_until=None)
-        ReplicationFlow.objects.update(claimed_until=None)
+        self.flow.rounds.update(claimed_until=None)
         FlowReadiness.objects.update(claimed_until=None)
         for cluster in (self.flow.source, self.flow.target):
             cluster_collect.collect_cluster(cluster.pk)
-        assert collect_flow(self.flow.pk, timezone.now())
-        assert collect_readiness(self.flow.pk, timezone.now())
+        assert collect_flow(self.flow.pk)
+        assert collect_readiness(self.flow.pk)
         answer = FlowReadiness.objects.get(flow=self.flow)
         assert answer.error == ""
         return {row.group: row for row in GroupReadiness.objects.filter(flow=self.flow)}

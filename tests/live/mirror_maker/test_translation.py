@@ -325,7 +325,7 @@ def test_the_console_looks_at_it_and_tells_what_differs_and_nothing_else(pair):
         flow.target, "rewound too", f"east.{PLAIN}", _target_offset(pair, "rewound too")
     )
     now = datetime.now(UTC)
-    assert collect_flow(flow.pk, now)
+    assert collect_flow(flow.pk)
     for minute in range(2):
         at = now + timedelta(minutes=minute)
         assert look_at_flow(flow.pk, lambda at=at: at)

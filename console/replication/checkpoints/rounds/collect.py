@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.utils import timezone
 
 from console.frame.errors import ActionRefused
-from console.frame.processes.work_sharing import longest_waiting
+from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import store as readiness_save
 from console.replication.checkpoints.rounds.answers import Answers
@@ -25,13 +24,13 @@ from console.replication.checkpoints.rounds.facts import StoredFacts, read_store
 from console.replication.checkpoints.rounds.memory import MEMORIES, Memory
 from console.replication.checkpoints.rounds.order import groups_to_ask, take_commits
 from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
+from console.replication.measurement.store import error_of
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.admin import offsets
 from jobs.cluster.admin.groups import read_committed_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.logs import own_fault
+from jobs.cluster.errors import ClusterFault
 from jobs.replication.checkpoints.follow import CheckpointsRead, follow_checkpoints
 from jobs.replication.checkpoints.lag import TopicState
 from jobs.replication.checkpoints.obstacles import HOLD
@@ -40,63 +39,42 @@ from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.translation.translator import SourceEnd, Translator
 
-# What the round of checkpoints asks of clusters and of the archive; tests put fakes in their place.
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 TIMEOUT_S = 10.0
-
-# The answers of a flow's archived offset syncs; without any, a translator that knows nothing.
-OpenTranslator = Callable[[ReplicationFlow], Translator]
-
-
-class CheckpointDoor(Protocol):
-    """Questions to the clusters of a flow; every one may raise `ClusterFault`."""
-
-    def checkpoints(self, flow: FlowSpec, before: CheckpointsRead) -> CheckpointsRead:
-        """Return the checkpoints as they stand, having read what is new."""
-        ...
-
-    def commits(
-        self, flow: FlowSpec, groups: Collection[str]
-    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
-        """Return committed offsets of groups on the source; a group that could not be read is absent."""
-        ...
-
-    def ends(
-        self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]
-    ) -> Mapping[TopicPartition, SourceEnd]:
-        """Return where both sides end, by source partition; `remote` names the target's. Unknown: absent."""
-        ...
+STALE_MS = 180_000
+# Tombstones leave a compacted topic after a day: after a longer pause the topic is read from its start.
+FORGET = timedelta(hours=6)
+# Settings that decide which checkpoints are kept.
+_MARKED = ("topics", "topics_exclude", "groups", "groups_exclude", "policy", "separator")
+Places = Mapping[TopicPartition, TopicPartition]
+Commits = Mapping[str, Mapping[TopicPartition, CommittedOffset]]
 
 
-class KafkaDoor:
-    """The real clusters; every question opens its own client and closes it."""
+def _read_checkpoints(flow: FlowSpec, before: CheckpointsRead) -> CheckpointsRead:
+    topic = policy_of(flow).checkpoints_topic(flow.source.alias)
+    with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
+        return follow_checkpoints(client, topic, before)
 
-    def checkpoints(self, flow: FlowSpec, before: CheckpointsRead) -> CheckpointsRead:
-        """Read the new records of the topic of checkpoints on the target."""
-        topic = policy_of(flow).checkpoints_topic(flow.source.alias)
-        with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
-            return follow_checkpoints(client, topic, before)
 
-    def commits(
-        self, flow: FlowSpec, groups: Collection[str]
-    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
-        """Ask each group's coordinator."""
-        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
-            return read_committed_offsets(client, groups)
+def _read_commits(flow: FlowSpec, groups: Collection[str]) -> Commits:
+    with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+        return read_committed_offsets(client, groups)
 
-    def ends(
-        self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]
-    ) -> Mapping[TopicPartition, SourceEnd]:
-        """Ask ListOffsets of the target, then of the source, in this order (see `SourceEnd`)."""
-        with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
-            there = _ends(client, set(remote.values()))
-        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
-            here = _ends(client, set(remote))
-        return {
-            where: _source_end(here[where], there[copy])
-            for where, copy in remote.items()
-            if where in here and copy in there
-        }
+
+def _read_ends(flow: FlowSpec, remote: Places) -> Mapping[TopicPartition, SourceEnd]:
+    """Send ListOffsets to the target, then to the source, in this order (see `SourceEnd`)."""
+    with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
+        there = _ends(client, set(remote.values()))
+    with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+        here = _ends(client, set(remote))
+    return {
+        where: _source_end(here[where], there[copy])
+        for where, copy in remote.items()
+        if where in here and copy in there
+    }
 
 
 def _ends(
@@ -118,26 +96,32 @@ def _source_end(here: OffsetRange, there: OffsetRange) -> SourceEnd:
     )
 
 
-KAFKA: CheckpointDoor = KafkaDoor()
+@dataclass(frozen=True, slots=True)
+class CheckpointQueries:
+    """What a round of checkpoints reads of clusters; each of those may raise `ClusterFault`.
+
+    `checkpoints` returns them as they are now, having read what is new. `commits` are committed offsets of
+    groups on the source; a group that could not be read is absent. `ends` are where both sides end, by
+    source partition, from the names on the target; unknown: absent. `translator` answers from a flow's
+    archived offset syncs; without any, it knows nothing.
+    """
+
+    checkpoints: Callable[[FlowSpec, CheckpointsRead], CheckpointsRead] = _read_checkpoints
+    commits: Callable[[FlowSpec, Collection[str]], Commits] = _read_commits
+    ends: Callable[[FlowSpec, Places], Mapping[TopicPartition, SourceEnd]] = _read_ends
+    translator: Callable[[ReplicationFlow], Translator] = open_flow_translator
 
 
-logger = logging.getLogger(__name__)
+KAFKA = CheckpointQueries()
 
-T = TypeVar("T")
-
-CLAIM = timedelta(seconds=120)
-STALE_MS = 180_000
-# Tombstones leave a compacted topic after a day: after a longer pause the topic is read from its start.
-FORGET = timedelta(hours=6)
-# Settings that decide which checkpoints are kept.
-_MARKED = ("topics", "topics_exclude", "groups", "groups_exclude", "policy", "separator")
-
-
-def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows whose next round is due, new flows and the one that waits longest first."""
-    resting = FlowReadiness.objects.filter(claimed_until__gte=now)
-    due = ReplicationFlow.objects.exclude(pk__in=resting.values("flow"))
-    return longest_waiting(due, "answer__claimed_until")
+CHECKPOINTS: Rounds[ReplicationFlow, FlowReadiness] = Rounds(
+    name="checkpoints",
+    rows=FlowReadiness,
+    of="flow",
+    subjects=lambda: ReplicationFlow.objects.select_related("source", "target"),
+    every_s=lambda: settings.CHECKPOINT_INTERVAL_S,
+    activity="judging",
+)
 
 
 def thresholds() -> Thresholds:
@@ -151,84 +135,57 @@ def thresholds() -> Thresholds:
 
 
 def collect_readiness(
-    flow_id: int,
-    now: datetime,
-    door: CheckpointDoor = KAFKA,
-    open_translator: OpenTranslator = open_flow_translator,
+    flow_id: int, clock: Clock = timezone.now, queries: CheckpointQueries = KAFKA
 ) -> bool:
-    """Run one round; False when another worker runs it or the flow is gone."""
-    flow = ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
-    if flow is None:
-        return False
-    new = {"since": now, "updated_at": now}
-    answer = FlowReadiness.objects.get_or_create(flow=flow, defaults=new)[0]
-    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    if not FlowReadiness.objects.filter(due, pk=answer.pk).update(claimed_until=now + CLAIM):
-        return False
-    begun = time.monotonic()
-    round_ = _Round(flow, answer, now, door, open_translator)
-    try:
-        round_.run()
-    except ClusterFault as fault:
-        round_.note(str(fault), fault.hint)
-    except InvalidFields as problem:
-        round_.note(str(problem), "Correct the flow's settings.")
-    except ActionRefused as refusal:
-        round_.note(refusal.message, "Nothing can be translated until it can be read again.")
-    except Exception:
-        logger.exception("round of checkpoints failed flow=%s", flow.name)
-        told = own_fault("judging")
-        round_.note(told, "")
-    _finish(answer, round_, now, int((time.monotonic() - begun) * 1000))
-    return True
+    """Run one round when it is due; False when it is not, another worker runs it, or the flow is gone."""
+
+    def row_of(flow: ReplicationFlow) -> FlowReadiness:
+        new = {"since": clock(), "updated_at": clock()}
+        return FlowReadiness.objects.get_or_create(flow=flow, defaults=new)[0]
+
+    def collect(flow: ReplicationFlow, row: FlowReadiness) -> Outcome:
+        return _Round(flow, row, clock(), queries).run()
+
+    return CHECKPOINTS.run(flow_id, collect, clock, row_of)
 
 
 @dataclass(slots=True)
 class _Round:
-    """One round of one flow. `problem` is what went wrong, also when there are answers all the same.
-
-    `is_held`: it found an answer that does not count yet, so the next round is due sooner.
-    """
+    """One round of one flow. `fault` is what first went wrong, also when there are answers all the same."""
 
     flow: ReplicationFlow
     answer: FlowReadiness
     now: datetime
-    door: CheckpointDoor
-    open_translator: OpenTranslator
-    is_done: bool = False
-    is_held: bool = False
-    problem: str = ""
-    hint: str = ""
-    findings: tuple[str, ...] = field(default=())
+    queries: CheckpointQueries
+    fault: ClusterFault | None = None
 
-    def note(self, problem: str, hint: str) -> None:
-        """Remember the first thing that went wrong."""
-        if not self.problem:
-            self.problem, self.hint = problem, hint
-
-    def run(self) -> None:
-        """Ask, judge, write."""
+    def run(self) -> Outcome:
+        """Query, judge, write; an answer that does not count yet makes the next round due sooner."""
         stored = read_stored(self.flow, self.now, STALE_MS)
         mark = _mark_of(self.flow, stored)
         written_at = self.answer.updated_at if self.answer.succeeded_at else None
         memory = MEMORIES.of(self.flow.pk, written_at, mark)
         rows = readiness_save.stored_answers(self.flow, is_remembered=memory is not None)
         known = self._known(mark, memory, rows)
-        read = self._ask(lambda: self.door.checkpoints(stored.spec, known))
+        read = self._ask(lambda: self.queries.checkpoints(stored.spec, known))
         checkpoints = read or known
         unproven = self._commits(stored, checkpoints)
         asked = RoundReadings(
             checkpoints,
             self._state_of(read, known),
             self._ends(stored),
-            self.open_translator(self.flow),
+            self._translator(),
             self._stale(stored, read, known),
             unproven,
         )
         answers = answer_all(stored, asked, thresholds(), int(self.now.timestamp() * 1000), memory)
-        self._write(answers, rows, stored, read, mark)
+        is_held = self._write(answers, rows, stored, read, mark)
         MEMORIES.keep(self.flow.pk, Memory(self.now, mark, checkpoints), answers.groups)
-        self.is_done = True
+        return Outcome(
+            {"succeeded_at": self.now, **error_of(self.fault)},
+            fault=self.fault,
+            due_in_s=min(HOLD.total_seconds(), CHECKPOINTS.every_s()) if is_held else None,
+        )
 
     def _write(
         self,
@@ -237,14 +194,13 @@ class _Round:
         stored: StoredFacts,
         read: CheckpointsRead | None,
         mark: str,
-    ) -> None:
+    ) -> bool:
         with transaction.atomic():
-            self.is_held = readiness_save.save_answers(
-                self.flow, answers, rows, stored.names, self.now
-            )
+            is_held = readiness_save.save_answers(self.flow, answers, rows, stored.names, self.now)
             if read is not None:
                 readiness_save.save_read(self.answer, read, mark, self.now)
             checkpoint_series.save_samples(self.flow, self.answer, answers, self.now)
+        return is_held
 
     def _known(
         self, mark: str, memory: Memory | None, rows: dict[str, GroupReadiness]
@@ -276,47 +232,32 @@ class _Round:
     def _commits(self, stored: StoredFacts, checkpoints: CheckpointsRead) -> frozenset[str]:
         """Ask again for commits that are older than what they are compared with (`order`)."""
         older = groups_to_ask(stored, checkpoints)
-        found = self._ask(lambda: self.door.commits(stored.spec, older)) if older else {}
+        found = self._ask(lambda: self.queries.commits(stored.spec, older)) if older else {}
         return take_commits(stored, older, found or {})
 
     def _ends(self, stored: StoredFacts) -> dict[TopicPartition, SourceEnd]:
         """Return where both sides end, with the flow's positions, which were read before."""
         remote = {where: stored.names.remote(where) for where in stored.copied}
-        found = self._ask(lambda: self.door.ends(stored.spec, remote)) if remote else {}
+        found = self._ask(lambda: self.queries.ends(stored.spec, remote)) if remote else {}
         return {
             where: end._replace(copied_to=stored.copied[where].copied_to)
             for where, end in (found or {}).items()
         }
 
+    def _translator(self) -> Translator:
+        try:
+            return self.queries.translator(self.flow)
+        except ActionRefused as refusal:
+            hint = "Nothing can be translated until it can be read again."
+            raise ClusterFault(refusal.message, cluster=self.flow.name, hint=hint) from refusal
+
     def _ask(self, question: Callable[[], T]) -> T | None:
         try:
             return question()
         except ClusterFault as fault:
-            self.note(str(fault), fault.hint)
+            self.fault = self.fault or fault
             logger.info("round of checkpoints flow=%s error=%s", self.flow.name, fault)
             return None
-
-
-def _finish(answer: FlowReadiness, round_: _Round, now: datetime, duration_ms: int) -> None:
-    """Write how the round went; what failed has its time, what succeeded keeps its own."""
-    # A little less than the interval, so that the next tick of the clock finds the flow due.
-    hold_s = HOLD.total_seconds() if round_.is_held else settings.CHECKPOINT_INTERVAL_S
-    rest_s = max(min(hold_s, settings.CHECKPOINT_INTERVAL_S), 2 * duration_ms / 1000)
-    rest = timedelta(seconds=rest_s - 0.5)
-    row = FlowReadiness.objects.filter(pk=answer.pk)
-    values: dict[str, object] = {
-        "claimed_until": now + rest,
-        "duration_ms": duration_ms,
-        "error": round_.problem,
-        "hint": round_.hint,
-    }
-    if round_.is_done:
-        values["succeeded_at"] = now
-    row.update(**values)
-    if not round_.problem:
-        row.update(failing_since=None)
-    else:
-        row.filter(failing_since=None).update(failing_since=now)
 
 
 def _mark_of(flow: ReplicationFlow, stored: StoredFacts) -> str:

@@ -207,7 +207,8 @@ def _ages(flow: ReplicationFlow, now: datetime, stale_ms: int) -> Iterable[tuple
         at = row.succeeded_at if row else None
         if _is_old(at, now, stale_ms):
             yield f"groups of {cluster.alias} {_when(at, now)}", cluster == flow.target
-    for half in FlowRound.objects.filter(flow=flow).order_by("noun"):
+    halves = FlowRound.objects.filter(flow=flow).exclude(succeeded_at=None, failing_since=None)
+    for half in halves.order_by("noun"):
         if _is_old(half.succeeded_at, now, stale_ms):
             name = FlowRound.Noun(half.noun).label.lower()
             yield f"{name} of the flow {_when(half.succeeded_at, now)}", False

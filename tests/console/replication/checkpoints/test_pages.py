@@ -11,7 +11,7 @@ from console.replication.flows.models import FlowReadiness, GroupReadiness, Topi
 from jobs.cluster.descriptions import TopicPartition
 from tests.console.making import NOW, count_queries, make_flow
 from tests.console.replication.readiness_world import (
-    StubCheckpointDoor,
+    StubCheckpoints,
     add_group,
     checkpoint,
     judged,
@@ -112,7 +112,7 @@ def test_groups_are_exported_with_words_and_numbers(client, flow):
 
 
 def test_a_round_that_fails_is_said_with_the_age_of_what_is_shown(client, flow):
-    judged(flow, StubCheckpointDoor(may_read=False), NOW + timedelta(seconds=60))
+    judged(flow, StubCheckpoints(may_read=False), NOW + timedelta(seconds=60))
     shown = page(client, "checkpoints", flow.pk)
     assert "Reading east.checkpoints.internal is refused" in shown
 
@@ -186,19 +186,19 @@ def test_topics_are_judged_over_all_groups_that_read_them(client, flow):
 
 def test_old_green_answers_do_not_survive_a_target_that_is_away(client):
     flow = make_world()
-    judged(flow, StubCheckpointDoor(checkpoint()))
+    judged(flow, StubCheckpoints(checkpoint()))
     assert FlowReadiness.objects.get().readiness == "ready"
     flow.target.rounds.update(succeeded_at=NOW - timedelta(minutes=10))
     for seconds in (60, 70, 80, 90):
-        judged(flow, StubCheckpointDoor(may_read=False), NOW + timedelta(seconds=seconds))
+        judged(flow, StubCheckpoints(may_read=False), NOW + timedelta(seconds=seconds))
     assert FlowReadiness.objects.get().readiness == "unknown"
 
 
 def test_a_change_that_does_not_count_yet_is_on_the_page_with_the_time_it_is_held(client):
     flow = make_world()
-    judged(flow, StubCheckpointDoor(checkpoint()))
+    judged(flow, StubCheckpoints(checkpoint()))
     Partition.objects.update(log_start_offset=550)
-    judged(flow, StubCheckpointDoor(checkpoint()), NOW + timedelta(seconds=60))
+    judged(flow, StubCheckpoints(checkpoint()), NOW + timedelta(seconds=60))
     shown = page(client, "checkpoints", flow.pk)
     assert "Blocked since 03:13:00 UTC, not counted yet." in shown
     assert "A change counts after all rounds of 5 s have found it (Unknown: 30 s)." in shown

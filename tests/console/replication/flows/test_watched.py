@@ -4,16 +4,18 @@ import pytest
 from django.urls import reverse
 
 from console.frame.errors import ActionRefused
+from console.frame.pages.freshness import Freshness
 from console.replication.control import actions as control_actions
 from console.replication.control.reconcile import reconcile_flows
 from console.replication.flows import actions
 from console.replication.flows.models import ReplicationFlow
+from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import judge_flow
 from console.replication.measurement.collect import collect_flow
 from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import InvalidFields
-from tests.console.making import NOW, StubDoor, StubLauncher, make_cluster, make_flow, make_run
+from tests.console.making import NOW, StubFlow, StubLauncher, make_cluster, make_flow, make_run
 from tests.console.replication.flow_form import flow_form
 
 pytestmark = pytest.mark.django_db
@@ -33,13 +35,13 @@ def flow():
 
 
 def measure(flow, door):
-    assert collect_flow(flow.pk, NOW, door)
+    assert collect_flow(flow.pk, lambda: NOW, door.queries)
     return ReplicationFlow.objects.get(pk=flow.pk)
 
 
 def at(position, end):
     ranges = {ORDERS: OffsetRange(log_start_offset=0, high_watermark=end, end_offset=end)}
-    return StubDoor(positions={ORDERS: position}, ranges=ranges)
+    return StubFlow(positions={ORDERS: position}, ranges=ranges)
 
 
 def test_its_offset_syncs_are_on_the_source_as_mirror_maker_keeps_them():
@@ -110,15 +112,23 @@ def test_its_lag_comes_from_the_position_that_mirror_maker_committed(flow, posit
 
 
 def test_without_positions_on_the_target_it_says_what_was_looked_for(flow):
-    status = judge_flow(measure(flow, StubDoor(positions={}, ranges={})), NOW)
+    status = judge_flow(measure(flow, StubFlow(positions={}, ranges={})), NOW)
     assert (status.state, status.is_wrong) == ("waiting", True)
     assert "mm2-offsets.east.internal on west" in status.reason
 
 
 def test_a_cluster_that_does_not_answer_is_why_it_cannot_be_watched(flow):
-    status = judge_flow(measure(flow, StubDoor(positions=None, ranges={})), NOW)
+    status = judge_flow(measure(flow, StubFlow(positions=None, ranges={})), NOW)
     assert status.state == "waiting"
     assert "cannot be monitored now: west: no broker answered" in status.reason
+
+
+def test_while_it_has_no_partitions_nothing_is_said_of_the_end_of_its_source(flow):
+    stub = StubFlow(positions={}, ranges={})
+    measured = measure(flow, stub)
+    positions, source, _ = freshness_of(measured)
+    assert (stub.asked, positions.succeeded_at) == (["positions"], NOW)
+    assert source == Freshness("Source offsets", None)
 
 
 def test_its_pages_offer_nothing_that_would_be_refused(flow, sign_in, operator):

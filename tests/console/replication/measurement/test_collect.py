@@ -1,7 +1,9 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from console.frame.claims import CLAIM
 from console.replication.flows.models import (
     FlowPartition,
     FlowRound,
@@ -9,14 +11,14 @@ from console.replication.flows.models import (
     LagSample,
     ReplicationFlow,
 )
-from console.replication.measurement.collect import CLAIM, collect_flow, due_flows, measure_soon
+from console.replication.measurement.collect import MEASUREMENTS, collect_flow, measure_soon
 from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.limits import POSITIONS
 from jobs.spark.contract import PROGRESS, write_json
 from tests.console.making import (
     NOW,
-    StubDoor,
+    StubFlow,
     make_flow,
     make_partition,
     make_run,
@@ -39,7 +41,7 @@ def running(flow, *rows, **more):
 
 
 def measured(flow, door, now=NOW):
-    assert collect_flow(flow.pk, now, door)
+    assert collect_flow(flow.pk, lambda: now, door.queries)
     flow.refresh_from_db()
     return FlowPartition.objects.filter(flow=flow).first()
 
@@ -47,7 +49,7 @@ def measured(flow, door, now=NOW):
 def test_a_running_flow_is_measured_from_its_progress_and_the_source():
     flow = make_flow()
     running(flow)
-    row = measured(flow, StubDoor(ranges=source()))
+    row = measured(flow, StubFlow(ranges=source()))
     assert (row.position, row.end_offset, row.lag, row.lag_ms) == (100, 110, 10, 4_000)
     assert (flow.lag, flow.lag_ms, flow.rate_per_s, flow.states) == (
         10,
@@ -63,12 +65,12 @@ def test_the_folder_of_a_run_of_this_host_is_fresher_than_its_row(tmp_path):
     write_json(tmp_path / PROGRESS, progress(partition_row(position=108)))
     Run.objects.filter(pk=run.pk).update(folder=str(tmp_path))
     flow.refresh_from_db()
-    row = measured(flow, StubDoor(ranges=source()))
+    row = measured(flow, StubFlow(ranges=source()))
     assert (row.position, row.lag) == (108, 2)
 
 
 def test_head_timestamps_are_asked_for_only_where_something_is_missing():
-    flow, door = make_flow(), StubDoor(ranges=source(end=100))
+    flow, door = make_flow(), StubFlow(ranges=source(end=100))
     running(flow)
     measured(flow, door)
     assert (flow.lag, flow.lag_ms, door.asked) == (0, 0, ["ranges"])
@@ -77,34 +79,34 @@ def test_head_timestamps_are_asked_for_only_where_something_is_missing():
 def test_time_lag_ends_at_the_last_record_and_not_at_a_marker_behind_it():
     flow = make_flow()
     running(flow, partition_row(last_timestamp_ms=2_000))
-    row = measured(flow, StubDoor(ranges=source(), heads={ORDERS: 4_500}))
+    row = measured(flow, StubFlow(ranges=source(), heads={ORDERS: 4_500}))
     assert row.lag_ms == 2_500
 
 
 def test_time_lag_counts_from_the_first_missing_record_while_nothing_was_copied():
     flow = make_flow()
     running(flow, partition_row(last_timestamp_ms=None))
-    row = measured(flow, StubDoor(ranges=source(), timestamps={ORDERS: 2_000}))
+    row = measured(flow, StubFlow(ranges=source(), timestamps={ORDERS: 2_000}))
     assert row.lag_ms == 3_000
 
 
 def test_a_stopped_flow_is_measured_from_the_positions_on_the_target():
     flow = make_flow()
     make_partition(flow, state="copying", position=90)
-    row = measured(flow, StubDoor(positions={ORDERS: 100}, ranges=source()))
+    row = measured(flow, StubFlow(positions={ORDERS: 100}, ranges=source()))
     assert (row.state, row.position, row.lag, row.rate_per_s) == ("stopped", 100, 10, None)
 
 
 def test_positions_of_topics_that_the_flow_does_not_select_are_not_its_own():
     flow = make_flow(topics=["orders"])
     other = TopicPartition("payments", 0)
-    measured(flow, StubDoor(positions={ORDERS: 100, other: 5}, ranges=source()))
+    measured(flow, StubFlow(positions={ORDERS: 100, other: 5}, ranges=source()))
     assert list(flow.partitions.values_list("topic", flat=True)) == ["orders"]
 
 
 def test_trailing_markers_of_a_stopped_flow_are_no_lag():
     flow = make_flow()
-    door = StubDoor(positions={ORDERS: 109}, ranges=source(), data_ends={ORDERS: 109})
+    door = StubFlow(positions={ORDERS: 109}, ranges=source(), data_ends={ORDERS: 109})
     assert measured(flow, door).lag == 0
 
 
@@ -112,7 +114,7 @@ def test_a_source_that_is_away_leaves_the_lag_as_it_was_and_says_why():
     flow = make_flow()
     running(flow)
     make_partition(flow, position=90, end_offset=95, lag=5, lag_ms=50)
-    row = measured(flow, StubDoor(ranges=None))
+    row = measured(flow, StubFlow(ranges=None))
     freshness = flow.rounds.get(noun=FlowRound.Noun.SOURCE)
     assert (row.position, row.lag, row.lag_ms) == (100, 5, 50)
     assert (freshness.error_code, freshness.failing_since) == ("unreachable", NOW)
@@ -122,46 +124,45 @@ def test_a_source_that_is_away_leaves_the_lag_as_it_was_and_says_why():
 def test_failing_since_stays_and_ends_with_the_next_success():
     flow = make_flow()
     running(flow)
-    measured(flow, StubDoor(ranges=None))
-    measured(flow, StubDoor(ranges=None), NOW + MINUTE)
+    measured(flow, StubFlow(ranges=None))
+    measured(flow, StubFlow(ranges=None), NOW + MINUTE)
     assert flow.rounds.get(noun="source").failing_since == NOW
-    measured(flow, StubDoor(ranges=source()), NOW + 2 * MINUTE)
+    measured(flow, StubFlow(ranges=source()), NOW + 2 * MINUTE)
     assert flow.rounds.get(noun="source").failing_since is None
 
 
 def test_a_target_that_is_away_does_not_hide_the_source():
     flow = make_flow()
     make_partition(flow, position=100)
-    row = measured(flow, StubDoor(positions=None, ranges=source()))
+    row = measured(flow, StubFlow(positions=None, ranges=source()))
     assert row.lag == 10
     assert flow.rounds.get(noun="positions").error_code == "unreachable"
 
 
 def test_two_workers_measure_a_flow_once():
     flow = make_flow()
-    inner = []
+    inner, stub = [], StubFlow(positions={}, ranges={})
 
-    class Nosy(StubDoor):
-        def positions(self, spec):
-            inner.append(collect_flow(flow.pk, NOW, StubDoor(positions={}, ranges={})))
-            return {}
+    def positions(spec):
+        inner.append(collect_flow(flow.pk, lambda: NOW, stub.queries))
+        return {}
 
-    assert collect_flow(flow.pk, NOW, Nosy(ranges={}))
+    assert collect_flow(flow.pk, lambda: NOW, replace(stub.queries, positions=positions))
     assert inner == [False]
 
 
 def test_a_flow_that_is_wanted_is_measured_as_often_before_its_run_is_up():
     flow = make_flow(is_wanted=True)
-    measured(flow, StubDoor(positions={}, ranges=source()))
-    assert due_flows(NOW + timedelta(seconds=5)) == [flow.pk]
+    measured(flow, StubFlow(positions={}, ranges=source()))
+    assert MEASUREMENTS.due(NOW + timedelta(seconds=5)) == [flow.pk]
 
 
 def test_a_flow_at_rest_that_is_started_is_measured_at_once_and_a_round_on_its_way_stays():
-    resting = make_flow("resting", claimed_until=NOW + timedelta(seconds=29))
-    claimed = make_flow("claimed", claimed_until=NOW + CLAIM)
-    for flow in (resting, claimed):
+    resting, claimed = make_flow("resting"), make_flow("claimed")
+    for flow, until in ((resting, NOW + timedelta(seconds=29)), (claimed, NOW + CLAIM)):
+        FlowRound.objects.create(flow=flow, noun="source", claimed_until=until)
         measure_soon(flow.pk, NOW)
-    assert due_flows(NOW) == [resting.pk]
+    assert MEASUREMENTS.due(NOW) == [resting.pk]
 
 
 @pytest.mark.parametrize(("is_running", "after_s"), [(True, 5), (False, 30)])
@@ -169,26 +170,26 @@ def test_a_flow_is_due_again_after_its_interval(is_running, after_s):
     flow = make_flow()
     if is_running:
         running(flow)
-    measured(flow, StubDoor(positions={}, ranges=source()))
-    assert due_flows(NOW + timedelta(seconds=after_s - 1)) == []
-    assert due_flows(NOW + timedelta(seconds=after_s)) == [flow.pk]
+    measured(flow, StubFlow(positions={}, ranges=source()))
+    assert MEASUREMENTS.due(NOW + timedelta(seconds=after_s - 2)) == []
+    assert MEASUREMENTS.due(NOW + timedelta(seconds=after_s)) == [flow.pk]
 
 
 def test_unchanged_partitions_are_not_written_again():
     flow = make_flow()
     running(flow)
-    measured(flow, StubDoor(ranges=source()))
-    row = measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    measured(flow, StubFlow(ranges=source()))
+    row = measured(flow, StubFlow(ranges=source()), NOW + MINUTE)
     assert row.updated_at == NOW
 
 
 def test_since_stays_while_state_and_reason_stay():
     flow = make_flow()
     run = running(flow, partition_row(state="failed", reason="too large"))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     run.progress = progress(partition_row(state="failed", reason="too large", position=101))
     run.save()
-    row = measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    row = measured(flow, StubFlow(ranges=source()), NOW + MINUTE)
     assert (row.position, row.since, flow.worst_since) == (101, NOW, NOW)
 
 
@@ -196,7 +197,7 @@ def test_partitions_that_left_the_flow_are_removed():
     flow = make_flow()
     make_partition(flow, "gone")
     running(flow)
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     assert list(flow.partitions.values_list("topic", flat=True)) == ["orders"]
 
 
@@ -206,7 +207,7 @@ def test_a_run_that_has_not_seen_the_clusters_keeps_what_was_known():
     make_run(
         flow, progress=progress(surveyed=False, fault="west: no broker answered"), reported_at=NOW
     )
-    row = measured(flow, StubDoor(ranges=source()))
+    row = measured(flow, StubFlow(ranges=source()))
     assert (row.state, row.position) == ("retrying", 90)
     assert flow.worst_reason == "west: no broker answered"
 
@@ -214,7 +215,7 @@ def test_a_run_that_has_not_seen_the_clusters_keeps_what_was_known():
 def test_samples_are_written_for_the_flow_and_each_topic():
     flow = make_flow()
     running(flow, partition_row("orders"), partition_row("clicks"))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     assert sorted(LagSample.objects.values_list("topic", "lag")) == [
         ("", 10),
         ("clicks", None),
@@ -226,7 +227,7 @@ def test_many_topics_are_sampled_less_often_than_the_flow():
     flow = make_flow()
     running(flow, *(partition_row(f"t{number}") for number in range(100)))
     for second in (0, 10, 60):
-        measured(flow, StubDoor(ranges={}), NOW + timedelta(seconds=second))
+        measured(flow, StubFlow(ranges={}), NOW + timedelta(seconds=second))
     assert LagSample.objects.filter(topic="").count() == 3
     assert LagSample.objects.filter(topic="t1").count() == 2
 
@@ -234,18 +235,18 @@ def test_many_topics_are_sampled_less_often_than_the_flow():
 def test_topic_ids_are_learned_and_an_old_one_is_kept():
     flow = make_flow(topic_ids={"clicks": "old"})
     running(flow, partition_row("orders"), partition_row("clicks"))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     assert flow.topic_ids == {"clicks": "old", "orders": "id-orders"}
 
 
 def test_an_accepted_topic_is_done_when_a_run_that_got_it_copies():
     flow = make_flow(reset_topics=["orders"])
     run = running(flow)
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     assert (flow.reset_topics, flow.topic_ids) == (["orders"], {})
     run.arguments = {**run.arguments, "reset_topics": ["orders"]}
     run.save()
-    measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    measured(flow, StubFlow(ranges=source()), NOW + MINUTE)
     assert (flow.reset_topics, flow.topic_ids) == ([], {"orders": "id-orders"})
 
 
@@ -253,7 +254,7 @@ def test_a_topic_that_was_created_again_offers_to_be_accepted():
     flow = make_flow()
     reason = "Topic orders was deleted and created again (id a -> b)."
     running(flow, partition_row(state="failed", reason=reason))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     topic = FlowTopic.objects.get()
     assert (topic.accepts_new, topic.failed_count, topic.reason) == (True, 1, reason)
 
@@ -262,13 +263,13 @@ def test_the_number_of_queries_does_not_grow_with_partitions(django_assert_max_n
     flow = make_flow()
     running(flow, *(partition_row(partition=number) for number in range(300)))
     with django_assert_max_num_queries(40):
-        collect_flow(flow.pk, NOW, StubDoor(ranges=source()))
+        collect_flow(flow.pk, lambda: NOW, StubFlow(ranges=source()).queries)
 
 
 def test_settings_that_do_not_hold_are_said_in_the_freshness():
     flow = make_flow()
     ReplicationFlow.objects.update(topics=["("])
-    collect_flow(flow.pk, NOW, StubDoor(ranges=source()))
+    collect_flow(flow.pk, lambda: NOW, StubFlow(ranges=source()).queries)
     assert "regular expression" in flow.rounds.get(noun="source").error
 
 
@@ -276,7 +277,7 @@ def told(flow, now=NOW, **more):
     """Let the run of a flow report this, and measure."""
     Run.objects.filter(pk=flow.run_id).update(progress=progress(partition_row()) | more)
     flow.refresh_from_db()
-    measured(flow, StubDoor(ranges=source()), now)
+    measured(flow, StubFlow(ranges=source()), now)
     return flow
 
 
@@ -303,7 +304,7 @@ def test_the_run_says_how_long_it_goes_on_and_what_it_cannot_obey():
 def test_without_a_run_nobody_knows_how_long_it_takes():
     flow = make_flow(eta_s=300.5, control_problem="windows: no")
     make_partition(flow, position=90)
-    measured(flow, StubDoor(positions={}, ranges=source()))
+    measured(flow, StubFlow(positions={}, ranges=source()))
     assert (flow.eta_s, flow.control_problem) == (None, "")
 
 
@@ -328,7 +329,7 @@ def test_paused_partitions_are_counted_by_the_reason():
     flow = make_flow()
     by_hand = partition_row(state="paused", reason="Paused by an operator.")
     running(flow, by_hand, by_hand | {"partition": 1}, partition_row(partition=2))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     assert flow.held_back == {"Paused by an operator.": 2}
     assert flow.states == {"paused": 2, "copying": 1}
     topic = FlowTopic.objects.get()
@@ -338,7 +339,7 @@ def test_paused_partitions_are_counted_by_the_reason():
 def test_a_topic_of_which_everything_is_paused_is_paused():
     flow = make_flow()
     running(flow, partition_row(state="paused", reason="Paused by an operator."))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     topic = FlowTopic.objects.get()
     assert (topic.state, topic.reason) == ("paused", "Paused by an operator.")
     assert (flow.worst_reason, flow.worst_since) == ("Paused by an operator.", NOW)
@@ -364,7 +365,7 @@ def test_a_partition_that_a_person_paused_says_who_and_when():
     ada = {"by": "ada", "at": NOW.isoformat()}
     flow = make_flow(control={"paused": ["orders"]}, steered_by={"paused": {"orders": ada}})
     running(flow, partition_row(state="paused", reason="Paused by an operator."))
-    row = measured(flow, StubDoor(ranges=source()))
+    row = measured(flow, StubFlow(ranges=source()))
     assert row.reason == "Paused by ada, 21 Nov 03:12 UTC."
     assert flow.held_back == {"Paused by ada, 21 Nov 03:12 UTC.": 1}
 
@@ -372,7 +373,7 @@ def test_a_partition_that_a_person_paused_says_who_and_when():
 def test_what_a_run_copied_is_added_to_what_all_runs_copied():
     flow = make_flow(counted={"run": "an older one", "seen": {}, "total": {"records": 500}})
     running(flow, partition_row(records=40, commits=2))
-    measured(flow, StubDoor(ranges=source()))
+    measured(flow, StubFlow(ranges=source()))
     flow.refresh_from_db()
     assert flow.counted["total"]["records"] == 540
     assert flow.counted["total"]["commits"] == 2
@@ -382,7 +383,7 @@ def test_positions_of_partitions_that_do_not_exist_have_no_rows():
     flow = make_flow(is_wanted=False)
     make_topic(flow.source, "orders", partition_count=1)
     written = {TopicPartition("orders", number): 5 for number in range(50_000)}
-    measured(flow, StubDoor(positions={ORDERS: 100, **written}, ranges=source()))
+    measured(flow, StubFlow(positions={ORDERS: 100, **written}, ranges=source()))
     assert [row.partition for row in FlowPartition.objects.filter(flow=flow)] == [0]
 
 
@@ -391,6 +392,6 @@ def test_more_positions_than_are_kept_are_a_fault_of_the_round():
     written = {TopicPartition(f"orders-{number}", 0): 5 for number in range(POSITIONS + 1)}
     flow.topics = [".*"]
     flow.save()
-    measured(flow, StubDoor(positions=written, ranges={}))
+    measured(flow, StubFlow(positions=written, ranges={}))
     assert not FlowPartition.objects.filter(flow=flow).exists()
     assert "more than 200,000 partitions" in flow.rounds.get(noun="positions").error

@@ -14,9 +14,13 @@ from datetime import datetime, timedelta
 
 from console.clusters.collection import collect as cluster_rounds
 from console.clusters.models import CollectionRound, Noun
-from console.replication.checkpoints.rounds import collect as rounds
+from console.replication.checkpoints.rounds.collect import (
+    CHECKPOINTS,
+    CheckpointQueries,
+    collect_readiness,
+)
 from console.replication.flows.models import FlowReadiness, ReplicationFlow
-from console.replication.measurement import collect as flow_rounds
+from console.replication.measurement.collect import MEASUREMENTS, FlowQueries, collect_flow
 from console.runs.models import Run
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoints.follow import CheckpointsRead
@@ -202,12 +206,22 @@ class Simulation:
             for w in HERE
         ]
         Run.objects.filter(pk=self.run.pk).update(progress=progress(*rows, at=self.clock()))
-        if self.flow.pk in flow_rounds.due_flows(self.clock()):
-            flow_rounds.collect_flow(self.flow.pk, self.clock(), self)
+        now = self.clock()
+        if self.flow.pk in MEASUREMENTS.due(now):
+            queries = FlowQueries(
+                ranges=self.ranges,
+                newest=self.ranges,
+                timestamps=self.timestamps,
+                last_timestamps=self.last_timestamps,
+                data_ends=self.data_ends,
+            )
+            collect_flow(self.flow.pk, lambda: now, queries)
 
     def _checkpoints(self) -> None:
-        if self.flow.pk in rounds.due_flows(self.clock()):
-            assert rounds.collect_readiness(self.flow.pk, self.clock(), self, self.translator)
+        now = self.clock()
+        if self.flow.pk in CHECKPOINTS.due(now):
+            queries = CheckpointQueries(self.checkpoints, self.commits, self.ends, self.translator)
+            assert collect_readiness(self.flow.pk, lambda: now, queries)
             answer = FlowReadiness.objects.get(flow=self.flow)
             assert answer.error == ""
             self.answers.append((self.now_s, answer.readiness))
@@ -240,7 +254,7 @@ class Simulation:
 
     # --- what the round of the flow asks ---
 
-    def ranges(self, spec, partitions, *, with_timestamps):
+    def ranges(self, spec, partitions):
         t = self.spend()
         away = any(begin <= t < end for begin, end in self.clusters.restarts)
         known = OffsetRange(0, self.clusters.end(t), self.clusters.end(t), _ms(t))

@@ -1,11 +1,12 @@
 """The round of checkpoints: what it writes of groups, topics and flows, also when it cannot look."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from console.clusters.models import CollectionRound, GroupOffset, Partition
-from console.replication.checkpoints.rounds.collect import collect_readiness, due_flows
+from console.replication.checkpoints.rounds.collect import CHECKPOINTS, collect_readiness
 from console.replication.checkpoints.rounds.memory import MEMORIES
 from console.replication.flows.models import (
     FlowPartition,
@@ -21,7 +22,7 @@ from tests.console.replication.readiness_world import (
     END,
     NOW_MS,
     ORDERS,
-    StubCheckpointDoor,
+    StubCheckpoints,
     add_group,
     checkpoint,
     door,
@@ -86,7 +87,7 @@ def test_everything_that_is_known_of_a_partition_is_kept(flow):
 
 
 def test_what_would_be_read_again_counts_from_the_old_checkpoint(flow):
-    judged(flow, StubCheckpointDoor(checkpoint(upstream=90, downstream=401)))
+    judged(flow, StubCheckpoints(checkpoint(upstream=90, downstream=401)))
     row = group()
     assert (row.behind, row.reread_lo, row.reread_hi) == (10, 99, 99)
 
@@ -111,7 +112,7 @@ def test_a_group_that_runs_on_the_target_is_blocked(flow):
 
 def test_a_group_at_the_end_goes_on_at_the_targets_end(flow):
     GroupOffset.objects.update(committed_offset=200)
-    stub = StubCheckpointDoor(checkpoint(upstream=200, downstream=600), ends={ORDERS: END})
+    stub = StubCheckpoints(checkpoint(upstream=200, downstream=600), ends={ORDERS: END})
     judged(flow, stub)
     assert (group().partitions[0]["lo"], group().partitions[0]["hi"]) == (600, 600)
 
@@ -119,9 +120,9 @@ def test_a_group_at_the_end_goes_on_at_the_targets_end(flow):
 @pytest.mark.parametrize(
     ("stub", "reason"),
     [
-        pytest.param(StubCheckpointDoor(), "not_emitted", id="not written yet"),
-        pytest.param(StubCheckpointDoor(exists=False), "no_topic", id="no topic of checkpoints"),
-        pytest.param(StubCheckpointDoor(may_read=False), "unreadable", id="no right to read it"),
+        pytest.param(StubCheckpoints(), "not_emitted", id="not written yet"),
+        pytest.param(StubCheckpoints(exists=False), "no_topic", id="no topic of checkpoints"),
+        pytest.param(StubCheckpoints(may_read=False), "unreadable", id="no right to read it"),
     ],
 )
 def test_a_group_without_a_checkpoint_has_a_reason(flow, stub, reason):
@@ -131,19 +132,17 @@ def test_a_group_without_a_checkpoint_has_a_reason(flow, stub, reason):
 
 def test_an_idle_group_without_a_checkpoint_is_called_idle(flow):
     flow.source.groups.update(member_count=0, state="Empty")
-    assert reason_of(flow, StubCheckpointDoor()) == "idle"
+    assert reason_of(flow, StubCheckpoints()) == "idle"
 
 
 def test_without_offset_syncs_nobody_can_say_where_a_group_goes_on(flow):
-    assert (
-        reason_of(flow, StubCheckpointDoor(), open_translator=lambda _: Translator({})) == "no_sync"
-    )
+    assert reason_of(flow, StubCheckpoints(), open_translator=lambda _: Translator({})) == "no_sync"
     assert group().readiness == "blocked"
 
 
 def test_a_group_that_the_patterns_leave_out_is_shown_and_counts_nowhere():
     flow = make_world(groups_exclude=["read.*"])
-    answer = judged(flow, StubCheckpointDoor())
+    answer = judged(flow, StubCheckpoints())
     assert (group().readiness, group().reason) == ("not_covered", "group_filtered")
     assert (answer.readiness, answer.counts) == ("ready", {"not_covered": 1})
 
@@ -179,12 +178,12 @@ def test_a_topic_that_another_flow_copies_is_none_that_is_missing(flow):
 
 
 def test_the_last_checkpoint_of_a_group_that_is_gone_stays_visible(flow):
-    judged(flow, StubCheckpointDoor({**checkpoint(), **checkpoint("gone")}))
+    judged(flow, StubCheckpoints({**checkpoint(), **checkpoint("gone")}))
     assert (group("gone").readiness, group("gone").reason) == ("not_covered", "group_gone")
 
 
 def test_a_group_that_was_deleted_on_the_source_keeps_no_flow_amber(flow):
-    answer = judged(flow, StubCheckpointDoor({**checkpoint(), **checkpoint("gone")}))
+    answer = judged(flow, StubCheckpoints({**checkpoint(), **checkpoint("gone")}))
     assert (answer.readiness, answer.evidence) == ("ready", [])
     assert (answer.counts, answer.ready_text) == (
         {"not_covered": 1, "ready": 1},
@@ -215,20 +214,25 @@ def test_old_numbers_make_no_green_answer(flow, row, words):
     assert any(each["text"].startswith(words) for each in answer.evidence)
 
 
+def test_a_part_of_the_flow_that_no_round_has_queried_yet_is_not_old(flow):
+    flow.rounds.filter(noun="source").update(succeeded_at=None)
+    assert judged(flow).readiness == "ready"
+
+
 def test_a_cluster_that_does_not_answer_leaves_what_was_read_before_and_says_why(flow):
     judged(flow)
-    answer = judged(flow, StubCheckpointDoor(may_read=False), SOON)
+    answer = judged(flow, StubCheckpoints(may_read=False), SOON)
     assert (group().checkpoint_count, group().reason) == (1, "current")
     assert (answer.error, answer.failing_since) == (
         "west: Reading east.checkpoints.internal is refused",
         SOON,
     )
-    assert answer.succeeded_at == SOON
+    assert (answer.succeeded_at, answer.error_code) == (SOON, "not_authorized")
 
 
 def test_only_what_is_new_of_the_checkpoints_is_read(flow):
     judged(flow)
-    again = StubCheckpointDoor()
+    again = StubCheckpoints()
     judged(flow, again, SOON)
     assert (again.before[0].read_to, again.before[0].topic_id) == (7, "topic-id")
     assert again.before[0].checkpoints == checkpoint()
@@ -280,28 +284,27 @@ def test_a_time_without_rounds_is_unknown_afterwards(flow):
 def test_a_group_that_is_gone_leaves_the_answers(flow):
     judged(flow)
     flow.source.groups.all().delete()
-    judged(flow, StubCheckpointDoor(exists=False), SOON)
+    judged(flow, StubCheckpoints(exists=False), SOON)
     assert not GroupReadiness.objects.exists()
 
 
 def test_two_workers_judge_a_flow_once(flow):
-    inner = []
+    inner, stub = [], door()
 
-    class Nosy(StubCheckpointDoor):
-        def checkpoints(self, spec, before):
-            inner.append(collect_readiness(flow.pk, NOW, door()))
-            return super().checkpoints(spec, before)
+    def checkpoints(spec, before):
+        inner.append(collect_readiness(flow.pk, lambda: NOW, stub.queries))
+        return stub.checkpoints(spec, before)
 
-    judged(flow, Nosy(checkpoint()))
+    assert collect_readiness(flow.pk, lambda: NOW, replace(stub.queries, checkpoints=checkpoints))
     assert inner == [False]
 
 
 def test_a_flow_is_due_again_after_its_interval(flow, settings):
     settings.CHECKPOINT_INTERVAL_S = 30
-    assert due_flows(NOW) == [flow.pk]
+    assert CHECKPOINTS.due(NOW) == [flow.pk]
     judged(flow)
-    assert due_flows(NOW + timedelta(seconds=29)) == []
-    assert due_flows(NOW + timedelta(seconds=30)) == [flow.pk]
+    assert CHECKPOINTS.due(NOW + timedelta(seconds=28)) == []
+    assert CHECKPOINTS.due(NOW + timedelta(seconds=30)) == [flow.pk]
 
 
 def test_settings_that_do_not_hold_are_said_in_the_freshness(flow):
@@ -312,7 +315,7 @@ def test_settings_that_do_not_hold_are_said_in_the_freshness(flow):
 
 
 def test_the_number_of_queries_does_not_grow_with_groups(flow, django_assert_max_num_queries):
-    stub = StubCheckpointDoor()
+    stub = StubCheckpoints()
     for number in range(200):
         add_group(flow.source, f"g{number}", {ORDERS: 100})
         stub.kept |= checkpoint(f"g{number}")
@@ -336,7 +339,7 @@ def test_what_a_worker_remembers_makes_no_difference(flow):
         if not remembers:
             MEMORIES.forget()
         FlowPartition.objects.update(lag=minute, lag_ms=minute * 1000)
-        judged(flow, StubCheckpointDoor(), NOW + timedelta(minutes=minute))
+        judged(flow, StubCheckpoints(), NOW + timedelta(minutes=minute))
         left_out = ("updated_at", "since")
         return {k: v for k, v in GroupReadiness.objects.values().get().items() if k not in left_out}
 
@@ -349,9 +352,9 @@ def test_what_a_worker_remembers_makes_no_difference(flow):
 
 
 def test_new_offset_syncs_are_seen_although_the_group_has_not_moved(flow):
-    judged(flow, StubCheckpointDoor(), open_translator=lambda _: Translator({ORDERS: [(0, 400)]}))
+    judged(flow, StubCheckpoints(), open_translator=lambda _: Translator({ORDERS: [(0, 400)]}))
     assert (group().partitions[0]["lo"], group().partitions[0]["hi"]) == (401, None)
-    judged(flow, StubCheckpointDoor(), SOON)
+    judged(flow, StubCheckpoints(), SOON)
     assert (group().partitions[0]["lo"], group().partitions[0]["hi"]) == (500, 500)
 
 

@@ -11,7 +11,7 @@ from tests.console.making import NOW
 from tests.console.replication.readiness_world import (
     END,
     ORDERS,
-    StubCheckpointDoor,
+    StubCheckpoints,
     add_group,
     checkpoint,
     door,
@@ -61,7 +61,7 @@ def test_where_no_record_is_left_a_group_below_the_log_start_is_ready(flow):
     FlowPartition.objects.update(position=200, log_start_offset=200, end_offset=200)
     GroupOffset.objects.update(committed_offset=20)
     ends = END._replace(source_start=200, target_start=600)
-    judged(flow, StubCheckpointDoor(ends={ORDERS: ends}), open_translator=lambda _: Translator())
+    judged(flow, StubCheckpoints(ends={ORDERS: ends}), open_translator=lambda _: Translator())
     (place,) = group().partitions
     assert (group().readiness, place["lo"], place["hi"]) == ("ready", 600, 600)
 
@@ -150,7 +150,7 @@ def test_a_group_whose_id_was_cut_is_unknown_and_others_are_judged(flow):
 
 
 def test_a_checkpoint_of_a_group_with_a_very_long_id_has_a_row_that_fits(flow):
-    judged(flow, StubCheckpointDoor(checkpoint("g" * 9_000)))
+    judged(flow, StubCheckpoints(checkpoint("g" * 9_000)))
     assert {len(row.group) for row in GroupReadiness.objects.all()} == {7, 255}
 
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from console.clusters.models import Partition
-from console.replication.checkpoints.rounds.collect import due_flows
+from console.replication.checkpoints.rounds.collect import CHECKPOINTS
 from console.replication.flows.models import GroupReadiness, ReadinessChange
 from jobs.cluster.descriptions import CommittedOffset
 from tests.console.making import NOW
 from tests.console.replication.readiness_world import (
     ORDERS,
-    StubCheckpointDoor,
+    StubCheckpoints,
     checkpoint,
     door,
     judged,
@@ -33,7 +33,7 @@ def group():
 
 def test_a_checkpoint_that_is_newer_than_the_stored_commit_is_no_group_that_went_back(flow):
     newer = {"readers": {ORDERS: CommittedOffset(200)}}
-    stub = StubCheckpointDoor(checkpoint(upstream=150, downstream=550), commits=newer)
+    stub = StubCheckpoints(checkpoint(upstream=150, downstream=550), commits=newer)
     judged(flow, stub)
     assert stub.asked == [["readers"]]
     assert (group().readiness, group().reason) == ("ready", "not_yet")
@@ -42,7 +42,7 @@ def test_a_checkpoint_that_is_newer_than_the_stored_commit_is_no_group_that_went
 
 def test_a_group_that_did_go_back_is_known_by_a_commit_that_is_newer_than_its_checkpoint(flow):
     newer = {"readers": {ORDERS: CommittedOffset(100)}}
-    judged(flow, StubCheckpointDoor(checkpoint(upstream=140, downstream=540), commits=newer))
+    judged(flow, StubCheckpoints(checkpoint(upstream=140, downstream=540), commits=newer))
     assert (group().readiness, group().reason) == ("blocked", "rewound")
 
 
@@ -54,7 +54,7 @@ def test_a_group_that_did_go_back_is_known_by_a_commit_that_is_newer_than_its_ch
     ],
 )
 def test_without_a_newer_commit_nothing_is_said_of_the_group_but_that_it_is_old(flow, commits):
-    judged(flow, StubCheckpointDoor(checkpoint(upstream=140, downstream=540), commits=commits))
+    judged(flow, StubCheckpoints(checkpoint(upstream=140, downstream=540), commits=commits))
     assert (group().readiness, group().reason) == ("unknown", "current")
     assert [each["obstacle"] for each in group().evidence] == ["stale"]
 
@@ -72,7 +72,7 @@ def test_another_answer_counts_when_a_second_round_finds_it(flow):
     assert (held.readiness, held.found, held.found_since) == ("ready", "blocked", SOON)
     assert (group().readiness, group().found, held.counts) == ("ready", "blocked", {"ready": 1})
     later = SOON + timedelta(seconds=5)
-    assert due_flows(later) == [flow.pk]
+    assert CHECKPOINTS.due(later) == [flow.pk]
     counts = judged(flow, now=later)
     assert (counts.readiness, counts.found, counts.counts) == ("blocked", "", {"blocked": 1})
 
