@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from celery import shared_task
 from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.rounds import KINDS, Kind
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
@@ -17,8 +16,16 @@ from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
 from console.replication.measurement import collect, hours, series
 
-# Who waited longer is sent again.
-EXPIRES_S = 30
+KINDS["failover-plans"] = Kind(
+    failover_work.due_plans,
+    lambda plan_id: failover_work.read_plan(plan_id, timezone.now()),
+    queue="flows",
+)
+KINDS["failover-runs"] = Kind(
+    failover_work.due_runs,
+    lambda run_id: failover_work.carry_out(run_id, timezone.now()),
+    queue="flows",
+)
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
@@ -93,25 +100,3 @@ def roll_up_checkpoints() -> None:
 def roll_up_lag() -> None:
     """Roll samples of lag up to hours."""
     hours.roll_up(timezone.now())
-
-
-@shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)
-def work_on_failovers() -> None:
-    """Send one task per plan to read and per run to continue."""
-    now = timezone.now()
-    for plan_id in failover_work.due_plans(now):
-        read_failover_plan.apply_async(args=(plan_id,), expires=EXPIRES_S)
-    for run_id in failover_work.due_runs(now):
-        carry_out_failover.apply_async(args=(run_id,), expires=EXPIRES_S)
-
-
-@shared_task(name="console.replication.tasks.read_failover_plan", ignore_result=True)
-def read_failover_plan(plan_id: int) -> None:
-    """Read the evidence of one plan."""
-    failover_work.read_plan(plan_id, timezone.now())
-
-
-@shared_task(name="console.replication.tasks.carry_out_failover", ignore_result=True)
-def carry_out_failover(run_id: str) -> None:
-    """Continue one dry run, apply or roll back."""
-    failover_work.carry_out(UUID(run_id), timezone.now())
