@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 # Longer than a task may take (`task_time_limit` in console/celery.py): only a dead process loses its claim.
 CLAIM = timedelta(seconds=150)
+_EXPLAINED: tuple[type[Exception], ...] = (ActionRefused, ClusterFault, InvalidFields)
 Row = TypeVar("Row", bound=Model)
 
 
@@ -52,7 +53,8 @@ def take_one(
 
 def owned(row: Any) -> QuerySet[Any]:
     """Return the query of a row, empty as soon as another process has claimed or ended it."""
-    return type(row)._default_manager.filter(pk=row.pk, claimed_until=row.claimed_until)
+    rows: QuerySet[Any] = type(row)._default_manager
+    return rows.filter(pk=row.pk, claimed_until=row.claimed_until)
 
 
 def renew(row: Any, now: datetime, claim: timedelta = CLAIM) -> None:
@@ -80,7 +82,7 @@ def ending(
         yield
     except ClaimLost:
         logger.warning("claim lost job=%s", job)
-    except (ActionRefused, ClusterFault, InvalidFields, *expected) as error:
+    except (*_EXPLAINED, *expected) as error:
         fail(f"{error} {getattr(error, 'hint', '')}".strip(), error)
     except Exception as error:
         logger.exception("job broke job=%s", job)

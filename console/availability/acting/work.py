@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from console.accounts.asked_rights import for_trail, why_ended
 from console.accounts.audit import audit
@@ -64,7 +65,9 @@ class Worker:
 
     def work(self, advised: Advised | None) -> int:
         """Carry out all due actions in sequence; return how many changed their state."""
-        done = sum(self._settle(row) for row in self._claims_run_out())
+        busy = self._rows(ActionState.ACTING, ActionState.REVERTING)
+        crashed = busy.filter(claimed_until__lt=self._clock())
+        done = sum([self._settle(row) for row in crashed])
         if advised is None:
             return done
         for row in self._rows(ActionState.ASKED):
@@ -277,14 +280,7 @@ class Worker:
             text = f"{problem} {hint}".strip()
             return Outcome(_kind(row), row.subject, is_done=False, sentence=text, sent=(_MAYBE,))
 
-    def _claims_run_out(self) -> list[PromotionAction]:
-        rows = self._of(ActionState.ACTING, ActionState.REVERTING)
-        return list(rows.filter(claimed_until__lt=self._clock()))
-
-    def _rows(self, state: ActionState) -> list[PromotionAction]:
-        return list(self._of(state))
-
-    def _of(self, *states: ActionState) -> Any:
+    def _rows(self, *states: ActionState) -> QuerySet[PromotionAction]:
         return queries.list_actions(self._cluster).filter(state__in=states)
 
     def _claim(

@@ -221,10 +221,8 @@ def _ask_one(question: Question, person: User, now: datetime) -> dict[str, str]:
     try:
         given = {"kind": question.kind, "arguments": dict(question.arguments)}
         return {"run": str(start_scheduled(given, person, now).pk)}
-    except PermissionDenied as refusal:
+    except (PermissionDenied, ActionRefused) as refusal:
         return {"error": str(refusal)}
-    except ActionRefused as refusal:
-        return {"error": refusal.message}
     except InvalidFields as wrong:
         return {"error": " ".join(wrong.errors.values())}
 
