@@ -71,19 +71,25 @@ def release(row: Model, **changes: Any) -> bool:
 
 @contextmanager
 def ending(
-    job: str, doing: str, fail: Callable[[str, Exception], object], *expected: type[Exception]
+    row: Any,
+    doing: str,
+    fail: Callable[[str, Exception], object] | None = None,
+    *expected: type[Exception],
+    **failed: Any,
 ) -> Iterator[None]:
-    """Give `fail` what a job raises, with the sentence for people; never raises.
+    """End a job that raises, with a sentence for people: by `fail`, else by `failed` and its `error`.
 
     Refusals, faults of clusters and `expected` have a sentence. All others are faults of the program, and
-    logged. `job` names the job in the log, `doing` in the sentence ("reading").
+    logged; `doing` names the work in their sentence ("reading").
     """
+    job = f"{row._meta.label} {row.pk}"
+    end = fail or (lambda problem, _: release(row, error=problem, **failed))
     try:
         yield
     except ClaimLost:
         logger.warning("claim lost job=%s", job)
     except (*_EXPLAINED, *expected) as error:
-        fail(f"{error} {getattr(error, 'hint', '')}".strip(), error)
+        end(f"{error} {getattr(error, 'hint', '')}".strip(), error)
     except Exception as error:
         logger.exception("job broke job=%s", job)
-        fail(own_fault(doing), error)
+        end(own_fault(doing), error)

@@ -11,21 +11,13 @@ from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
 from console.replication.control import reconcile
-from console.replication.failover import work as failover_work
+from console.replication.failover.work import carry_out, due_plans, due_runs, read_plan
 from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
 from console.replication.measurement import collect, hours, series
 
-KINDS["failover-plans"] = Kind(
-    failover_work.due_plans,
-    lambda plan_id: failover_work.read_plan(plan_id, timezone.now()),
-    queue="flows",
-)
-KINDS["failover-runs"] = Kind(
-    failover_work.due_runs,
-    lambda run_id: failover_work.carry_out(run_id, timezone.now()),
-    queue="flows",
-)
+KINDS["failover-plans"] = Kind(due_plans, lambda pk: read_plan(pk, timezone.now()), "flows")
+KINDS["failover-runs"] = Kind(due_runs, lambda pk: carry_out(pk, timezone.now()), "flows")
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)

@@ -95,7 +95,7 @@ class _Work:
     def finish(self) -> None:
         """Try every method without a result, and end the drill."""
         kinds = [ActorKind(word) for word in self._row.actors]
-        with ending(f"drill {self._row.pk}", "trying", self._fail):
+        with ending(self._row, "trying", self._fail):
             self._refuse()
             self._remove(kinds)
             self._try(kinds)

@@ -54,12 +54,12 @@ logger = logging.getLogger(__name__)
 # The time budget of a task; the next task continues with the remaining groups.
 WORK_S = 45.0
 _BAD = {OutcomeState.REFUSED, OutcomeState.FAILED}
-UNREAD = (PlanState.QUEUED, PlanState.READING)
+_UNREAD = (PlanState.QUEUED, PlanState.READING)
 
 
 def due_plans(now: datetime) -> list[int]:
     """Return the plans whose evidence is to be read."""
-    waiting = FailoverPlan.objects.filter(is_free(now), state__in=UNREAD)
+    waiting = FailoverPlan.objects.filter(is_free(now), state__in=_UNREAD)
     return list(waiting.values_list("pk", flat=True))
 
 
@@ -71,15 +71,11 @@ def due_runs(now: datetime) -> list[UUID]:
 
 def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     """Read the evidence of a plan and write its groups; False when another worker has claimed it."""
-    waiting = FailoverPlan.objects.filter(pk=plan_id, state__in=UNREAD)
+    waiting = FailoverPlan.objects.filter(pk=plan_id, state__in=_UNREAD)
     row = take_one(waiting, now, state=PlanState.READING)
     if row is None:
         return False
-
-    def fail(problem: str, _: Exception) -> None:
-        release(row, state=PlanState.FAILED, error=problem)
-
-    with ending(f"failover plan {plan_id}", "reading", fail):
+    with ending(row, "reading", state=PlanState.FAILED):
         _refuse_ended(row, row)
         _save_plan(row, ask_plan(_asking(row, door), door.evidence))
     return True
@@ -93,7 +89,7 @@ def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     if run is None:
         return False
     work = _Work(run, door)
-    with ending(f"failover run {run_id}", "moving groups", work.fail, PlanRefused):
+    with ending(run, "moving groups", work.fail, PlanRefused):
         work.proceed(time.monotonic() + WORK_S)
     return True
 

@@ -120,9 +120,14 @@ class _Round:
         if delivery is None:
             return False
         fail = partial(self._not_sent, delivery)
-        with ending(f"delivery {delivery.pk}", "sending it", fail, Refused, TryAgain):
+        with ending(delivery, "sending it", fail, Refused, TryAgain):
             sentence = self._sent(delivery)
-            _write(delivery, DeliveryState.DELIVERED, sentence, self._at)
+            log = log_with(delivery, self._at, DeliveryState.DELIVERED, sentence)
+            at = datetime.fromisoformat(log[-1]["at"])
+            ended = {"state": DeliveryState.DELIVERED, "next_at": None, "claimed_until": None}
+            # Also when the claim was over: it is not sent once more.
+            pending = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.PENDING)
+            pending.update(**ended, log=log, delivered_at=at)
             return True
         return False
 
@@ -133,7 +138,9 @@ class _Round:
             if next_at is None:
                 state = DeliveryState.GAVE_UP
                 sentence = f"Given up after {GIVE_UP_AFTER.days} days. {sentence}"
-        _write(delivery, state, sentence, self._at, next_at)
+        log = log_with(delivery, self._at, state, sentence)
+        # Not when it was decided otherwise meanwhile: a bounce, a later claim.
+        release(delivery, state=state, next_at=next_at, log=log)
 
     def _sent(self, delivery: Delivery) -> str:
         why = why_stopped(delivery.run)
@@ -172,23 +179,3 @@ def _next_after(delivery: Delivery, at: datetime) -> datetime | None:
         return None
     number = delivery.attempts - 1
     return min(at + (BACK_OFF[number] if number < len(BACK_OFF) else LATER), until)
-
-
-def _write(
-    delivery: Delivery,
-    state: DeliveryState,
-    sentence: str,
-    at: datetime,
-    next_at: datetime | None = None,
-) -> None:
-    """Write how an attempt ended, unless it was decided otherwise meanwhile (a bounce, a later claim)."""
-    log = log_with(delivery, at, state, sentence)
-    values = {"state": state, "next_at": next_at, "log": log}
-    if state == DeliveryState.DELIVERED:
-        # Also when the claim was over: it is not sent once more.
-        pending = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.PENDING)
-        pending.update(
-            **values, claimed_until=None, delivered_at=datetime.fromisoformat(log[-1]["at"])
-        )
-    else:
-        release(delivery, **values)

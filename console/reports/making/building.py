@@ -114,11 +114,7 @@ def claim(run_id: UUID, now: datetime) -> bool:
 def make(run_id: UUID, now: datetime, makers: Mapping[str, Maker] = MAKERS) -> None:
     """Make a claimed run: it becomes WAITING, READY (with its deliveries) or FAILED."""
     run = ReportRun.objects.select_related("person").get(pk=run_id)
-
-    def fail(error: str, _: Exception) -> None:
-        release(run, state=RunState.FAILED, error=error, finished_at=now)
-
-    with ending(f"report {run_id}", "making the report", fail):
+    with ending(run, "making the report", state=RunState.FAILED, finished_at=now):
         _make(run, now, makers[run.kind])
 
 

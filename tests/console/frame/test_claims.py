@@ -98,7 +98,7 @@ def test_what_a_lost_job_would_write_meanwhile_is_not_written(job):
 def told(error, *expected):
     """Return what `ending` says of an error: sentences, and the error itself."""
     found = []
-    with ending("job 1", "testing", lambda *each: found.append(each), *expected):
+    with ending(ReportRun(pk=1), "testing", lambda *each: found.append(each), *expected):
         raise error
     return found
 
@@ -124,18 +124,26 @@ def test_an_error_with_a_sentence_ends_the_job_with_it(error, sentence, caplog):
 def test_a_fault_of_the_program_ends_the_job_and_is_logged(caplog):
     ((sentence, _),) = told(ValueError("boom"))
     assert sentence.startswith("crosslog failed while testing: a fault of the program.")
-    assert "job broke job=job 1" in caplog.text
+    assert "job broke job=reports.ReportRun 1" in caplog.text
     assert "boom" in caplog.text
 
 
 def test_a_job_that_lost_its_claim_is_left_to_its_owner(caplog):
     assert told(ClaimLost()) == []
-    assert "claim lost job=job 1" in caplog.text
+    assert "claim lost job=reports.ReportRun 1" in caplog.text
 
 
 def test_a_job_without_an_error_is_not_ended():
-    with ending("job 1", "testing", pytest.fail):
+    with ending(ReportRun(pk=1), "testing", pytest.fail):
         pass
+
+
+def test_a_job_that_says_nothing_more_ends_with_its_state_and_the_sentence(job):
+    with ending(take_job(), "testing", state=RunState.FAILED, finished_at=NOON):
+        raise ActionRefused("gone", "It is gone.")
+    job.refresh_from_db()
+    assert (job.state, job.error, job.finished_at) == ("failed", "It is gone.", NOON)
+    assert job.claimed_until is None
 
 
 class Worker:
@@ -149,7 +157,7 @@ class Worker:
 
     def renew(self, now):
         if self.job is not None:
-            with ending("job", "testing", pytest.fail):
+            with ending(self.job, "testing", pytest.fail):
                 renew(self.job, now)
 
     def end(self, now):
