@@ -3,7 +3,8 @@
 import pytest
 
 from console.celery import COLLECT, app
-from console.frame.tasks import look
+from console.frame.rounds import KINDS
+from console.frame.tasks import look, queue_rounds
 
 app.loader.import_default_modules()
 LOOKS = [one for one in app.conf.beat_schedule.values() if one["task"] == look.name]
@@ -37,3 +38,11 @@ def test_what_looks_together_is_of_one_queue(entry):
 
 def test_looks_are_of_the_queues_that_send_tickets():
     assert [one["options"]["queue"] for one in LOOKS] == [COLLECT, "flows"]
+
+
+def test_each_kind_of_rounds_of_the_clock_is_declared_for_the_queue_of_its_entry():
+    entries = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
+    found = {name: KINDS[name].queue for one in entries for name in one["args"]}
+    wanted = {name: one["options"]["queue"] for one in entries for name in one["args"]}
+    assert found == wanted
+    assert {"failover-plans", "failover-runs"} <= found.keys()
