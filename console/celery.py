@@ -128,7 +128,7 @@ app.conf.beat_schedule = {
     "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),
     "prune promotions": _every(3600, "console.availability.promotion_tasks.prune"),
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
-    "work on failovers": _every(2, "console.replication.tasks.work_on_failovers"),
+    "work on failovers": _rounds(2, FLOWS, "failover_plans", "failover_runs"),
     "observe runs": _every(2, "console.runs.tasks.observe_runs"),
     "fire schedules": _every(5, "console.schedules.tasks.fire_due"),
     "make reports": _every(5, "console.reports.tasks.make_due"),

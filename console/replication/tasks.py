@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from celery import shared_task
 from django.utils import timezone
 
@@ -12,7 +10,7 @@ from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds.collect import CHECKPOINTS, collect_readiness
 from console.replication.control import reconcile
-from console.replication.failover import work as failover_work
+from console.replication.failover.work import carry_out, due_plans, due_runs, read_plan
 from console.replication.findings import store as finding_save
 from console.replication.findings.collect import FINDINGS, look_at_flow
 from console.replication.measurement import hours, series
@@ -21,9 +19,8 @@ from console.replication.measurement.collect import MEASUREMENTS, collect_flow
 KINDS[MEASUREMENTS.name] = Kind(MEASUREMENTS.due, collect_flow, "flows")
 KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, "flows")
 KINDS[CHECKPOINTS.name] = Kind(CHECKPOINTS.due, collect_readiness, "flows")
-
-# Who waited longer is sent again.
-EXPIRES_S = 30
+KINDS["failover_plans"] = Kind(due_plans, lambda pk: read_plan(pk, timezone.now()), "flows")
+KINDS["failover_runs"] = Kind(due_runs, lambda pk: carry_out(pk, timezone.now()), "flows")
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
@@ -53,25 +50,3 @@ def roll_up_checkpoints() -> None:
 def roll_up_lag() -> None:
     """Roll samples of lag up to hours."""
     hours.roll_up(timezone.now())
-
-
-@shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)
-def work_on_failovers() -> None:
-    """Send one task per plan to read and per run to continue."""
-    now = timezone.now()
-    for plan_id in failover_work.due_plans(now):
-        read_failover_plan.apply_async(args=(plan_id,), expires=EXPIRES_S)
-    for run_id in failover_work.due_runs(now):
-        carry_out_failover.apply_async(args=(run_id,), expires=EXPIRES_S)
-
-
-@shared_task(name="console.replication.tasks.read_failover_plan", ignore_result=True)
-def read_failover_plan(plan_id: int) -> None:
-    """Read the evidence of one plan."""
-    failover_work.read_plan(plan_id, timezone.now())
-
-
-@shared_task(name="console.replication.tasks.carry_out_failover", ignore_result=True)
-def carry_out_failover(run_id: str) -> None:
-    """Continue one dry run, apply or roll back."""
-    failover_work.carry_out(UUID(run_id), timezone.now())

@@ -85,12 +85,13 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
         _write_control(run, folder)
         launcher.start_run(_job_spec(run, now), folder)
     except SourceGone as gone:
-        finish_run(run_id, RunState.FAILED, now, error=str(gone))
+        finish_run(run_id, RunState.FAILED, now, error=str(gone), attempts=run.attempts)
         return False
     except Exception as error:
         # Whatever it was (no JDK, disk full, a wrong installation), the run ends here and says so.
         logger.exception("run could not be started run_id=%s", run_id)
-        finish_run(run_id, RunState.CRASHED, now, error=f"The run could not be started: {error}")
+        text = f"The run could not be started: {error}"
+        finish_run(run_id, RunState.CRASHED, now, error=text, attempts=run.attempts)
         return False
     logger.info("run started run_id=%s kind=%s subject=%s", run_id, run.kind, run.subject)
     if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
@@ -168,9 +169,14 @@ def finish_run(
     *,
     error: str = "",
     summary: Mapping[str, Any] | None = None,
+    attempts: int | None = None,
 ) -> bool:
-    """Write how a running run ended; False when it has an end already."""
-    changed = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(
+    """Write how a running run ended; False when it has an end already.
+
+    With `attempts` only that attempt ends: a host that lost the run does not end it on another host.
+    """
+    running = Run.objects.filter(pk=run_id, state=RunState.RUNNING)
+    changed = (running if attempts is None else running.filter(attempts=attempts)).update(
         state=state,
         finished_at=now,
         error=error,

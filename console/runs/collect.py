@@ -91,7 +91,7 @@ def give_up_lost_runs(now: datetime) -> None:
             f"Host {run.host} has not reported since {seen}, so its lease ran out and the run ended "
             "there. Check the host and its crosslog worker."
         )
-        finish_run(run.pk, RunState.CRASHED, now, error=error)
+        finish_run(run.pk, RunState.CRASHED, now, error=error, attempts=run.attempts)
 
 
 def _look_after(run: Run, folder: Path, now: datetime, launcher: Launcher) -> None:
@@ -114,7 +114,8 @@ def _save_progress(run: Run, folder: Path, launcher: Launcher, changes: dict[str
             changes |= {"progress": progress, "reported_at": reported_at}
             changes |= {"stages": progress.get("stages") or {}}
     if changes:
-        Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(**changes)
+        running = Run.objects.filter(pk=run.pk, state=RunState.RUNNING, attempts=run.attempts)
+        running.update(**changes)
 
 
 def _finish_with(run: Run, result: JobResult, now: datetime) -> None:
@@ -124,6 +125,7 @@ def _finish_with(run: Run, result: JobResult, now: datetime) -> None:
         now,
         error=result.error or "",
         summary=own_document(run, result.summary),
+        attempts=run.attempts,
     )
 
 
@@ -131,7 +133,7 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
     """Write the end of a run whose supervisor is gone without a result: killed, or never started."""
     if run.cancel_requested_at is not None:
         error = "It did not stop when asked to and was killed."
-        finish_run(run.pk, RunState.STOPPED, now, error=error)
+        finish_run(run.pk, RunState.STOPPED, now, error=error, attempts=run.attempts)
         return
     lines = launcher.read_log_tail(folder).splitlines()[-LOG_LINES_IN_ERROR:]
     tail = "\n".join(lines) or "Its log is empty."
@@ -142,7 +144,7 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
     if run.is_analysis:
         what = f"Spark crashed {run.attempts} times while it answered this, without a result."
     error = f"{what} {_room(folder)}Last lines of its log:\n{tail}"
-    finish_run(run.pk, RunState.CRASHED, now, error=error)
+    finish_run(run.pk, RunState.CRASHED, now, error=error, attempts=run.attempts)
 
 
 def _is_tried_again(run: Run, tail: str) -> bool:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from console.accounts.asked_rights import for_trail, why_ended
 from console.accounts.audit import audit
@@ -32,6 +33,7 @@ from console.availability.promotion.models import (
     PromotionAction,
 )
 from console.clusters.models import Cluster
+from console.frame.claims import release, take
 from console.frame.security.read_only import is_read_only
 from jobs.availability.acting.plans import Outcome
 from jobs.availability.acting.standby.promotions import StoreAway
@@ -48,8 +50,6 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 logger = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
-# Longer than an actor waits for its effect.
-CLAIM = timedelta(seconds=150)
 # Delay before a refused action is planned again.
 RETRY = timedelta(seconds=5)
 _MAYBE = "Requests may have been sent before the failure."
@@ -65,7 +65,9 @@ class Worker:
 
     def work(self, advised: Advised | None) -> int:
         """Carry out all due actions in sequence; return how many changed their state."""
-        done = sum(self._settle(row) for row in self._claims_run_out())
+        busy = self._rows(ActionState.ACTING, ActionState.REVERTING)
+        crashed = busy.filter(claimed_until__lt=self._clock())
+        done = sum([self._settle(row) for row in crashed])
         if advised is None:
             return done
         for row in self._rows(ActionState.ASKED):
@@ -113,7 +115,6 @@ class Worker:
             return False
         if not self._claim(row, ActionState.PLANNED, ActionState.ACTING, is_automatic=True):
             return False
-        row.is_automatic = True
         self._act(row)
         return True
 
@@ -149,7 +150,7 @@ class Worker:
         else:
             refusals = [_reason("actor_unusable", outcome.sentence)]
             values = {"state": ActionState.REFUSED, "ended_at": now, "refusals": refusals}
-        self._finish(row, ActionState.ACTING, outcome, values, "promotion.acted")
+        self._finish(row, outcome, values, "promotion.acted")
 
     def _ask_back(self, row: PromotionAction, advice: Advice, advised: Advised) -> bool:
         refusals = self._guarded(row, advice, advised, is_by_person=not row.is_automatic)
@@ -185,7 +186,7 @@ class Worker:
         else:
             values = {"state": ActionState.FAILED, "ended_at": now}
         kept = {**row.outcome, "reverted": outcome.to_mapping()}
-        self._finish(row, ActionState.REVERTING, outcome, values, "promotion.reverted", kept)
+        self._finish(row, outcome, values, "promotion.reverted", kept)
         return 1
 
     def _settle(self, row: PromotionAction) -> int:
@@ -209,7 +210,7 @@ class Worker:
         sentence = f"The promoter process crashed during this action. State found later: {verdict.sentence}"
         kept = {**row.outcome, "sentence": sentence, "undo": undo_of(row)}
         outcome = Outcome(_kind(row), row.subject, is_done=verdict.is_there, sentence=sentence)
-        self._finish(row, before, outcome, values, "promotion.settled", kept)
+        self._finish(row, outcome, values, "promotion.settled", kept)
         return 1
 
     def _guarded(
@@ -279,14 +280,7 @@ class Worker:
             text = f"{problem} {hint}".strip()
             return Outcome(_kind(row), row.subject, is_done=False, sentence=text, sent=(_MAYBE,))
 
-    def _claims_run_out(self) -> list[PromotionAction]:
-        rows = self._of(ActionState.ACTING, ActionState.REVERTING)
-        return list(rows.filter(claimed_until__lt=self._clock()))
-
-    def _rows(self, state: ActionState) -> list[PromotionAction]:
-        return list(self._of(state))
-
-    def _of(self, *states: ActionState) -> Any:
+    def _rows(self, *states: ActionState) -> QuerySet[PromotionAction]:
         return queries.list_actions(self._cluster).filter(state__in=states)
 
     def _claim(
@@ -295,24 +289,20 @@ class Worker:
         """Change the state of an action and claim it; False when another process was faster."""
         now = self._clock()
         rows = PromotionAction.objects.filter(pk=row.pk, state=before)
-        if before is after:
-            rows = rows.filter(claimed_until__lt=now)
         if after is ActionState.ACTING and before is not after:
             values["acted_at"] = now
-        values |= {"claimed_by": self._name, "claimed_until": now + CLAIM}
         try:
             with transaction.atomic():
-                is_ours = rows.update(state=after, **values)
+                is_ours = take(rows, now, state=after, claimed_by=self._name, **values)
         except IntegrityError:
             return False
         if is_ours:
-            row.state = after
-        return bool(is_ours)
+            row.refresh_from_db(fields=["state", "is_automatic", "claimed_until"])
+        return is_ours
 
     def _finish(
         self,
         row: PromotionAction,
-        before: ActionState,
         outcome: Outcome,
         values: Mapping[str, Any],
         action: str,
@@ -320,10 +310,9 @@ class Worker:
     ) -> None:
         """Write the outcome, and its audit entry."""
         document = dict(outcome.to_mapping() if told is None else told)
-        rows = PromotionAction.objects.filter(pk=row.pk, state=before, claimed_by=self._name)
         bad = {ActionState.FAILED: AuditOutcome.FAILED, ActionState.REFUSED: AuditOutcome.REFUSED}
         with transaction.atomic():
-            if not rows.update(outcome=document, claimed_until=None, **values):
+            if not release(row, outcome=document, **values):
                 return
             result = bad.get(values["state"], AuditOutcome.DONE)
             self._audit(action, row, result, {"outcome": outcome.to_mapping()})
@@ -332,14 +321,12 @@ class Worker:
 
     def _refuse(self, row: PromotionAction, refusals: Refusals, *, is_final: bool) -> None:
         """Write the refusals; unchanged ones are not audited again."""
-        rows = PromotionAction.objects.filter(pk=row.pk)
         is_news = [one["code"] for one in refusals] != [one["code"] for one in row.refusals]
         values: dict[str, Any] = {"refusals": refusals}
         if is_final:
             values |= {"state": ActionState.REFUSED, "ended_at": self._clock()}
         with transaction.atomic():
-            rows.update(**values)
-            if is_news or is_final:
+            if release(row, **values) and (is_news or is_final):
                 told = {"refusals": refusals}
                 self._audit("promotion.refused", row, AuditOutcome.REFUSED, told)
         row.refusals = refusals

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
 
-from console.accounts.asked_rights import for_trail, why_ended
+from console.accounts.asked_rights import for_trail, refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.availability.acting.store import DatabaseStore, is_stopped
@@ -25,6 +25,8 @@ from console.availability.promotion.models import Actor
 from console.availability.promotion.queries import list_policies
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
+from console.frame.claims import ending, owned, release, renew, take_one
+from console.frame.errors import ActionRefused
 from console.frame.security.read_only import is_read_only
 from jobs.availability.drills import (
     DrillMeasure,
@@ -37,10 +39,6 @@ from jobs.availability.drills import (
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.what_if.model.cluster import ClusterModel
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.logs import own_fault
-
-logger = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 # Longer than one actor takes; renewed before each.
@@ -65,13 +63,15 @@ KAFKA_DRILLS = DrillDoor()
 
 def carry_out_drills(cluster: Cluster, name: str, clock: Clock, door: DrillDoor) -> int:
     """Carry out the queued drill of a cluster, if any; return how many ended."""
-    free = Q(claimed_until=None) | Q(claimed_until__lt=clock())
-    rows = Drill.objects.filter(free, cluster=cluster, kind=DrillKind.PROMOTION)
-    for row in rows.filter(state__in=LIVE_DRILLS).select_related("cluster", "requested_by"):
-        if _claim(row, name, clock()):
-            _Work(row, name, clock, door).finish()
-            return 1
-    return 0
+    live = Drill.objects.filter(cluster=cluster, kind=DrillKind.PROMOTION, state__in=LIVE_DRILLS)
+    now = clock()
+    begun = Coalesce(F("started_at"), Value(now))
+    changes = {"state": DrillState.RUNNING, "claimed_by": name, "started_at": begun}
+    row = take_one(live, now, CLAIM, **changes)
+    if row is None:
+        return 0
+    _Work(row, clock, door).finish()
+    return 1
 
 
 def standbys_of(cluster: Cluster, model: ClusterModel) -> set[int]:
@@ -89,34 +89,24 @@ def topic_of(drill: Drill, kind: ActorKind) -> str:
 class _Work:
     """Carries out one drill, or the rest of it."""
 
-    def __init__(self, row: Drill, name: str, clock: Clock, door: DrillDoor) -> None:
-        self._row, self._name = row, name
-        self._clock, self._door = clock, door
+    def __init__(self, row: Drill, clock: Clock, door: DrillDoor) -> None:
+        self._row, self._clock, self._door = row, clock, door
 
     def finish(self) -> None:
         """Try every method without a result, and end the drill."""
         kinds = [ActorKind(word) for word in self._row.actors]
-        try:
+        with ending(self._row, "trying", self._fail):
             self._refuse()
             self._remove(kinds)
             self._try(kinds)
-        except (ClusterFault, InvalidFields) as fault:
-            self._end(DrillState.FAILED, f"{fault} {getattr(fault, 'hint', '')}".strip())
-        except _Refused as refusal:
-            self._end(DrillState.REFUSED, str(refusal))
-        except Exception:
-            logger.exception("drill crashed drill_id=%s", self._row.pk)
-            self._end(DrillState.FAILED, own_fault("trying"))
 
     def _refuse(self) -> None:
         if is_read_only():
-            raise _Refused("crosslog is read-only: no drill starts.")
+            raise ActionRefused("read_only", "crosslog is read-only: no drill starts.")
         if is_stopped(self._row.cluster_id):
-            raise _Refused("The stop switch is on: no drill starts.")
+            raise ActionRefused("stopped", "The stop switch is on: no drill starts.")
         person, asked = self._row.requested_by, self._row.asked_with
-        why = why_ended(person, asked, "operate", [self._row.cluster_id])
-        if why:
-            raise _Refused(why)
+        refuse_ended(person, asked, "operate", [self._row.cluster_id])
 
     def _remove(self, kinds: list[ActorKind]) -> None:
         """Delete the topics that a crashed process left."""
@@ -130,7 +120,7 @@ class _Work:
         done = set(self._row.results.values_list("actor", flat=True))
         for kind in kinds:
             if kind.value not in done:
-                self._renew()
+                renew(self._row, self._clock(), CLAIM)
                 self._refuse()
                 shape = shape_of(kind, model, standbys, self._broker_for(kind))
                 self._save(shape, self._measure(shape))
@@ -171,29 +161,26 @@ class _Work:
 
     def _say(self, sentence: str) -> None:
         self._row.log = [*self._row.log, [self._clock().isoformat(), sentence]][-MOST_LINES:]
-        Drill.objects.filter(pk=self._row.pk).update(log=self._row.log)
+        owned(self._row).update(log=self._row.log)
 
-    def _renew(self) -> None:
-        mine = Drill.objects.filter(pk=self._row.pk, claimed_by=self._name)
-        if not mine.update(claimed_until=self._clock() + CLAIM):
-            raise _Refused("Another promoter process took over this drill.")
+    def _fail(self, problem: str, error: Exception) -> None:
+        is_refused = isinstance(error, ActionRefused)
+        self._end(DrillState.REFUSED if is_refused else DrillState.FAILED, problem)
 
     def _end(self, state: DrillState, problem: str) -> None:
         now = self._clock()
         good = self._row.results.filter(is_good=True).count()
-        live = Drill.objects.filter(pk=self._row.pk, state__in=LIVE_DRILLS, claimed_by=self._name)
         values = {
             "state": state,
             "error": problem,
             "finished_at": now,
             "topic_removed_at": now if state is not DrillState.FAILED or not problem else None,
-            "claimed_until": None,
             "good_count": good,
             "bad_count": self._row.results.count() - good,
         }
         bad = {DrillState.REFUSED: Outcome.REFUSED, DrillState.FAILED: Outcome.FAILED}
         with transaction.atomic():
-            if live.update(**values):
+            if release(self._row, **values):
                 audit(
                     "drill.ended",
                     subject_of(self._row),
@@ -202,20 +189,3 @@ class _Work:
                     outcome=bad.get(state, Outcome.DONE),
                     by=for_trail(self._row.requested_by, self._row.asked_with),
                 )
-
-
-class _Refused(Exception):
-    """The drill is not done."""
-
-
-def _claim(row: Drill, name: str, now: datetime) -> bool:
-    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    rows = Drill.objects.filter(free, pk=row.pk, state__in=LIVE_DRILLS)
-    is_ours = rows.update(
-        state=DrillState.RUNNING,
-        claimed_by=name,
-        claimed_until=now + CLAIM,
-        started_at=row.started_at or now,
-    )
-    row.state = DrillState.RUNNING
-    return bool(is_ours)

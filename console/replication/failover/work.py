@@ -7,18 +7,20 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from console.accounts.asked_rights import for_trail, refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
+from console.frame.claims import ending, is_free, release, renew, take_one
 from console.frame.errors import ActionRefused
 from console.replication.failover.door import KAFKA, FailoverDoor, last_seen
 from console.replication.failover.models import (
@@ -34,7 +36,6 @@ from console.replication.failover.models import (
 from console.replication.failover.queries import items_of, listed, offsets_of, report_key
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.logs import own_fault
 from jobs.replication.failover.applying import (
     GroupOutcome,
     OffsetsDoor,
@@ -50,66 +51,46 @@ from jobs.replication.failover.session import PlanRefused, ask_plan, confirm_pla
 
 logger = logging.getLogger(__name__)
 
-# Longer than a task may take (console/celery.py): who claimed and is gone is taken over after it.
-CLAIM = timedelta(seconds=150)
 # The time budget of a task; the next task continues with the remaining groups.
 WORK_S = 45.0
 _BAD = {OutcomeState.REFUSED, OutcomeState.FAILED}
+_UNREAD = (PlanState.QUEUED, PlanState.READING)
 
 
 def due_plans(now: datetime) -> list[int]:
     """Return the plans whose evidence is to be read."""
-    waiting = Q(state=PlanState.QUEUED) | Q(state=PlanState.READING, claimed_until__lt=now)
-    return list(FailoverPlan.objects.filter(waiting).values_list("pk", flat=True))
+    waiting = FailoverPlan.objects.filter(is_free(now), state__in=_UNREAD)
+    return list(waiting.values_list("pk", flat=True))
 
 
-def due_runs(now: datetime) -> list[str]:
+def due_runs(now: datetime) -> list[UUID]:
     """Return the runs that no worker has claimed."""
-    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    rows = FailoverRun.objects.filter(free, state__in=LIVE)
-    return [str(pk) for pk in rows.values_list("pk", flat=True)]
+    live = FailoverRun.objects.filter(is_free(now), state__in=LIVE)
+    return list(live.values_list("pk", flat=True))
 
 
 def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     """Read the evidence of a plan and write its groups; False when another worker has claimed it."""
-    waiting = Q(state=PlanState.QUEUED) | Q(state=PlanState.READING, claimed_until__lt=now)
-    claim = FailoverPlan.objects.filter(waiting, pk=plan_id)
-    if not claim.update(state=PlanState.READING, claimed_until=now + CLAIM):
+    waiting = FailoverPlan.objects.filter(pk=plan_id, state__in=_UNREAD)
+    row = take_one(waiting, now, state=PlanState.READING)
+    if row is None:
         return False
-    row = _plan_row(plan_id)
-    try:
+    with ending(row, "reading", state=PlanState.FAILED):
         _refuse_ended(row, row)
         _save_plan(row, ask_plan(_asking(row, door), door.evidence))
-    except (ActionRefused, ClusterFault, InvalidFields) as error:
-        _fail_plan(row, f"{error} {getattr(error, 'hint', '')}".strip())
-    except Exception:
-        # Whatever it was, the plan says so instead of waiting for ever.
-        logger.exception("failover plan could not be read plan_id=%s", plan_id)
-        _fail_plan(row, own_fault("reading"))
     return True
 
 
 def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     """Continue a run until it has ended or `WORK_S` is over; False when another worker has claimed it."""
-    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    claim = FailoverRun.objects.filter(free, pk=run_id, state__in=LIVE)
-    if not claim.update(state=FailoverState.RUNNING, claimed_until=now + CLAIM):
+    live = FailoverRun.objects.filter(pk=run_id, state__in=LIVE)
+    begun = Coalesce(F("started_at"), Value(now))
+    run = take_one(live, now, state=FailoverState.RUNNING, started_at=begun)
+    if run is None:
         return False
-    FailoverRun.objects.filter(pk=run_id, started_at=None).update(started_at=now)
-    run = FailoverRun.objects.select_related("requested_by").get(pk=run_id)
     work = _Work(run, door)
-    try:
+    with ending(run, "moving groups", work.fail, PlanRefused):
         work.proceed(time.monotonic() + WORK_S)
-    except ActionRefused as ended:
-        has_begun = run.run_groups.exists()
-        work.finish(FailoverState.PARTIAL if has_begun else FailoverState.REFUSED, ended.message)
-    except PlanRefused as refusal:
-        work.finish(FailoverState.REFUSED, refusal.message)
-    except ClusterFault as fault:
-        work.finish(FailoverState.FAILED, f"{fault} {fault.hint}".strip())
-    except Exception:
-        logger.exception("failover run broke run_id=%s", run_id)
-        work.finish(FailoverState.FAILED, own_fault("moving groups"))
     return True
 
 
@@ -118,7 +99,7 @@ class _Work:
 
     def __init__(self, run: FailoverRun, door: FailoverDoor) -> None:
         self.run, self.door = run, door
-        self.row = _plan_row(run.plan_id)
+        self.row = run.plan
         self.kind = RunKind(run.kind)
 
     def proceed(self, until_s: float) -> None:
@@ -133,12 +114,20 @@ class _Work:
         with self.door.offsets(self.row.destination.connection()) as offsets:
             for name in [name for name in names if name not in done]:
                 if time.monotonic() > until_s:
-                    FailoverRun.objects.filter(pk=self.run.pk).update(claimed_until=None)
+                    release(self.run)
                     return
                 self.run.refresh_from_db(fields=["requested_by"])
                 _refuse_ended(self.run, self.row)
                 self._do(offsets, name, plan.group(name))
         self.finish(None, "")
+
+    def fail(self, problem: str, error: Exception) -> None:
+        """End the run early: what was done before a refusal counts."""
+        state = FailoverState.FAILED
+        if isinstance(error, ActionRefused | PlanRefused):
+            has_begun = self.run.run_groups.exists()
+            state = FailoverState.PARTIAL if has_begun else FailoverState.REFUSED
+        self.finish(state, problem)
 
     def finish(self, state: FailoverState | None, problem: str) -> None:
         """Write the end of the run, with its signed report; once."""
@@ -146,12 +135,9 @@ class _Work:
         state = state or _state_of([one.state for one in found.values()])
         ended_at = timezone.now()
         report = self._report(state, problem, found.values(), ended_at)
-        live = FailoverRun.objects.filter(pk=self.run.pk, state__in=LIVE)
+        end = {"state": state, "error": problem, "finished_at": ended_at, "report": report}
         with transaction.atomic():
-            is_first = live.update(
-                state=state, error=problem, finished_at=ended_at, report=report, claimed_until=None
-            )
-            if is_first:
+            if release(self.run, **end):
                 _settle(self.row)
                 self._audit(state, problem, found.values())
 
@@ -209,13 +195,13 @@ class _Work:
             FailoverRun.objects.filter(pk=self.run.pk).update(
                 done_count=done.count(),
                 bad_count=done.filter(state__in=[one.value for one in _BAD]).count(),
-                claimed_until=timezone.now() + CLAIM,
             )
             if self.kind is not RunKind.REHEARSAL:
                 state = _group_state(row, outcome)
                 FailoverPlanGroup.objects.filter(pk=row.pk).update(
                     state=state, message=outcome.message
                 )
+        renew(self.run, timezone.now())
 
     def _report(
         self,
@@ -272,11 +258,6 @@ def _refuse_ended(asked: FailoverPlan | FailoverRun, plan: FailoverPlan) -> None
     refuse_ended(person, asked.asked_with, "operate", [plan.destination.pk])
 
 
-def _plan_row(plan_id: int) -> FailoverPlan:
-    rows = FailoverPlan.objects.select_related("flow__source", "flow__target", "created_by")
-    return rows.get(pk=plan_id)
-
-
 def _asking(row: FailoverPlan, door: FailoverDoor) -> EvidenceRequest:
     request = FailoverRequest(
         Direction(row.direction),
@@ -308,11 +289,10 @@ def _save_plan(row: FailoverPlan, plan: Plan) -> None:
     groups = [_group_row(row, group) for group in plan.groups]
     known = [one.reread_most for one in groups]
     with transaction.atomic():
-        reading = FailoverPlan.objects.filter(pk=row.pk, state=PlanState.READING)
-        is_ours = reading.update(
+        is_ours = release(
+            row,
             state=PlanState.READY,
             error="",
-            claimed_until=None,
             read_at=datetime.fromtimestamp(plan.read_at_ms / 1000, UTC),
             document=plan.to_mapping(with_groups=False),
             verdict=plan.verdict.value,
@@ -332,11 +312,6 @@ def _at_risk(plan: Plan) -> int | None:
     """Return how many records the destination lacks, each partition once however many groups read it."""
     found = {i.origin: i.at_risk for g in plan.groups for i in g.items if i.how}
     return None if None in found.values() else sum(one or 0 for one in found.values())
-
-
-def _fail_plan(row: FailoverPlan, problem: str) -> None:
-    reading = FailoverPlan.objects.filter(pk=row.pk, state=PlanState.READING)
-    reading.update(state=PlanState.FAILED, error=problem, claimed_until=None)
 
 
 def _group_row(row: FailoverPlan, group: GroupPlan) -> FailoverPlanGroup:

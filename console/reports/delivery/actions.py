@@ -12,7 +12,7 @@ from console.frame.errors import ActionRefused
 from console.frame.security.masking import shown_address
 from console.reports.delivery import channels
 from console.reports.delivery.destinations import check_address
-from console.reports.delivery.outbox import KEPT_LOG, entry
+from console.reports.delivery.outbox import log_with
 from console.reports.delivery.results import Refused, TryAgain
 from console.reports.models import NOT_DELIVERED, Delivery, DeliveryState
 from jobs.cluster.errors import InvalidFields
@@ -32,7 +32,7 @@ def retry(delivery_id: int, now: datetime) -> Delivery:
             text = f"This delivery is {delivery.get_state_display().lower()}: there is nothing to try again."
             raise ActionRefused("not_over", text)
         before = {"state": delivery.state}
-        delivery.log = [*delivery.log, entry(now, "retry", "Retry requested.")][-KEPT_LOG:]
+        delivery.log = log_with(delivery, now, "retry", "Retry requested.")
         delivery.state, delivery.attempts = DeliveryState.PENDING, 0
         delivery.next_at = delivery.tried_since = now
         delivery.claimed_until = delivery.delivered_at = None

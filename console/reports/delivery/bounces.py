@@ -8,7 +8,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
 from typing import cast
 
-from console.reports.delivery.outbox import KEPT_LOG, entry
+from console.reports.delivery.outbox import log_with
 from console.reports.delivery.results import quoted
 from console.reports.models import Channel, Delivery, DeliveryState
 
@@ -34,8 +34,7 @@ def take_bounce(raw: bytes, now: datetime) -> Delivery | None:
     if delivery is None:
         return None
     sentence = f"The e-mail came back: {reason}."
-    line = entry(now, DeliveryState.REFUSED, sentence)
-    log = [*delivery.log, line][-KEPT_LOG:]
+    log = log_with(delivery, now, DeliveryState.REFUSED, sentence)
     values = {"state": DeliveryState.REFUSED, "next_at": None, "claimed_until": None, "log": log}
     if not found.filter(state=delivery.state).update(**values, delivered_at=None):
         return None

@@ -7,14 +7,15 @@ people set up, and what is to be sent was made before.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 
+from console.frame.claims import ending, is_free, release, take_one
 from console.frame.errors import ActionRefused
 from console.frame.processes import liveness
 from console.reports.delivery import channels
@@ -24,8 +25,6 @@ from console.reports.delivery.results import Refused, TryAgain
 from console.reports.models import Channel, Delivery, DeliveryState, ReportRun, Trigger
 from console.reports.queries import why_stopped
 from jobs.reports.values import stamp
-
-logger = logging.getLogger(__name__)
 
 # After the first, second, ... attempt; then LATER each time.
 BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
@@ -37,6 +36,8 @@ CLAIM = timedelta(minutes=5)
 ROUND_S = 20.0
 MOST_PER_ROUND = 500
 KEPT_LOG = 50
+# All other errors: it is tried again.
+_ENDS = {Refused: DeliveryState.REFUSED, ActionRefused: DeliveryState.GAVE_UP}
 
 
 def queue(run: ReportRun, now: datetime) -> int:
@@ -79,21 +80,20 @@ def deliver_due(now: datetime, clock: Callable[[], float] = time.monotonic) -> i
 
 
 def claim(delivery_id: int, at: datetime) -> Delivery | None:
-    """Take a delivery that is due; None when it is not due (any more), or somebody else has it."""
-    until = at + CLAIM
-    if not _due(at).filter(pk=delivery_id).update(claimed_until=until, attempts=F("attempts") + 1):
-        return None
-    delivery = Delivery.objects.select_related("run__person").get(pk=delivery_id)
-    if delivery.channel == Channel.EMAIL and not delivery.message_id:
+    """Claim a delivery that is due; None when it is not due (any more), or another worker has it."""
+    due = _due(at).filter(pk=delivery_id)
+    delivery = take_one(due, at, CLAIM, attempts=F("attempts") + 1)
+    if delivery and delivery.channel == Channel.EMAIL and not delivery.message_id:
         # Before it is sent: a bounce may be faster than we are.
         delivery.message_id = message_id_of(delivery)
         Delivery.objects.filter(pk=delivery_id).update(message_id=delivery.message_id)
     return delivery
 
 
-def entry(at: datetime, outcome: str, sentence: str) -> dict[str, Any]:
-    """Return a line of the log of a delivery."""
-    return {"at": stamp(at), "outcome": outcome, "sentence": sentence}
+def log_with(delivery: Delivery, at: datetime, outcome: str, sentence: str) -> list[dict[str, Any]]:
+    """Return the log of a delivery with one more line."""
+    line = {"at": stamp(at), "outcome": outcome, "sentence": sentence}
+    return [*delivery.log, line][-KEPT_LOG:]
 
 
 class _Round:
@@ -119,27 +119,28 @@ class _Round:
         delivery = claim(delivery_id, self._at)
         if delivery is None:
             return False
-        state, next_at = DeliveryState.PENDING, None
-        try:
+        fail = partial(self._not_sent, delivery)
+        with ending(delivery, "sending it", fail, Refused, TryAgain):
             sentence = self._sent(delivery)
-            state = DeliveryState.DELIVERED
-        except Refused as refused:
-            state, sentence = DeliveryState.REFUSED, refused.sentence
-        except ActionRefused as gone:
-            state, sentence = DeliveryState.GAVE_UP, gone.message
-        except TryAgain as failed:
-            sentence = failed.sentence
-        except Exception:
-            # One delivery that breaks must not hold up the others.
-            logger.exception("report could not be delivered delivery_id=%s", delivery.pk)
-            sentence = "It broke: the log of the worker says why."
+            log = log_with(delivery, self._at, DeliveryState.DELIVERED, sentence)
+            at = datetime.fromisoformat(log[-1]["at"])
+            ended = {"state": DeliveryState.DELIVERED, "next_at": None, "claimed_until": None}
+            # Also when the claim was over: it is not sent once more.
+            pending = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.PENDING)
+            pending.update(**ended, log=log, delivered_at=at)
+            return True
+        return False
+
+    def _not_sent(self, delivery: Delivery, sentence: str, error: Exception) -> None:
+        state, next_at = _ENDS.get(type(error), DeliveryState.PENDING), None
         if state == DeliveryState.PENDING:
             next_at = _next_after(delivery, self._at)
             if next_at is None:
                 state = DeliveryState.GAVE_UP
                 sentence = f"Given up after {GIVE_UP_AFTER.days} days. {sentence}"
-        _write(delivery, state, entry(self._at, state, sentence), next_at)
-        return state == DeliveryState.DELIVERED
+        log = log_with(delivery, self._at, state, sentence)
+        # Not when it was decided otherwise meanwhile: a bounce, a later claim.
+        release(delivery, state=state, next_at=next_at, log=log)
 
     def _sent(self, delivery: Delivery) -> str:
         why = why_stopped(delivery.run)
@@ -160,8 +161,7 @@ class _Round:
 
 
 def _due(at: datetime) -> QuerySet[Delivery]:
-    free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=at)
-    return Delivery.objects.filter(free, state=DeliveryState.PENDING, next_at__lte=at)
+    return Delivery.objects.filter(is_free(at), state=DeliveryState.PENDING, next_at__lte=at)
 
 
 def _read(run: ReportRun) -> Contents:
@@ -179,21 +179,3 @@ def _next_after(delivery: Delivery, at: datetime) -> datetime | None:
         return None
     number = delivery.attempts - 1
     return min(at + (BACK_OFF[number] if number < len(BACK_OFF) else LATER), until)
-
-
-def _write(
-    delivery: Delivery, state: DeliveryState, line: dict[str, Any], next_at: datetime | None
-) -> None:
-    """Write how an attempt ended, unless it was decided otherwise meanwhile (a bounce, a later claim)."""
-    values: dict[str, Any] = {
-        "state": state,
-        "next_at": next_at,
-        "claimed_until": None,
-        "log": [*delivery.log, line][-KEPT_LOG:],
-    }
-    rows = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.PENDING)
-    if state == DeliveryState.DELIVERED:
-        # Also when the claim was over: it is not sent once more.
-        rows.update(**values, delivered_at=datetime.fromisoformat(line["at"]))
-    else:
-        rows.filter(claimed_until=delivery.claimed_until).update(**values)

@@ -25,6 +25,7 @@ from django.views.debug import SafeExceptionReporterFilter
 from console.accounts.asked_rights import acting
 from console.accounts.models import User
 from console.env import names_read
+from console.frame.claims import ending, owned, release, take
 from console.frame.errors import ActionRefused
 from console.reports.delivery import outbox
 from console.reports.delivery.contents import link_to
@@ -38,7 +39,6 @@ from console.runs.analyses.actions import start_scheduled
 from console.runs.analyses.results import result_of
 from console.runs.models import LIVE_STATES, Run
 from jobs.cluster.errors import InvalidFields
-from jobs.logs import own_fault
 from jobs.reports.document import Document, Verdict
 from jobs.reports.kinds.kind import KINDS, SubjectNoun
 from jobs.reports.rendering import formats
@@ -88,7 +88,8 @@ def wake_waiting() -> None:
     for run in ReportRun.objects.filter(state=RunState.WAITING):
         keys = [told["run"] for told in run.answers.values() if told.get("run")]
         if not Run.objects.filter(pk__in=keys, state__in=LIVE_STATES).exists():
-            _move(run.pk, RunState.WAITING, state=RunState.QUEUED)
+            waiting = ReportRun.objects.filter(pk=run.pk, state=RunState.WAITING)
+            waiting.update(state=RunState.QUEUED, claimed_until=None)
 
 
 def give_up_lost(now: datetime) -> None:
@@ -96,37 +97,25 @@ def give_up_lost(now: datetime) -> None:
     lost = ReportRun.objects.filter(state=RunState.BUILDING, claimed_until__lt=now)
     lost.filter(attempts__lt=MOST_ATTEMPTS).update(state=RunState.QUEUED, claimed_until=None)
     lost.filter(attempts__gte=MOST_ATTEMPTS).update(
-        state=RunState.FAILED, error=_LOST.format(MOST_ATTEMPTS), finished_at=now
+        state=RunState.FAILED,
+        error=_LOST.format(MOST_ATTEMPTS),
+        finished_at=now,
+        claimed_until=None,
     )
 
 
 def claim(run_id: UUID, now: datetime) -> bool:
-    """Take a queued run; False when somebody else has it."""
-    return _move(
-        run_id,
-        RunState.QUEUED,
-        state=RunState.BUILDING,
-        claimed_until=now + CLAIM,
-        started_at=now,
-        attempts=F("attempts") + 1,
-    )
+    """Claim a queued run; False when another worker has it."""
+    queued = ReportRun.objects.filter(pk=run_id, state=RunState.QUEUED)
+    changes = {"state": RunState.BUILDING, "started_at": now, "attempts": F("attempts") + 1}
+    return take(queued, now, CLAIM, **changes)
 
 
 def make(run_id: UUID, now: datetime, makers: Mapping[str, Maker] = MAKERS) -> None:
     """Make a claimed run: it becomes WAITING, READY (with its deliveries) or FAILED."""
     run = ReportRun.objects.select_related("person").get(pk=run_id)
-    try:
+    with ending(run, "making the report", state=RunState.FAILED, finished_at=now):
         _make(run, now, makers[run.kind])
-    except ActionRefused as refusal:
-        _fail(run, refusal.message, now)
-    except InvalidFields as wrong:
-        _fail(run, " ".join(wrong.errors.values()), now)
-    except OSError as error:
-        _fail(run, _FULL_DISK.format(error.strerror or error), now)
-    except Exception:
-        # Whatever it was: the run ends here and says so.
-        logger.exception("report could not be made run_id=%s", run_id)
-        _fail(run, own_fault("making the report"), now)
 
 
 def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
@@ -147,7 +136,10 @@ def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
     run.error = " ".join(faults)
     said = (Verdict(Severity.WARNING, "Incomplete", run.error),) if faults else ()
     told = replace(document, verdicts=(*document.verdicts, *said))
-    files = store.write_files(run, contents, name, parts_of(told, link_to(run)))
+    try:
+        files = store.write_files(run, contents, name, parts_of(told, link_to(run)))
+    except OSError as error:
+        raise ActionRefused("full_disk", _FULL_DISK.format(error.strerror or error)) from error
     _finish(run, document, files, clusters_of(subjects), now)
 
 
@@ -217,7 +209,7 @@ def _ask(run: ReportRun, person: User, maker: Maker, asked: Sequence[Asked], now
     is_waiting = any("run" in one for one in told.values())
     state = RunState.WAITING if is_waiting else RunState.BUILDING
     run.answers = told
-    _move(run.pk, RunState.BUILDING, state=state, answers=told)
+    owned(run).update(state=state, answers=told)
     return is_waiting
 
 
@@ -225,10 +217,8 @@ def _ask_one(question: Question, person: User, now: datetime) -> dict[str, str]:
     try:
         given = {"kind": question.kind, "arguments": dict(question.arguments)}
         return {"run": str(start_scheduled(given, person, now).pk)}
-    except PermissionDenied as refusal:
+    except (PermissionDenied, ActionRefused) as refusal:
         return {"error": str(refusal)}
-    except ActionRefused as refusal:
-        return {"error": refusal.message}
     except InvalidFields as wrong:
         return {"error": " ".join(wrong.errors.values())}
 
@@ -256,37 +246,20 @@ def _finish(
     worst = next((one for one in document.verdicts if one.level is not Severity.HEALTHY), None)
     first = worst or next(iter(document.verdicts), None)
     with transaction.atomic():
-        is_ours = _move(
-            run.pk,
-            RunState.BUILDING,
+        is_ours = release(
+            run,
             state=RunState.READY,
             files=files,
             error=run.error,
             cluster_count=len(clusters),
             headline=f"{first.word}: {first.sentence}" if first else "",
             finished_at=now,
-            claimed_until=None,
         )
         if is_ours:
             run.refresh_from_db()
             run.clusters.set(clusters)
             if run.trigger != Trigger.PREVIEW:
                 outbox.queue(run, now)
-
-
-def _fail(run: ReportRun, error: str, now: datetime) -> None:
-    _move(
-        run.pk,
-        RunState.BUILDING,
-        state=RunState.FAILED,
-        error=error,
-        finished_at=now,
-        claimed_until=None,
-    )
-
-
-def _move(run_id: UUID, was: RunState, **changes: Any) -> bool:
-    return bool(ReportRun.objects.filter(pk=run_id, state=was).update(**changes))
 
 
 def _make_apart(run_id: UUID) -> None:

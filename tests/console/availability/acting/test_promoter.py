@@ -1,5 +1,7 @@
 """The program that promotes: a loop and a worker for each cluster that needs them, whatever goes away."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import OperationalError
 
@@ -53,10 +55,12 @@ class PaperDrills:
     def __init__(self):
         self.tried, self.removed = [], []
         self.fault = None
+        self.meanwhile = lambda: None
 
     def drill(self, cluster, topic, shape, heard):
         self.tried.append((topic, shape.kind, shape.replicas, shape.broker))
         heard("It was tried.")
+        self.meanwhile()
         return DrillMeasure(shape.kind, is_good=True, sentence="well", promote_ms=400, revert_ms=30)
 
     def remove(self, cluster, topics):
@@ -261,6 +265,15 @@ def test_a_drill_is_carried_out_once(ways):
     drilled(cluster, ways)
     assert carry_out_drills(cluster, "b:1", ways.clock, ways.drills) == 0
     assert len(ways.drills.tried) == 2
+
+
+def test_a_drill_that_another_program_has_taken_over_is_left_to_it(ways):
+    cluster = make_short()
+    make_policy(cluster)
+    later = ways.clock() + timedelta(hours=1)
+    ways.drills.meanwhile = lambda: Drill.objects.update(claimed_until=later)
+    row = drilled(cluster, ways)
+    assert (len(ways.drills.tried), row.state, row.error) == (1, DrillState.RUNNING, "")
 
 
 def test_a_drill_whose_program_died_removes_its_topics_and_goes_on(ways, clock):

@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from console.accounts.models import AuditEntry
-from console.availability.acting.work import CLAIM, Worker
+from console.availability.acting.work import Worker
 from console.availability.advice.models import ObserverEvent, PromotionFinding
 from console.availability.advice.round import advise_cluster, take_round
 from console.availability.promotion import actions
 from console.availability.promotion.models import ActionState, Actor, Mode, PromotionAction
+from console.frame.claims import CLAIM
 from jobs.cluster.errors import Unreachable
 from tests.console.availability.promotion_world import (
     STANDBY,

@@ -282,7 +282,7 @@ def test_what_is_due_is_found_until_it_has_ended():
     clusters = PaperClusters()
     plan = make_plan(clusters=clusters)
     run = actions.rehearse_plan(plan, None, timezone.now())
-    assert work.due_runs(timezone.now()) == [str(run.pk)]
+    assert work.due_runs(timezone.now()) == [run.pk]
     carry_out(run, clusters)
     assert work.due_runs(timezone.now()) == []
 
@@ -293,6 +293,18 @@ def test_a_run_that_breaks_ends_and_says_so():
     carry_out(run, PaperClusters(lambda: 1 / 0))
     assert (run.state, FailoverRun.objects.get().claimed_until) == ("failed", None)
     assert "a fault of the program" in run.error
+
+
+def test_a_worker_that_lost_its_run_writes_no_end():
+    def lose():
+        FailoverRun.objects.update(claimed_until=timezone.now() + timedelta(hours=1))
+        raise Unreachable("no broker answered", cluster="west")
+
+    clusters = PaperClusters()
+    run = actions.rehearse_plan(make_plan(clusters=clusters), None, timezone.now())
+    clusters.answer = lose
+    carry_out(run, clusters)
+    assert (run.state, run.error, run.finished_at) == ("running", "", None)
 
 
 def test_the_world_of_these_tests_reads_evidence_now():

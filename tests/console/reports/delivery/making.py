@@ -89,15 +89,13 @@ def make_delivery(*clusters: Cluster, **fields) -> Delivery:
     }
     run = ReportRun.objects.create(**values)
     run.clusters.set(clusters)
-    line = outbox.entry(
-        NOW, "gave_up", "mail.example.org:587 did not answer: no answer within 20 s."
-    )
+    sentence = "mail.example.org:587 did not answer: no answer within 20 s."
     values = {
         "channel": "email",
         "address": "ops@example.org",
         "state": DeliveryState.GAVE_UP,
         "attempts": 22,
         "created_at": NOW,
-        "log": [line],
+        "log": outbox.log_with(Delivery(), NOW, "gave_up", sentence),
     } | fields
     return Delivery.objects.create(run=run, **values)

@@ -202,6 +202,23 @@ def test_the_last_attempt_has_the_plainest_print(operator):
     assert "it ended the program that made it" in " ".join(text.split())
 
 
+def test_a_program_that_lost_its_run_writes_no_end(operator):
+    make_flow("orders")
+    run = queue_run(operator, recipients=[MAIL])
+    assert building.claim(run.pk, NOW)
+
+    def give_up(*_):
+        for _ in range(building.MOST_ATTEMPTS):
+            building.give_up_lost(NOW + timedelta(days=1))
+            building.claim(run.pk, NOW)
+        return Content(())
+
+    makers = {run.kind: replace(MAKERS[run.kind], build=give_up)}
+    building.make(run.pk, NOW, makers)
+    run.refresh_from_db()
+    assert (run.state, run.deliveries.count()) == (RunState.FAILED, 0)
+
+
 def test_a_flow_with_a_name_that_no_font_has_gets_its_report(operator):
     flow = make_flow("evil\u0350group\ufffe中")
     run = ready_run(operator)

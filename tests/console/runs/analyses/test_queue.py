@@ -9,7 +9,7 @@ from console.runs.actions import cancel_run, launch_run
 from console.runs.analyses import watch
 from console.runs.analyses.queue import queue_position, start_queued
 from console.runs.analyses.watch import Clock, look_once, watch_analyses
-from console.runs.collect import START_GRACE, observe_runs
+from console.runs.collect import START_GRACE, observe_run, observe_runs
 from console.runs.models import RunState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, Outcome
@@ -179,6 +179,15 @@ def test_a_lost_analysis_is_tried_once_more_in_another_folder(launcher, run):
     assert (run.state, run.attempts) == (RunState.RUNNING, 2)
     assert [folder.name for folder in launcher.started] == [str(run.pk), f"{run.pk}-2"]
     assert launcher.removed == [launcher.started[0]]
+
+
+def test_the_end_of_a_lost_attempt_is_not_that_of_the_next_one(launcher, run):
+    run.refresh_from_db()
+    lose(launcher, run, 1)
+    launcher.end(launcher.started[0], JobResult(Outcome.FAILED, "too late"))
+    observe_run(run, LATER, launcher)
+    assert (run.attempts, states(run)) == (1, [RunState.RUNNING])
+    assert (run.attempts, run.error) == (2, "")
 
 
 def test_lost_twice_it_ends_and_says_why(launcher, run):
