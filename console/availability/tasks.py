@@ -6,9 +6,11 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.availability.collection import collect, lag, retention
+from console.availability.status.series import COUNTS
 from console.availability.what_if import matrices
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.series import roll_up
 
 # A picture is made after a round of topics: more often it would be the same.
 PICTURE_EVERY_S = 10
@@ -41,7 +43,7 @@ def ask_lags_of_oldest() -> None:
 @shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)
 def roll_up_counts() -> None:
     """Roll up counts to minutes, and minutes to hours."""
-    retention.roll_up(timezone.now())
+    roll_up(COUNTS, timezone.now())
 
 
 @shared_task(name="console.availability.tasks.prune_history", ignore_result=True)

@@ -8,6 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.series import roll_up
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
@@ -15,7 +16,7 @@ from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
 from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
-from console.replication.measurement import collect, hours, series
+from console.replication.measurement import collect, series
 
 # Who waited longer is sent again.
 EXPIRES_S = 30
@@ -61,8 +62,7 @@ def look_at_oldest() -> None:
 def prune_samples() -> None:
     """Remove old samples and hours of lag, samples of checkpoints, old answers and findings that ended."""
     now = timezone.now()
-    series.prune_samples(now)
-    hours.prune_hours(now)
+    series.prune(now)
     checkpoint_series.prune(now)
     readiness_history.prune_changes(now)
     finding_save.prune_findings(now)
@@ -86,13 +86,13 @@ def compare_oldest() -> None:
 @shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)
 def roll_up_checkpoints() -> None:
     """Roll samples of checkpoint lag up to minutes and hours."""
-    checkpoint_series.roll_up(timezone.now())
+    roll_up(checkpoint_series.CHECKPOINTS, timezone.now())
 
 
 @shared_task(name="console.replication.tasks.roll_up_lag", ignore_result=True)
 def roll_up_lag() -> None:
     """Roll samples of lag up to hours."""
-    hours.roll_up(timezone.now())
+    series.roll_up(timezone.now())
 
 
 @shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)
