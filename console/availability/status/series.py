@@ -45,15 +45,9 @@ def read_counts(
     Each step tells its worst moment, from the second in which it was reached. A stretch without samples is
     one row of nulls.
     """
-    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in SAMPLED}}
     step_s, found = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
-    rises = read_rises(cluster, time_range)
-    before: Row | None = None
-    for at_s, rows in with_gaps(found, step_s):
-        row = rows[""] if rows else None
-        hole = [(at_s, dict.fromkeys(SAMPLED))]
-        _extend(columns, hole if row is None else rises.points(at_s, step_s, row, before))
-        before = row
+    lines = ((at_s, rows and rows[""]) for at_s, rows in with_gaps(found, step_s))
+    columns = _columns(SAMPLED, lines, step_s, read_rises(cluster, time_range))
     return {**columns, "events": events_of(cluster, time_range)}
 
 
@@ -69,31 +63,33 @@ def read_parts(
     step_s, whole = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
     parts = _steps(cluster, kind, time_range, now, points)[1]
     names = sorted({name for rows in parts.values() for name in rows}, key=_by_number)
-    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
     begins = read_rises(cluster, time_range).begins
     # A count of a broker or rack rises when that of the cluster does: there are no start times per part.
     rises = Rises({name: sorted(set(begins.get(measure, ()))) for name in names})
-    before: dict[str, int] | None = None
-    for at_s, rows in with_gaps(whole, step_s):
-        if rows is None:
-            told: Iterable[tuple[int, Mapping[str, int | None]]] = [(at_s, dict.fromkeys(names))]
-            before = None
-        else:
-            # A part without a sample where the cluster has one had no unhealthy partition.
-            here = parts.get(at_s, {})
-            values = {name: here[name][measure] if name in here else 0 for name in names}
-            told, before = rises.points(at_s, step_s, values, before), values
-        _extend(columns, told)
+    # A part without a sample where the cluster has one had no unhealthy partition.
+    none: Row = dict.fromkeys(SAMPLED, 0)
+    lines = (
+        (at_s, rows and {name: parts.get(at_s, {}).get(name, none)[measure] for name in names})
+        for at_s, rows in with_gaps(whole, step_s)
+    )
+    columns = _columns(names, lines, step_s, rises)
     return {**columns, "events": events_of(cluster, time_range)}
 
 
-def _extend(
-    columns: dict[str, list[Any]], points: Iterable[tuple[int, Mapping[str, int | None]]]
-) -> None:
-    for moment, values in points:
-        columns["at"].append(moment)
-        for name, value in values.items():
-            columns[name].append(value)
+def _columns(
+    names: Iterable[str], lines: Iterable[tuple[int, Row | None]], step_s: int, rises: Rises
+) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
+    before: Row | None = None
+    for at_s, row in lines:
+        gap = [(at_s, dict.fromkeys(names))]
+        points = gap if row is None else rises.points(at_s, step_s, row, before)
+        for moment, values in points:
+            columns["at"].append(moment)
+            for name, value in values.items():
+                columns[name].append(value)
+        before = row
+    return columns
 
 
 def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:

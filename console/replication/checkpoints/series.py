@@ -19,8 +19,7 @@ from console.replication.flows.models import (
     FlowReadiness,
     ReplicationFlow,
 )
-from jobs.replication.checkpoints.lag import Bounds
-from jobs.replication.checkpoints.readiness import Part
+from jobs.replication.checkpoints.readiness import Part, Verdict
 
 # A flow writes at most so many samples of groups a second: thousands of groups are sampled more rarely.
 SAMPLES_PER_S = 10
@@ -135,31 +134,14 @@ def _series_of(flow: ReplicationFlow, found: dict[Key, Any]) -> dict[Key, int]:
 def _of_flow(answers: Answers, now: datetime) -> dict[str, Any]:
     covered = [one for one in answers.groups if one.is_covered]
     oldest = [one.checkpoint_at_ms for one in covered if one.behind.value and one.checkpoint_at_ms]
-    verdict = answers.flow
-    return {
-        "age_ms": _age_ms(min(oldest, default=None), now),
-        "behind": answers.behind.value,
-        "reread": _upper(verdict.reread),
-        "at_risk": verdict.rpo_records,
-        "at_risk_ms": verdict.rpo_ms,
-        "rank": verdict.readiness.rank,
-    }
+    return _of_verdict(answers.flow, min(oldest, default=None), answers.behind.value, now)
 
 
 def _of_group(
     one: GroupAnswer, now: datetime, *, with_partitions: bool
 ) -> dict[Key, dict[str, Any]]:
-    verdict = one.verdict
-    found = {
-        (one.group, "", -1): {
-            "age_ms": _age_ms(one.checkpoint_at_ms, now),
-            "behind": one.behind.value,
-            "reread": _upper(verdict.reread),
-            "at_risk": verdict.rpo_records,
-            "at_risk_ms": verdict.rpo_ms,
-            "rank": verdict.readiness.rank,
-        }
-    }
+    values = _of_verdict(one.verdict, one.checkpoint_at_ms, one.behind.value, now)
+    found = {(one.group, "", -1): values}
     if with_partitions:
         covered = [part for part in one.parts if part.is_covered]
         found |= {(one.group, *part.facts.where): _of_part(part, now) for part in covered}
@@ -167,21 +149,23 @@ def _of_group(
 
 
 def _of_part(part: Part, now: datetime) -> dict[str, Any]:
-    kept = part.facts.checkpoint
+    facts, lag = part.facts, part.lag
+    here = Verdict(
+        part.readiness, rpo_records=facts.at_risk, rpo_ms=facts.at_risk_ms, reread=lag.reread
+    )
+    at_ms = facts.checkpoint.at_ms if facts.checkpoint else None
+    return _of_verdict(here, at_ms, lag.behind, now)
+
+
+def _of_verdict(
+    one: Verdict, at_ms: int | None, behind: int | None, now: datetime
+) -> dict[str, Any]:
     return {
-        "age_ms": _age_ms(kept.at_ms if kept else None, now),
-        "behind": part.lag.behind,
-        "reread": _upper(part.lag.reread),
-        "at_risk": part.facts.at_risk,
-        "at_risk_ms": part.facts.at_risk_ms,
-        "rank": part.readiness.rank,
+        "age_ms": None if at_ms is None else max(int(now.timestamp() * 1000) - at_ms, 0),
+        "behind": behind,
+        # A series never tells a lower bound as if it were all.
+        "reread": None if one.reread is None else one.reread.hi,
+        "at_risk": one.rpo_records,
+        "at_risk_ms": one.rpo_ms,
+        "rank": one.readiness.rank,
     }
-
-
-def _upper(bounds: Bounds | None) -> int | None:
-    """Return the upper bound; None without one: a series never tells a lower bound as if it were all."""
-    return None if bounds is None else bounds.hi
-
-
-def _age_ms(at_ms: int | None, now: datetime) -> int | None:
-    return None if at_ms is None else max(int(now.timestamp() * 1000) - at_ms, 0)

@@ -33,17 +33,27 @@ SPAN_S = 3 * HOUR
 NOW = datetime(2026, 11, 28, 12, 7, 13, tzinfo=UTC)
 NOW_S = int(NOW.timestamp())
 BEGIN_S = NOW_S - SPAN_S
-# When a sample was taken, how late it was written, and its value.
-SAMPLES = st.lists(
-    st.tuples(
-        st.integers(BEGIN_S, NOW_S - 1),
+
+
+def samples_of(span_s):
+    """When each sample was taken, how late it was written, and its value."""
+    one = st.tuples(
+        st.integers(NOW_S - span_s, NOW_S - 1),
         st.integers(0, LATE_S),
         st.one_of(st.none(), st.integers(0, 9)),
-    ),
-    max_size=25,
-    unique_by=lambda one: one[0],
+    )
+    return st.lists(one, max_size=25, unique_by=lambda one: one[0])
+
+
+def moments_of(span_s):
+    return st.lists(st.integers(NOW_S - span_s, NOW_S), max_size=5)
+
+
+SAMPLES = samples_of(SPAN_S)
+# Samples and moments of work: of hours, or all within some minutes around an hour.
+STORIES = st.sampled_from([SPAN_S, 600]).flatmap(
+    lambda span_s: st.tuples(samples_of(span_s), moments_of(span_s))
 )
-MOMENTS = st.lists(st.integers(BEGIN_S, NOW_S), max_size=5)
 
 
 def at(at_s):
@@ -93,11 +103,12 @@ def values_of(columns, name):
 
 
 class AnyOrder(TestCase):
-    @settings(max_examples=40, deadline=None)
-    @given(samples=SAMPLES, moments=MOMENTS)
+    @settings(max_examples=80, deadline=None)
+    @given(story=STORIES)
     def test_steps_are_the_worst_of_their_samples_whenever_these_arrive_and_are_rolled_up(
-        self, samples, moments
+        self, story
     ):
+        samples, moments = story
         now = happen(make_series(), samples, moments, lambda now: roll_up(CHECKPOINTS, now))
         over_s = int(now.timestamp()) - LATE_S
         assert rows(MINUTE) == worst(samples, MINUTE)
@@ -107,11 +118,12 @@ class AnyOrder(TestCase):
         roll_up(CHECKPOINTS, now)
         assert list(CheckpointSample.objects.order_by("pk").values()) == before
 
-    @settings(max_examples=30, deadline=None)
-    @given(samples=SAMPLES, moments=MOMENTS, points=st.integers(1, 600))
+    @settings(max_examples=40, deadline=None)
+    @given(story=STORIES, points=st.integers(1, 600))
     def test_a_chart_has_the_worst_of_the_samples_of_each_step_and_gaps_only_where_none_is(
-        self, samples, moments, points
+        self, story, points
     ):
+        samples, moments = story
         series = make_series()
         now = happen(series, samples, moments, lambda now: roll_up(CHECKPOINTS, now))
         whole = TimeRange(at(BEGIN_S), now)
@@ -185,3 +197,25 @@ def test_a_task_that_was_away_for_hours_rolls_up_all_that_is_kept():
         write(series, at_s, 1)
     assert roll_up(CHECKPOINTS, NOW) == len(rows(MINUTE)) + len(rows(HOUR))
     assert len(rows(MINUTE)) == len(range(BEGIN_S, NOW_S, 600))
+
+
+@pytest.mark.django_db
+def test_a_late_sample_counts_in_its_minute_though_the_next_roll_up_is_late_too():
+    series, minute = make_series(), floor(NOW_S, MINUTE)
+    write(series, minute - 50, 1)
+    roll_up(CHECKPOINTS, at(minute))
+    write(series, minute - 70, 5)
+    roll_up(CHECKPOINTS, at(minute + 125))
+    assert rows(MINUTE) == {minute - 120: 5, minute - 60: 1}
+
+
+@pytest.mark.django_db
+def test_a_short_range_of_which_only_minutes_are_kept_is_one_line():
+    series = make_series()
+    begin_s = floor(NOW_S, MINUTE) - 3 * 86_400
+    for at_s in range(begin_s, begin_s + HOUR, MINUTE):
+        CheckpointSample.objects.create(series=series, step_s=MINUTE, at_s=at_s, behind=at_s)
+    past = TimeRange(at(begin_s), at(begin_s + HOUR))
+    assert read_columns(CHECKPOINTS, past, NOW, series=series)["behind"] == list(
+        range(begin_s, begin_s + HOUR, MINUTE)
+    )
