@@ -134,10 +134,11 @@ def read(
     step_s = max(time_range.step_s(max(min(points, MOST_POINTS), 1)), series.every_s())
     step_s += -step_s % max(min(series.kept_s()), 1)
     tiers = tiers_for(series, step_s, begin, int(now.timestamp()))
+    step_s = max(step_s, tiers[0])
     line, found = series.key[-1], dict[int, dict[Any, Row]]()
     for tier in tiers:
         rows = series.of_step(tier).filter(at_s__gt=begin - max(tier, 1), at_s__lte=end, **where)
-        steps = series.in_steps(rows, line, step_s=max(step_s, tier), last=Max("at_s"))
+        steps = series.in_steps(rows, line, step_s=step_s, last=Max("at_s"))
         for row in steps:
             # A time that a coarser step covers is not read again from a finer one.
             begin = max(begin, row["last"] + max(tier, 1))
