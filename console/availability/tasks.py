@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from celery import shared_task
 from django.utils import timezone
 
@@ -11,9 +13,13 @@ from console.availability.what_if import matrices
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.frame.series import roll_up
+from console.frame.tasks import PRUNES, ROLL_UPS
 
 # A picture is made after a round of topics: more often it would be the same.
 PICTURE_EVERY_S = 10
+
+ROLL_UPS["counts of partitions"] = partial(roll_up, COUNTS)
+PRUNES["history of partitions"] = retention.prune
 
 
 @shared_task(name="console.availability.tasks.collect_due", ignore_result=True)
@@ -38,18 +44,6 @@ def ask_lags_due() -> None:
 def ask_lags_of_oldest() -> None:
     """Query the replica lag of the clusters that are longest overdue."""
     work_through_due(lambda: lag.due_clusters(timezone.now()), lag.ask_lags)
-
-
-@shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)
-def roll_up_counts() -> None:
-    """Roll up counts to minutes, and minutes to hours."""
-    roll_up(COUNTS, timezone.now())
-
-
-@shared_task(name="console.availability.tasks.prune_history", ignore_result=True)
-def prune_history() -> None:
-    """Delete counts, intervals and churn older than their retention."""
-    retention.prune(timezone.now())
 
 
 @shared_task(name="console.availability.tasks.keep_pictures", ignore_result=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from celery import shared_task
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.frame.series import roll_up
+from console.frame.tasks import PRUNES, ROLL_UPS
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
@@ -20,6 +22,13 @@ from console.replication.measurement import collect, series
 
 # Who waited longer is sent again.
 EXPIRES_S = 30
+
+ROLL_UPS["checkpoints"] = partial(roll_up, checkpoint_series.CHECKPOINTS)
+ROLL_UPS["lag"] = series.roll_up
+PRUNES["checkpoints"] = checkpoint_series.prune
+PRUNES["lag"] = series.prune
+PRUNES["readiness of flows"] = readiness_history.prune_changes
+PRUNES["findings of flows"] = finding_save.prune_findings
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
@@ -58,16 +67,6 @@ def look_at_oldest() -> None:
     )
 
 
-@shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
-def prune_samples() -> None:
-    """Remove old samples and hours of lag, samples of checkpoints, old answers and findings that ended."""
-    now = timezone.now()
-    series.prune(now)
-    checkpoint_series.prune(now)
-    readiness_history.prune_changes(now)
-    finding_save.prune_findings(now)
-
-
 @shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)
 def collect_readiness_due() -> None:
     """Send a ticket for every flow whose checkpoints are due."""
@@ -81,18 +80,6 @@ def compare_oldest() -> None:
         lambda: readiness_collect.due_flows(timezone.now()),
         lambda flow_id: readiness_collect.collect_readiness(flow_id, timezone.now()),
     )
-
-
-@shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)
-def roll_up_checkpoints() -> None:
-    """Roll samples of checkpoint lag up to minutes and hours."""
-    roll_up(checkpoint_series.CHECKPOINTS, timezone.now())
-
-
-@shared_task(name="console.replication.tasks.roll_up_lag", ignore_result=True)
-def roll_up_lag() -> None:
-    """Roll samples of lag up to hours."""
-    series.roll_up(timezone.now())
 
 
 @shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)

@@ -8,6 +8,9 @@ from django.utils import timezone
 from console.availability.advice import findings as promotion_findings
 from console.availability.advice import round as promotion_round
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
+from console.frame.tasks import PRUNES
+
+PRUNES["promotions"] = promotion_findings.prune
 
 
 @shared_task(name="console.availability.promotion_tasks.advise_due", ignore_result=True)
@@ -23,9 +26,3 @@ def advise_oldest() -> None:
         lambda: promotion_round.due_clusters(timezone.now()),
         lambda cluster_id: promotion_round.advise_cluster(cluster_id) is not None,
     )
-
-
-@shared_task(name="console.availability.promotion_tasks.prune", ignore_result=True)
-def prune() -> None:
-    """Delete promotion events and findings older than their retention."""
-    promotion_findings.prune(timezone.now())
