@@ -65,6 +65,10 @@ OWN_PATTERNS = {
     "console/frame/pages/error_pages.py",
     "jobs/cluster/untrusted_text.py",
 }
+# What rolls a time series up or reads it with gaps; see console/frame/series.py.
+OF_SERIES = re.compile(
+    r"^(LATE_S|GAP_STEPS|MOST_POINTS)\b.* = |import .*\bMod\b|F\(\"at_s\"\) - ", re.M
+)
 SLEEPS = {"time.sleep", "asyncio.sleep", "sleep"}
 CLOCKS = re.compile(r"(time\.)?monotonic|time\.time|(asyncio\.get_\w+\(\)|(\w+\.)*_?loop)\.time")
 # Bytes, checksums and compression: what does no I/O and knows nothing of Kafka.
@@ -102,6 +106,11 @@ def test_jobs_never_import_django_or_the_console():
     for path in sources("jobs"):
         forbidden = {"django", "rest_framework", "celery", "console"}
         assert not {name for name in imports(path) if name.split(".")[0] in forbidden}, path
+
+
+def test_time_series_of_the_console_are_rolled_up_and_read_in_one_module():
+    found = [path for path in sources("console") if OF_SERIES.search(path.read_text("utf-8"))]
+    assert found == [ROOT / "console/frame/series.py"]
 
 
 def test_console_never_imports_pyspark():

@@ -2,5 +2,6 @@
 
 Sub-rooms: `pages`, `help`, `tables`, `rest`, `security`, `processes`.
 
-In reading order: `apps`, `urls`, `models`, `signals`, `tasks`, `errors`, `brief_writes`.
+In reading order: `apps`, `urls`, `models`, `signals`, `tasks`, `rounds`, `claims`, `series`, `errors`,
+`brief_writes`.
 """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from celery import shared_task
 from django.core.management import call_command
@@ -15,6 +17,13 @@ logger = logging.getLogger(__name__)
 
 # What waited longer in the queue is dropped: newer tasks follow it, and any of them takes the same rows.
 EXPIRES_S = 30.0
+Upkeep = Callable[[datetime], object]
+# Filled by the `tasks` modules of the rooms.
+ROLL_UPS: dict[str, Upkeep] = {}
+PRUNES: dict[str, Upkeep] = {
+    "sessions": lambda _: call_command("clearsessions"),
+    "idempotency keys": lambda _: forget_old_keys(),
+}
 
 
 @shared_task(name="console.frame.tasks.queue_rounds", ignore_result=True)
@@ -37,6 +46,19 @@ def run_rounds(kind: str) -> None:
 
 @shared_task(name="console.frame.tasks.prune", ignore_result=True)
 def prune() -> None:
-    """Forget sessions that have ended and answers that are too old to be given again."""
-    call_command("clearsessions")
-    forget_old_keys()
+    """Remove what is older than its retention."""
+    _do_each(PRUNES)
+
+
+@shared_task(name="console.frame.tasks.roll_up", ignore_result=True)
+def roll_up() -> None:
+    """Roll all time series up to coarser steps."""
+    _do_each(ROLL_UPS)
+
+
+def _do_each(work: Mapping[str, Upkeep]) -> None:
+    for name, do in work.items():
+        try:
+            do(timezone.now())
+        except Exception:  # as a task of its own would
+            logger.exception("upkeep broke name=%s", name)

@@ -9,11 +9,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from console.frame.rounds import KINDS, Kind
+from console.frame.tasks import PRUNES
 from console.quorum.log import imports, store
 from console.quorum.voters import findings
 from console.quorum.voters.collect import QUORUMS, collect_quorum
 
 KINDS[QUORUMS.name] = Kind(QUORUMS.due, collect_quorum)
+PRUNES["findings of quorums"] = findings.prune_findings
 
 
 @shared_task(
@@ -42,12 +44,6 @@ def take_when_ended(run_id: UUID, **_: object) -> None:
     """Send the task for a run that has ended, when it read an imported log."""
     if imports.is_reading(run_id):
         transaction.on_commit(lambda: take_import.delay(str(run_id)))
-
-
-@shared_task(name="console.quorum.tasks.prune_findings", ignore_result=True)
-def prune_findings() -> None:
-    """Forget findings that ended long ago."""
-    findings.prune_findings(timezone.now())
 
 
 @shared_task(

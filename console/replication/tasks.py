@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from celery import shared_task
 from django.utils import timezone
 
 from console.frame.rounds import KINDS, Kind
+from console.frame.series import roll_up
+from console.frame.tasks import PRUNES, ROLL_UPS
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds.collect import CHECKPOINTS, collect_readiness
@@ -13,7 +17,7 @@ from console.replication.control import reconcile
 from console.replication.failover.work import carry_out, due_plans, due_runs, read_plan
 from console.replication.findings import store as finding_save
 from console.replication.findings.collect import FINDINGS, look_at_flow
-from console.replication.measurement import hours, series
+from console.replication.measurement import series
 from console.replication.measurement.collect import MEASUREMENTS, collect_flow
 
 KINDS[MEASUREMENTS.name] = Kind(MEASUREMENTS.due, collect_flow, "flows")
@@ -22,31 +26,15 @@ KINDS[CHECKPOINTS.name] = Kind(CHECKPOINTS.due, collect_readiness, "flows")
 KINDS["failover_plans"] = Kind(due_plans, lambda pk: read_plan(pk, timezone.now()), "flows")
 KINDS["failover_runs"] = Kind(due_runs, lambda pk: carry_out(pk, timezone.now()), "flows")
 
+ROLL_UPS["checkpoints"] = partial(roll_up, checkpoint_series.CHECKPOINTS)
+ROLL_UPS["lag"] = series.roll_up
+PRUNES["checkpoints"] = checkpoint_series.prune
+PRUNES["lag"] = series.prune
+PRUNES["readiness of flows"] = readiness_history.prune_changes
+PRUNES["findings of flows"] = finding_save.prune_findings
+
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
 def ensure_flows() -> None:
     """Make the runs agree with what is wanted."""
     reconcile.reconcile_flows(timezone.now())
-
-
-@shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
-def prune_samples() -> None:
-    """Remove old samples and hours of lag, samples of checkpoints, old answers and findings that ended."""
-    now = timezone.now()
-    series.prune_samples(now)
-    hours.prune_hours(now)
-    checkpoint_series.prune(now)
-    readiness_history.prune_changes(now)
-    finding_save.prune_findings(now)
-
-
-@shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)
-def roll_up_checkpoints() -> None:
-    """Roll samples of checkpoint lag up to minutes and hours."""
-    checkpoint_series.roll_up(timezone.now())
-
-
-@shared_task(name="console.replication.tasks.roll_up_lag", ignore_result=True)
-def roll_up_lag() -> None:
-    """Roll samples of lag up to hours."""
-    hours.roll_up(timezone.now())

@@ -5,9 +5,12 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
+from console.frame.tasks import PRUNES
 from console.reports import actions
 from console.reports.delivery import outbox
 from console.reports.making import building
+
+PRUNES["reports"] = actions.remove_old_runs
 
 
 @shared_task(name="console.reports.tasks.make_due", ignore_result=True)
@@ -20,9 +23,3 @@ def make_due() -> None:
 def deliver_due() -> None:
     """Send reports that are due."""
     outbox.deliver_due(timezone.now())
-
-
-@shared_task(name="console.reports.tasks.remove_old_runs", ignore_result=True)
-def remove_old_runs() -> None:
-    """Remove reports that were kept for long enough."""
-    actions.remove_old_runs(timezone.now())

@@ -6,14 +6,13 @@ from collections.abc import Collection, Sequence
 
 from console.availability.status.broker_models import MinIsrSetting
 from console.clusters.models import Cluster, Topic
+from console.frame.series import upsert
 from jobs.availability.status.min_isr import (
     NOT_KNOWN,
     MinIsr,
     described_min_isr,
     resolve_min_isr,
 )
-
-BATCH = 500
 
 
 class MinIsrSettings:
@@ -59,17 +58,12 @@ class MinIsrSettings:
         """Write what was noted."""
         gone = [topic for topic, (value, _) in self._changed.items() if value is None]
         MinIsrSetting.objects.filter(cluster=self._cluster, topic__in=gone).delete()
-        rows = [
-            MinIsrSetting(cluster=self._cluster, topic=topic, value=value, offset=offset)
-            for topic, (value, offset) in self._changed.items()
-            if value is not None
-        ]
-        MinIsrSetting.objects.bulk_create(
-            rows,
-            batch_size=BATCH,
-            update_conflicts=True,
-            unique_fields=["cluster", "topic"],
-            update_fields=["value", "offset"],
+        upsert(
+            [
+                MinIsrSetting(cluster=self._cluster, topic=topic, value=value, offset=offset)
+                for topic, (value, offset) in self._changed.items()
+                if value is not None
+            ]
         )
         self._changed = {}
 

@@ -20,6 +20,7 @@ from console.availability.status.models import (
 )
 from console.clusters.collection.rows import BATCH, remove, update
 from console.clusters.models import Cluster
+from console.frame.series import upsert
 from jobs.availability.status.peaks import SAMPLED, Step, StepPeaks
 from jobs.availability.status.tally import (
     COUNTED,
@@ -111,14 +112,7 @@ class RollupWriter:
         """Write the roll-ups that changed, and the steps."""
         self._keep(self._peaks.current())
         self._save_rollups()
-        samples = [_sample(self._cluster, step) for step in self._steps.values()]
-        CountSample.objects.bulk_create(
-            samples,
-            batch_size=BATCH,
-            update_conflicts=True,
-            unique_fields=["cluster", "kind", "name", "step_s", "at_s"],
-            update_fields=list(SAMPLED),
-        )
+        upsert([_sample(self._cluster, step) for step in self._steps.values()])
         self._steps = {}
         self._round.sampled_s = self._peaks.at_s
         self._touched = set()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from console.availability.status.series import MOST_POINTS
 from console.clusters.serializers import COUNTED_AS, SEVERITY_CHOICES, STATE_CHOICES
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
+from console.frame.series import MOST_POINTS
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Counted
 from jobs.availability.status.tally import ScopeKind

@@ -25,7 +25,7 @@ from jobs.availability.status.tally import ScopeKind
 SEVERITY_CHOICES = [(one.value, one.word) for one in Severity]
 KEY_LENGTH = TOPIC_NAME_LENGTH + 12
 CAUSE_LENGTH = 60
-RAW_STEP_S, MINUTE_S, HOUR_S = 10, 60, 3600
+RAW_STEP_S = 10
 
 
 class AvailabilityRound(Round):

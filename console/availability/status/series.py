@@ -8,26 +8,33 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Max
-from django.db.models.functions import Mod
+from django.conf import settings
+from django.db.models import Max
 
-from console.availability.collection.retention import retention
 from console.availability.status.broker_models import CountSample
-from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S
+from console.availability.status.models import RAW_STEP_S
 from console.availability.status.queries import list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.timerange import TimeRange
+from console.frame.series import HOUR, MINUTE, MOST_POINTS, Row, Series, read, with_gaps
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
 from jobs.severity import Severity as Look
 
-MOST_POINTS = 600
 MOST_EVENTS = 60
-# A round may come late; more missing steps than these are a hole in the line.
-GAP_STEPS = 4
-Row = dict[str, Any]
+COUNTS = Series(
+    CountSample,
+    ("cluster_id", "kind", "name"),
+    dict.fromkeys(SAMPLED, Max),
+    lambda: {
+        RAW_STEP_S: settings.AVAILABILITY_RAW_H * 3600,
+        MINUTE: settings.AVAILABILITY_MINUTES_D * 86_400,
+        HOUR: settings.AVAILABILITY_HOURS_D * 86_400,
+    },
+    lambda: RAW_STEP_S,
+)
 
 
 def read_counts(
@@ -38,15 +45,9 @@ def read_counts(
     Each step tells its worst moment, from the second in which it was reached. A stretch without samples is
     one row of nulls.
     """
-    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in SAMPLED}}
-    found = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
-    step_s, rises = _step_s(time_range, points), read_rises(cluster, time_range)
-    before: Row | None = None
-    for at_s, rows in _with_holes(found, step_s):
-        row = rows[""] if rows else None
-        hole = [(at_s, dict.fromkeys(SAMPLED))]
-        _extend(columns, hole if row is None else rises.points(at_s, step_s, row, before))
-        before = row
+    step_s, found = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
+    lines = ((at_s, rows and rows[""]) for at_s, rows in with_gaps(found, step_s))
+    columns = _columns(SAMPLED, lines, step_s, read_rises(cluster, time_range))
     return {**columns, "events": events_of(cluster, time_range)}
 
 
@@ -59,34 +60,36 @@ def read_parts(
     points: int = MOST_POINTS,
 ) -> dict[str, list[Any]]:
     """Return columns `at` and one per broker or rack with a sample, by its name."""
-    whole = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
-    parts = _steps(cluster, kind, time_range, now, points)
+    step_s, whole = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
+    parts = _steps(cluster, kind, time_range, now, points)[1]
     names = sorted({name for rows in parts.values() for name in rows}, key=_by_number)
-    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
-    step_s, begins = _step_s(time_range, points), read_rises(cluster, time_range).begins
+    begins = read_rises(cluster, time_range).begins
     # A count of a broker or rack rises when that of the cluster does: there are no start times per part.
     rises = Rises({name: sorted(set(begins.get(measure, ()))) for name in names})
-    before: dict[str, int] | None = None
-    for at_s, rows in _with_holes(whole, step_s):
-        if rows is None:
-            told: Iterable[tuple[int, Mapping[str, int | None]]] = [(at_s, dict.fromkeys(names))]
-            before = None
-        else:
-            # A part without a sample where the cluster has one had no unhealthy partition.
-            here = parts.get(at_s, {})
-            values = {name: here[name][measure] if name in here else 0 for name in names}
-            told, before = rises.points(at_s, step_s, values, before), values
-        _extend(columns, told)
+    # A part without a sample where the cluster has one had no unhealthy partition.
+    none: Row = dict.fromkeys(SAMPLED, 0)
+    lines = (
+        (at_s, rows and {name: parts.get(at_s, {}).get(name, none)[measure] for name in names})
+        for at_s, rows in with_gaps(whole, step_s)
+    )
+    columns = _columns(names, lines, step_s, rises)
     return {**columns, "events": events_of(cluster, time_range)}
 
 
-def _extend(
-    columns: dict[str, list[Any]], points: Iterable[tuple[int, Mapping[str, int | None]]]
-) -> None:
-    for moment, values in points:
-        columns["at"].append(moment)
-        for name, value in values.items():
-            columns[name].append(value)
+def _columns(
+    names: Iterable[str], lines: Iterable[tuple[int, Row | None]], step_s: int, rises: Rises
+) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
+    before: Row | None = None
+    for at_s, row in lines:
+        gap = [(at_s, dict.fromkeys(names))]
+        points = gap if row is None else rises.points(at_s, step_s, row, before)
+        for moment, values in points:
+            columns["at"].append(moment)
+            for name, value in values.items():
+                columns[name].append(value)
+        before = row
+    return columns
 
 
 def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:
@@ -109,66 +112,10 @@ def list_events(cluster: Cluster, time_range: TimeRange) -> list[Event]:
     return in_order(found, MOST_EVENTS)
 
 
-def _step_s(time_range: TimeRange, points: int) -> int:
-    step_s = max(time_range.step_s(max(1, min(points, MOST_POINTS))), RAW_STEP_S)
-    return step_s + -step_s % RAW_STEP_S
-
-
-def _tiers(step_s: int, start_s: int, now_s: int) -> list[int]:
-    """Return the steps to read, the coarsest first: fine enough for the chart, and kept for so long."""
-    kept = retention()
-    fitting = [step for step in (HOUR_S, MINUTE_S, RAW_STEP_S) if step <= step_s]
-    while start_s < now_s - kept[fitting[0]] and fitting[0] != HOUR_S:
-        fitting.insert(0, HOUR_S if fitting[0] == MINUTE_S else MINUTE_S)
-    return fitting
-
-
 def _steps(
     cluster: Cluster, kind: ScopeKind, time_range: TimeRange, now: datetime, points: int
-) -> dict[int, dict[str, Row]]:
-    """Return the worst counts of each step by name, each step once."""
-    step_s = _step_s(time_range, points)
-    begin, end = int(time_range.start.timestamp()), int(time_range.end.timestamp())
-    found: dict[int, dict[str, Row]] = {}
-    for tier in _tiers(step_s, begin, int(now.timestamp())):
-        rows = _bucketed(cluster, kind, tier, begin, end, max(step_s, tier))
-        for row in rows:
-            known = found.setdefault(row["bucket"], {}).get(row["name"])
-            found[row["bucket"]][row["name"]] = _worse(known, row)
-        if rows:
-            # A time that a coarser step covers is not read again from a finer one.
-            begin = max(row["last"] for row in rows) + tier
-    return dict(sorted(found.items()))
-
-
-def _bucketed(
-    cluster: Cluster, kind: ScopeKind, tier: int, begin: int, end: int, step_s: int
-) -> list[Row]:
-    rows = CountSample.objects.filter(
-        cluster=cluster, kind=kind, step_s=tier, at_s__gte=begin - tier + 1, at_s__lte=end
-    )
-    return list(
-        rows.annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
-        .values("name", "bucket")
-        .annotate(last=Max("at_s"), **{f"most_{name}": Max(name) for name in SAMPLED})
-        .order_by("bucket")
-    )
-
-
-def _worse(one: Row | None, other: Row) -> Row:
-    found = {name: other[f"most_{name}"] for name in SAMPLED}
-    return found if one is None else {name: max(one[name], found[name]) for name in SAMPLED}
-
-
-def _with_holes(
-    found: dict[int, dict[str, Row]], step_s: int
-) -> Iterator[tuple[int, dict[str, Row] | None]]:
-    before: int | None = None
-    for at_s, rows in found.items():
-        if before is not None and at_s - before > GAP_STEPS * step_s:
-            yield before + step_s, None
-        yield at_s, rows
-        before = at_s
+) -> tuple[int, dict[int, dict[str, Row]]]:
+    return read(COUNTS, time_range, now, points, cluster=cluster, kind=kind)
 
 
 def _by_number(name: str) -> tuple[int, str]:

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer, RenamedChoiceField
+from console.frame.series import MOST_POINTS
 from console.replication.checkpoints.models import READINESS_CHOICES
-from console.replication.checkpoints.series import MOST_POINTS
 from console.replication.flows.models import GroupReadiness, TopicReadiness
 from console.replication.translation.workbench import DIRECTIONS, FORWARD
 from jobs.replication.checkpoints.obstacles import Readiness

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Max, QuerySet
-from django.db.models.functions import Mod
+from django.db.models import QuerySet
 
 from console.clusters.models import Cluster, Topic
 from console.frame.pages.freshness import (
@@ -17,6 +16,7 @@ from console.frame.pages.freshness import (
     stale_after_s,
 )
 from console.frame.security.access import clusters_of, visible
+from console.frame.series import small_lines
 from console.replication.checkpoints import queries as readiness
 from console.replication.control.crashes import with_crashes
 from console.replication.findings.models import FlowFinding, FlowWatch
@@ -86,18 +86,10 @@ def _measured(flow: ReplicationFlow, now: datetime) -> Freshness:
 def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
     """Return the flows, each with its lag over the last hour in 30 steps; one query."""
     since, step_s = int(now.timestamp()) - RECENT_S, RECENT_S // 30
-    rows = (
-        LagSample.objects.filter(flow__in=[flow.pk for flow in flows], topic="", at_s__gte=since)
-        .annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
-        .values("flow", "bucket")
-        .annotate(most_lag=Max("lag"))
-        .order_by("flow", "bucket")
-    )
-    lines: dict[int, list[int | None]] = {flow.pk: [] for flow in flows}
-    for row in rows:
-        lines[row["flow"]].append(row["most_lag"])
+    rows = LagSample.objects.filter(flow__in=[flow.pk for flow in flows], topic="", at_s__gte=since)
+    lines = small_lines(rows, "flow", "lag", step_s)
     for flow in flows:
-        flow.recent_lag = lines[flow.pk]
+        flow.recent_lag = lines.get(flow.pk, [])
     return flows
 
 

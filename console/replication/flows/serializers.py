@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
+from console.frame.series import MOST_POINTS
 from console.replication.checkpoints.serializers import CheckpointWritingSerializer
 from console.replication.control.serializers import TopicSyncSerializer
 from console.replication.control.stages import STAGES, Stage, stages_of
@@ -19,7 +20,6 @@ from console.replication.flows.models import SETTINGS, FlowPartition, FlowTopic,
 from console.replication.flows.preview import TopicPreview
 from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import FlowState, FlowStatus
-from console.replication.measurement.series import MOST_POINTS
 from console.replication.measurement.store import MEASURED
 from jobs.replication.flow.spec import (
     HIGHEST_BYTES_PER_S,

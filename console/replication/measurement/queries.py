@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from django.db.models import Avg, BigIntegerField, Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Least
 
+from console.frame.series import HOUR, bucket
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement.models import LagHour
 
-HOUR_S = 3600
 # Higher values count as this one: it is multiplied with the seconds of an hour.
-MOST = 2**63 // HOUR_S - 1
+MOST = 2**63 // HOUR - 1
 
 
 def list_lag_samples(flow: ReplicationFlow) -> QuerySet[LagSample]:
@@ -36,13 +36,13 @@ def list_lag_hours(flow: ReplicationFlow) -> QuerySet[LagHour]:
 def rolled_up_to() -> int | None:
     """Return the end (Unix seconds) of the newest hour that was rolled up; None without one."""
     newest = LagHour.objects.aggregate(newest=Max("at_s"))["newest"]
-    return None if newest is None else int(newest) + HOUR_S
+    return None if newest is None else int(newest) + HOUR
 
 
 def hours_of(samples: QuerySet[LagSample]) -> Iterator[LagHour]:
     """Yield the hours that samples make up, unsaved, by flow, topic and time; one query."""
     rows = (
-        samples.annotate(hour=F("at_s") - F("at_s") % HOUR_S)
+        samples.annotate(hour=bucket(HOUR))
         .order_by("flow_id", "topic", "hour")
         .values_list("flow_id", "topic", "hour")
         .annotate(
@@ -66,8 +66,8 @@ def hours_of(samples: QuerySet[LagSample]) -> Iterator[LagHour]:
 
 def _highest(name: str) -> Max:
     """Return an aggregate of the highest value and its first moment in one number."""
-    left_s = HOUR_S - 1 - F("at_s") % HOUR_S
-    both = Least(F(name), MOST) * HOUR_S + left_s
+    left_s = HOUR - 1 - F("at_s") % HOUR
+    both = Least(F(name), MOST) * HOUR + left_s
     known = Q(**{f"{name}__isnull": False})
     return Max(both, filter=known, output_field=BigIntegerField())
 
@@ -75,5 +75,5 @@ def _highest(name: str) -> Max:
 def _value_and_moment(hour: int, both: int | None) -> tuple[int | None, int | None]:
     if both is None:
         return None, None
-    value, left_s = divmod(both, HOUR_S)
-    return value, hour + HOUR_S - 1 - left_s
+    value, left_s = divmod(both, HOUR)
+    return value, hour + HOUR - 1 - left_s

@@ -1,4 +1,7 @@
-"""The lag of a flow over time, cut down to what a chart can show: three queries, whatever the range."""
+"""The lag of a flow over time: charts of samples, and hours for longer than samples are kept.
+
+Each hour is rolled up once it is over, all flows of it or none.
+"""
 
 from __future__ import annotations
 
@@ -6,75 +9,93 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Avg, F, Max, Q
-from django.db.models.functions import Mod
+from django.db import transaction
+from django.db.models import Avg, Max, Min, Q
 from django.urls import reverse
 
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
+from console.frame.series import HOUR, LATE_S, MOST_POINTS, RAW, Series, floor, read_columns, upsert
 from console.replication.findings.models import FlowFinding
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
-from console.replication.measurement import hours
+from console.replication.measurement.models import LagHour
+from console.replication.measurement.queries import hours_of, rolled_up_to
 from jobs.severity import Severity
 
-MOST_POINTS = 600
-# Two rounds may come a little late; more than this many missing steps is a gap in the line.
-GAP_STEPS = 4
+LAG = Series(
+    LagSample,
+    ("flow_id", "topic"),
+    {"lag": Max, "lag_ms": Max, "rate_per_s": Avg, "unknown_count": Max},
+    lambda: {RAW: settings.LAG_RETENTION_H * 3600},
+    lambda: settings.FLOW_INTERVAL_S,
+)
+# So many hours at a time: a worker that has all samples before it does other work in between.
+MOST_HOURS = 24
 
 
 def read_series(
     flow: ReplicationFlow, topic: str, time_range: TimeRange, points: int = MOST_POINTS
 ) -> dict[str, list[Any]]:
-    """Return columns `at` (Unix seconds), `lag` (records), `lag_ms`, `rate_per_s`, `unknown_count`; `events`.
+    """Return the columns of `LAG`, and `events`: three queries, whatever the range.
 
-    A step holds the largest lag, the most partitions without one and the mean rate of its samples. A stretch
-    without samples is one row of nulls, so that the line breaks there.
+    A step holds the largest lag, the most partitions without one and the mean rate of its samples.
     """
-    step_s = max(time_range.step_s(min(points, MOST_POINTS)), settings.FLOW_INTERVAL_S)
-    names = ("at", "lag", "lag_ms", "rate_per_s", "unknown_count")
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    before: int | None = None
-    for row in _buckets(flow, topic, time_range, step_s):
-        if before is not None and row["bucket"] - before > GAP_STEPS * step_s:
-            _append(columns, before + step_s, {})
-        _append(columns, row["bucket"], row)
-        before = row["bucket"]
+    columns = read_columns(LAG, time_range, time_range.end, points, flow=flow, topic=topic)
     events = in_order(
         [*list_events(flow, time_range), *finding_events(flow, time_range)], MOST_EVENTS
     )
     return {**columns, "events": [event.to_mapping() for event in events]}
 
 
-def prune_samples(now: datetime) -> int:
-    """Remove samples older than LAG_RETENTION_H whose hour was rolled up; return how many."""
-    limit = hours.samples_needed_from(now)
-    return 0 if limit is None else LagSample.objects.filter(at_s__lt=limit).delete()[0]
+def roll_up(now: datetime) -> int:
+    """Write hours that are over, from the newest one that is there on; returns how many rows.
+
+    The first time, hours begin with the oldest sample; its hour is left out when some of its samples may
+    be pruned already. At most MOST_HOURS at a time.
+    """
+    complete = floor(int(now.timestamp()) - LATE_S, HOUR)
+    rolled_to = rolled_up_to()
+    begin = _first_hour(now) if rolled_to is None else rolled_to
+    written = 0
+    for _ in range(MOST_HOURS):
+        waiting = LagSample.objects.filter(at_s__gte=begin, at_s__lt=complete)
+        oldest = waiting.aggregate(oldest=Min("at_s"))["oldest"]
+        if oldest is None:
+            break
+        begin = floor(oldest, HOUR) + HOUR
+        rows = list(hours_of(waiting.filter(at_s__lt=begin)))
+        with transaction.atomic():
+            upsert(rows)
+        written += len(rows)
+    return written
 
 
-def _buckets(flow: ReplicationFlow, topic: str, time_range: TimeRange, step_s: int) -> Any:
-    start, end = int(time_range.start.timestamp()), int(time_range.end.timestamp())
-    return (
-        LagSample.objects.filter(flow=flow, topic=topic, at_s__gte=start, at_s__lte=end)
-        .annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
-        .values("bucket")
-        .annotate(
-            most_lag=Max("lag"),
-            most_lag_ms=Max("lag_ms"),
-            mean_rate=Avg("rate_per_s"),
-            unknown=Max("unknown_count"),
-        )
-        .order_by("bucket")
-    )
+def samples_needed_from(now: datetime) -> int | None:
+    """Return from when on (Unix seconds, a full hour) samples are kept; None: all of them.
+
+    Samples are kept for LAG_RETENTION_H, and longer while their hour is not rolled up.
+    """
+    rolled_to = rolled_up_to()
+    return None if rolled_to is None else min(floor(_limit(now), HOUR), rolled_to)
 
 
-def _append(columns: dict[str, list[Any]], at_s: int, row: dict[str, Any]) -> None:
-    columns["at"].append(at_s)
-    columns["lag"].append(row.get("most_lag"))
-    columns["lag_ms"].append(row.get("most_lag_ms"))
-    columns["rate_per_s"].append(row.get("mean_rate"))
-    columns["unknown_count"].append(row.get("unknown"))
+def prune(now: datetime) -> int:
+    """Remove samples that are not needed any more, and hours older than LAG_HOURS_D; returns how many."""
+    needed_from = samples_needed_from(now)
+    limit = int(now.timestamp()) - settings.LAG_HOURS_D * 86_400
+    gone = LagHour.objects.filter(at_s__lt=limit).delete()[0]
+    return gone + LagSample.objects.filter(at_s__lt=needed_from or 0).delete()[0]
+
+
+def _first_hour(now: datetime) -> int:
+    oldest = LagSample.objects.aggregate(oldest=Min("at_s"))["oldest"] or 0
+    return floor(oldest if oldest > _limit(now) else oldest + HOUR - 1, HOUR)
+
+
+def _limit(now: datetime) -> int:
+    return int(now.timestamp()) - settings.LAG_RETENTION_H * 3600
 
 
 # The worst of them; charts have no room for more.

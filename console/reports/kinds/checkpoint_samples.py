@@ -10,12 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Max, Min
 
+from console.frame.series import HOUR, MINUTE, RAW
 from console.replication.checkpoints import queries
 from jobs.reports.kinds.flows.readiness import Exposure, Worst
 from jobs.reports.kinds.flows.sampling import Interval
 from jobs.reports.periods import Period
 
-RAW, MINUTE, HOUR = 0, 60, 3600
 # A longer period is read by hours where there are any.
 BY_MINUTES_S = 2 * 86_400
 # How far before the end of the period the last sample may be.

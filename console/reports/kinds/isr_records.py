@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from console.availability.status import queries as status
 from console.clusters.models import Cluster
+from console.frame.series import HOUR, MINUTE
 from console.quorum import queries as quorum
 from console.reports.kinds.partition_records import OPEN_MS, PORTION
 from jobs.reports.kinds.clusters.availability_recorded import IsrChurn, PeakSample, UncleanElection
@@ -22,7 +23,6 @@ from jobs.reports.values import around, within
 
 MOST_UNCLEAN = 200
 MOST_PEAKS = 400
-MINUTE_S, HOUR_S = 60, 3600
 # Minutes are shown of periods up to this long.
 SHORT = timedelta(hours=36)
 
@@ -101,7 +101,7 @@ def read_peaks(cluster: Cluster, period: Period, now: datetime) -> tuple[PeakSam
     """Return the worst moment of each step of a period, of at most `MOST_PEAKS` steps; none without any."""
     kept = timedelta(days=settings.AVAILABILITY_MINUTES_D)
     is_short = period.span <= SHORT and now - period.start < kept
-    sampled_s = MINUTE_S if is_short else HOUR_S
+    sampled_s = MINUTE if is_short else HOUR
     start_s, end_s = int(period.start.timestamp()), int(period.end.timestamp())
     start_s -= start_s % sampled_s
     step_s = -(-(end_s - start_s) // (MOST_PEAKS * sampled_s)) * sampled_s

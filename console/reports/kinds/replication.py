@@ -14,8 +14,8 @@ from django.db.models import Count, F, FloatField, Max, Min, Q, Sum, Value
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
+from console.frame.series import HOUR
 from console.replication.measurement import queries as lag
-from console.replication.measurement.queries import HOUR_S
 from console.reports.kinds import replication_events as events
 from console.reports.kinds.asked import Asked
 from console.runs.actions import KEEP_ENDED_RUNS
@@ -116,8 +116,8 @@ class _Stretch:
     def of(cls, period: Period, rolled_to: int | None) -> _Stretch:
         """Return how a period is read when hours are there up to a time."""
         start_s, end_s = _seconds(period)
-        first_s = -(-start_s // HOUR_S) * HOUR_S
-        last_s = min(end_s // HOUR_S * HOUR_S, rolled_to or 0)
+        first_s = -(-start_s // HOUR) * HOUR
+        last_s = min(end_s // HOUR * HOUR, rolled_to or 0)
         if last_s <= first_s:
             return cls(start_s, end_s, end_s, end_s)
         return cls(start_s, end_s, first_s, last_s)

@@ -2,9 +2,11 @@
 
 from datetime import datetime
 
+import pytest
+
 from console.celery import app
 from console.frame.rounds import KINDS, Kind
-from console.frame.tasks import queue_rounds
+from console.frame.tasks import PRUNES, ROLL_UPS, prune, queue_rounds, roll_up
 
 app.loader.import_default_modules()
 ROUNDS = [one for one in app.conf.beat_schedule.values() if one["task"] == queue_rounds.name]
@@ -21,6 +23,31 @@ def test_a_kind_of_round_that_breaks_costs_the_others_nothing(monkeypatch, caplo
     queue_rounds("broken", "other")
     assert queued == ["other"]
     assert "kind=broken" in caplog.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("work", "task"), [(ROLL_UPS, roll_up), (PRUNES, prune)])
+def test_upkeep_that_breaks_costs_the_others_nothing(monkeypatch, caplog, work, task):
+    ran = []
+
+    def break_down(_) -> None:
+        raise ValueError("no room left")
+
+    monkeypatch.setitem(work, "test broken", break_down)
+    monkeypatch.setitem(work, "test other", ran.append)
+    task()
+    assert len(ran) == 1
+    broken = [one for one in caplog.messages if one.startswith("upkeep broke")]
+    assert broken == ["upkeep broke name=test broken"]
+
+
+def test_every_room_with_a_history_removes_what_is_old():
+    assert set(ROLL_UPS) == {"counts of partitions", "checkpoints", "lag"}
+    assert set(PRUNES) == {
+        "sessions", "idempotency keys", "streams", "history of partitions", "promotions",
+        "findings of quorums", "findings of flows", "readiness of flows", "checkpoints", "lag",
+        "reports", "runs", "uploads",
+    }  # fmt: skip
 
 
 def test_the_clock_starts_only_tasks_that_there_are():

@@ -7,6 +7,8 @@ import pytest
 from console.availability.collection import retention
 from console.availability.status.broker_models import CountSample
 from console.availability.status.models import OutOfSyncSpan, SeveritySpan
+from console.availability.status.series import COUNTS
+from console.frame.series import roll_up
 from tests.console.making import NOW, make_cluster
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +25,7 @@ def test_a_minute_and_an_hour_tell_their_worst_step():
     cluster = make_cluster("east")
     for seconds, offline in ((7150, 1), (7140, 5), (7130, 0)):
         sample(cluster, seconds, offline=offline)
-    retention.roll_up(NOW)
+    roll_up(COUNTS, NOW)
     assert CountSample.objects.filter(step_s=60).order_by("-offline")[0].offline == 5
     assert CountSample.objects.get(step_s=3600).offline == 5
 
@@ -32,18 +34,18 @@ def test_rolling_up_twice_changes_nothing():
     cluster = make_cluster("east")
     sample(cluster, 7200, offline=1)
     sample(cluster, 100, offline=2)
-    retention.roll_up(NOW)
+    roll_up(COUNTS, NOW)
     before = list(CountSample.objects.order_by("pk").values())
-    retention.roll_up(NOW)
+    roll_up(COUNTS, NOW)
     assert list(CountSample.objects.order_by("pk").values()) == before
 
 
 def test_a_late_step_still_counts_for_its_minute():
     cluster = make_cluster("east")
     sample(cluster, 100, offline=1)
-    retention.roll_up(NOW)
+    roll_up(COUNTS, NOW)
     sample(cluster, 110, offline=4)
-    retention.roll_up(NOW + timedelta(seconds=10))
+    roll_up(COUNTS, NOW + timedelta(seconds=10))
     assert max(CountSample.objects.filter(step_s=60).values_list("offline", flat=True)) == 4
 
 

@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from console.frame.pages.timerange import TimeRange
+from console.frame.series import roll_up, tiers_for
 from console.replication.checkpoints import series
+from console.replication.checkpoints.series import CHECKPOINTS
 from console.replication.flows.models import CheckpointSample, CheckpointSeries
 from tests.console.making import NOW, make_flow
 from tests.console.replication.readiness_world import judged, make_world
@@ -52,17 +54,17 @@ def test_a_round_writes_a_sample_of_the_flow_of_each_group_and_of_each_partition
 def test_a_minute_holds_the_worst_of_its_samples_however_often_it_is_rolled_up():
     flow = make_flow()
     put(flow, s110=5, s80=9, s20=1)
-    series.roll_up(NOW)
-    series.roll_up(NOW)
+    roll_up(CHECKPOINTS, NOW)
+    roll_up(CHECKPOINTS, NOW)
     assert steps(60) == [(NOW_S - 120, 9), (NOW_S - 60, 1)]
 
 
 def test_a_sample_that_comes_late_still_counts_in_its_minute():
     flow = make_flow()
     put(flow, s110=5)
-    series.roll_up(NOW)
+    roll_up(CHECKPOINTS, NOW)
     put(flow, s70=8)
-    series.roll_up(NOW + timedelta(seconds=60))
+    roll_up(CHECKPOINTS, NOW + timedelta(seconds=60))
     assert steps(60) == [(NOW_S - 120, 8)]
 
 
@@ -72,7 +74,7 @@ def test_an_hour_is_rolled_up_when_it_is_over():
     hour = NOW_S - NOW_S % 3600
     for at_s, behind in ((hour - 1800, 3), (hour - 60, 7), (hour + 60, 100)):
         CheckpointSample.objects.create(series=row, step_s=60, at_s=at_s, behind=behind)
-    series.roll_up(NOW)
+    roll_up(CHECKPOINTS, NOW)
     assert steps(3600) == [(hour - 3600, 7)]
 
 
@@ -89,7 +91,7 @@ def test_an_hour_is_rolled_up_when_it_is_over():
     ],
 )
 def test_the_coarsest_step_that_is_fine_enough_and_kept_is_read(step_s, age_s, tiers):
-    assert series.tiers_for(step_s, NOW_S - age_s, NOW_S) == tiers
+    assert tiers_for(CHECKPOINTS, step_s, NOW_S - age_s, NOW_S) == tiers
 
 
 def test_what_is_not_rolled_up_yet_comes_from_the_samples_and_nothing_is_told_twice():
@@ -131,5 +133,5 @@ def test_old_samples_go_and_empty_series_with_them():
 def test_small_charts_show_the_last_hours_of_each_group():
     flow = make_flow()
     put(flow, READERS, s110=5)
-    series.roll_up(NOW)
+    roll_up(CHECKPOINTS, NOW)
     assert series.recent(flow, ["readers", "others"], NOW) == {"readers": [5], "others": []}

@@ -7,11 +7,9 @@ from statistics import fmean
 import pytest
 
 from console.replication.flows.models import LagSample
-from console.replication.measurement import hours
-from console.replication.measurement.hours import MOST_HOURS, prune_hours, roll_up
 from console.replication.measurement.models import LagHour
 from console.replication.measurement.queries import MOST
-from console.replication.measurement.series import prune_samples
+from console.replication.measurement.series import MOST_HOURS, prune, roll_up, samples_needed_from
 from tests.console.making import NOW, make_flow
 
 pytestmark = pytest.mark.django_db
@@ -134,16 +132,17 @@ def test_samples_whose_hour_was_not_rolled_up_are_kept_whatever_their_age(settin
     LagHour.objects.create(
         flow=make_flow("b"), at_s=HERE_S - 20 * 3600, samples=1, first_s=0, last_s=0
     )
-    assert prune_samples(NOW) == 11
+    assert prune(NOW) == 11
     roll_up(NOW)
-    assert prune_samples(NOW) == 18
+    assert prune(NOW) == 18
     assert LagSample.objects.get().at_s == HERE_S - 3600
-    assert hours.samples_needed_from(NOW) == HERE_S - 3600
+    assert samples_needed_from(NOW) == HERE_S - 3600
 
 
 def test_old_hours_are_pruned(settings):
     settings.LAG_HOURS_D = 30
     made(make_flow(), [-60])
     roll_up(NOW)
-    assert prune_hours(NOW + timedelta(days=30, hours=-2)) == 0
-    assert prune_hours(NOW + timedelta(days=30)) == 1
+    settings.LAG_RETENTION_H = 24 * 60
+    assert prune(NOW + timedelta(days=30, hours=-2)) == 0
+    assert prune(NOW + timedelta(days=30)) == 1

@@ -4,8 +4,7 @@ import pytest
 
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows.models import LagSample
-from console.replication.measurement.hours import roll_up
-from console.replication.measurement.series import MOST_POINTS, prune_samples, read_series
+from console.replication.measurement.series import MOST_POINTS, prune, read_series, roll_up
 from console.runs.models import RunState
 from tests.console.making import NOW, make_flow, make_run
 
@@ -75,7 +74,7 @@ def test_old_samples_are_pruned_by_whole_hours_once_their_hour_was_rolled_up(set
     settings.LAG_RETENTION_H = 1
     flow = make_flow()
     LagSample.objects.bulk_create([sample(flow, ago) for ago in (4400, 4200, 3500)])
-    assert prune_samples(NOW) == 0
+    assert prune(NOW) == 0
     roll_up(NOW)
-    assert prune_samples(NOW) == 1
+    assert prune(NOW) == 1
     assert LagSample.objects.order_by("at_s")[0].at_s == END_S - 4200

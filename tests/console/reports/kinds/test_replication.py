@@ -8,7 +8,7 @@ import pytest
 
 from console.accounts.models import AuditEntry
 from console.replication.flows.models import LagSample
-from console.replication.measurement.hours import roll_up
+from console.replication.measurement.series import roll_up
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.replication import read
 from jobs.reports.kinds.flows.replication import build
