@@ -70,7 +70,7 @@ class Wanted:
 
 def metadata_follower(
     door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
-) -> SupervisedThreads[Wanted]:
+) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all clusters."""
     known = dependencies or ThreadDependencies()
 

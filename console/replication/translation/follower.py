@@ -56,7 +56,7 @@ class Wanted:
 
 def syncs_follower(
     door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
-) -> SupervisedThreads[Wanted]:
+) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all flows."""
     known = dependencies or ThreadDependencies()
 
