@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from django.utils import timezone
 
@@ -46,18 +45,8 @@ _LOST = (
 )
 
 
-class FollowDoor(Protocol):
-    """Follows a log into an archive; tests use a fake."""
-
-    def __call__(
-        self,
-        source: MetadataSource,
-        archive: LogArchive,
-        stop: threading.Event,
-        heard: Callable[[Heard], None],
-    ) -> None:
-        """Append until `stop` is set."""
-        ...
+# Appends to the archive until the event is set.
+Follow = Callable[[MetadataSource, LogArchive, threading.Event, Callable[[Heard], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +58,13 @@ class Wanted:
 
 
 def metadata_follower(
-    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
+    follow: Follow = follow, dependencies: ThreadDependencies | None = None
 ) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all clusters."""
     known = dependencies or ThreadDependencies()
 
     def go(wanted: Wanted, stop: threading.Event) -> None:
-        ClusterFollower(wanted, stop, door, known).run()
+        ClusterFollower(wanted, stop, follow, known).run()
 
     return SupervisedThreads("metadata log of cluster", wanted_clusters, go, known)
 
@@ -98,12 +87,12 @@ class ClusterFollower:
         self,
         wanted: Wanted,
         stop: threading.Event,
-        door: FollowDoor,
+        follow: Follow,
         dependencies: ThreadDependencies,
     ) -> None:
         self.wanted = wanted
         self._stop = stop
-        self._door = door
+        self._follow = follow
         self._ways = dependencies
         self._written: tuple[float, str] | None = None
         self._judged_at = -JUDGE_S
@@ -121,7 +110,7 @@ class ClusterFollower:
                 writer = LogWriter(log, archive)
                 source = MetadataSource(self.wanted.connection)
                 told = log
-                self._door(
+                self._follow(
                     source, archive, self._stop, lambda heard: self._hear(told, writer, heard)
                 )
         except (ArchiveBusy, BadArchive, BadFolder, OSError, ClusterFault) as error:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
 from console.replication.flows.models import FlowRound, ReplicationFlow
@@ -31,18 +30,8 @@ logger = logging.getLogger(__name__)
 WRITE_S = 5.0
 
 
-class FollowDoor(Protocol):
-    """Follows a topic into an archive; tests use a fake."""
-
-    def __call__(
-        self,
-        place: SyncsPlace,
-        archive: SyncArchive,
-        stop: threading.Event,
-        heard: Callable[[Heard], None],
-    ) -> None:
-        """Append until the stop event is set."""
-        ...
+# Appends to the archive until the event is set.
+Follow = Callable[[SyncsPlace, SyncArchive, threading.Event, Callable[[Heard], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +44,13 @@ class Wanted:
 
 
 def syncs_follower(
-    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
+    follow: Follow = follow, dependencies: ThreadDependencies | None = None
 ) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all flows."""
     known = dependencies or ThreadDependencies()
 
     def go(wanted: Wanted, stop: threading.Event) -> None:
-        FlowFollower(wanted, stop, door, known).run()
+        FlowFollower(wanted, stop, follow, known).run()
 
     return SupervisedThreads("offset syncs of flow", wanted_flows, go, known)
 
@@ -92,12 +81,12 @@ class FlowFollower:
         self,
         wanted: Wanted,
         stop: threading.Event,
-        door: FollowDoor,
+        follow: Follow,
         dependencies: ThreadDependencies,
     ) -> None:
         self.wanted = wanted
         self._stop = stop
-        self._door = door
+        self._follow = follow
         self._ways = dependencies
         self._written: tuple[float, str] | None = None
 
@@ -105,7 +94,7 @@ class FlowFollower:
         """Follow until the stop event, or until a fault; raises database errors."""
         try:
             with SyncArchive(self.wanted.folder) as archive:
-                self._door(
+                self._follow(
                     self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
                 )
         except ClusterFault as fault:
