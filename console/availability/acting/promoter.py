@@ -1,9 +1,9 @@
 """`manage.py promote`: keeps promoted standby brokers in the ISR, and carries out promotions.
 
-It writes a heartbeat for every enabled cluster. For a cluster that needs it three threads run: a `StandbyLoop`,
-which sends broker heartbeats and continues from memory while the database is unavailable; a worker, which
-checks every second, and acts while it holds the lease; and one for drills. Any number of these processes may
-run for the same clusters.
+It writes a heartbeat for every enabled cluster. For a cluster that needs it three threads run: a
+`StandbyLoop`, which sends broker heartbeats and continues from memory while the database is unavailable; a
+worker, which checks every second, and acts while it holds the lease; and one for drills. Any number of these
+processes may run for the same clusters.
 """
 
 from __future__ import annotations

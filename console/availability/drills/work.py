@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -48,16 +49,22 @@ CLAIM = timedelta(seconds=180)
 MOST_LINES = 200
 
 
+def try_method(cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
+    """Try one method on its test topic; faults are failed measures."""
+    return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
+
+
+def remove_left(cluster: Cluster, topics: Collection[str]) -> None:
+    """Delete topics that a drill left; raises `ClusterFault`."""
+    remove_topics(cluster.connection(), topics)
+
+
+@dataclass(frozen=True, slots=True)
 class DrillDoor:
-    """Drill operations on a cluster; tests replace them by a fake."""
+    """Operations of drills on a cluster."""
 
-    def drill(self, cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
-        """Try one method on its test topic; faults are failed measures."""
-        return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
-
-    def remove(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """Delete topics that a drill left; raises `ClusterFault`."""
-        remove_topics(cluster.connection(), topics)
+    drill: Callable[[Cluster, str, DrillShape, Heard], DrillMeasure] = try_method
+    remove: Callable[[Cluster, Collection[str]], None] = remove_left
 
 
 KAFKA_DRILLS = DrillDoor()
