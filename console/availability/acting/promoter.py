@@ -41,7 +41,7 @@ from console.availability.promotion.models import (
 from console.availability.promotion.policies import PolicyLookup
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
-from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
+from console.frame.processes.threads import THREADS, SupervisedThreads, ThreadDependencies
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
 from jobs.availability.acting.standby.promotions import LoopHeartbeat, Phase, StoreAway
@@ -77,7 +77,7 @@ class PromoterDependencies:
     # Keeps promotions until the event is set; raises what makes the connection unusable.
     keep: Callable[[Cluster, str, threading.Event], None] = keep
     clock: Callable[[], datetime] = timezone.now
-    threads: ThreadDependencies = field(default_factory=ThreadDependencies)
+    threads: ThreadDependencies = THREADS
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ class ThreadDependencies:
     renew: Callable[[], None] = close_old_connections
 
 
+THREADS = ThreadDependencies()
+
+
 @dataclass(slots=True, eq=False)
 class _Kept(Generic[_Wanted]):
     """A thread: its purpose, its stop event, and when it ended."""
