@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -60,6 +60,7 @@ class _Kept(Generic[_Wanted]):
         return self.thread is not None and self.thread.is_alive()
 
 
+@dataclass(eq=False)
 class SupervisedThreads(Generic[_Key, _Wanted]):
     """A thread for everything that is wanted, begun again when it broke or is wanted differently.
 
@@ -67,49 +68,41 @@ class SupervisedThreads(Generic[_Key, _Wanted]):
     them until its event is set; what it raises is logged, and it is restarted after a pause.
     """
 
-    def __init__(
-        self,
-        label: str,
-        find: Callable[[], Mapping[_Key, _Wanted]],
-        go: Callable[[_Wanted, threading.Event], None],
-        dependencies: ThreadDependencies,
-        look_s: float = LOOK_S,
-    ) -> None:
-        self._label = label
-        self._look_s = look_s
-        self._find = find
-        self._go = go
-        self._dependencies = dependencies
-        self._kept: dict[_Key, _Kept[_Wanted]] = {}
+    label: str
+    find: Callable[[], Mapping[_Key, _Wanted]]
+    go: Callable[[_Wanted, threading.Event], None]
+    dependencies: ThreadDependencies = THREADS
+    look_s: float = LOOK_S
+    _kept: dict[_Key, _Kept[_Wanted]] = field(default_factory=dict, init=False)
 
     def run(self, stop: threading.Event) -> None:
         """Follow changes of what is wanted until `stop` is set, also while the database is unreachable."""
         while not stop.is_set():
             try:
-                self._dependencies.renew()
+                self.dependencies.renew()
                 self.look()
             except (DatabaseError, InterfaceError) as error:
                 logger.warning(
                     "%s: the database is unreachable, running threads continue: %s",
-                    self._label,
+                    self.label,
                     error,
                 )
             liveness.sign()
-            stop.wait(self._look_s)
+            stop.wait(self.look_s)
         self.end()
 
     def look(self) -> None:
         """Make the threads agree with what is wanted; raises what `find` raises."""
-        wanted = self._find()
+        wanted = self.find()
         for key, one in list(self._kept.items()):
             if key not in wanted or one.wanted != wanted[key]:
                 one.stop.set()
             if not one.is_alive and (one.stop.is_set() or self._has_rested(one)):
                 del self._kept[key]
         for key in [key for key in wanted if key not in self._kept]:
-            one = _Kept(f"{self._label} {key}", wanted[key], threading.Event())
+            one = _Kept(f"{self.label} {key}", wanted[key], threading.Event())
             self._kept[key] = one
-            one.thread = self._dependencies.start(partial(self._run, one), one.name)
+            one.thread = self.dependencies.start(partial(self._run, one), one.name)
 
     def end(self) -> bool:
         """Stop all threads and wait for them; return whether all have ended."""
@@ -121,16 +114,16 @@ class SupervisedThreads(Generic[_Key, _Wanted]):
         return not any(one.is_alive for one in self._kept.values())
 
     def _has_rested(self, one: _Kept[_Wanted]) -> bool:
-        return one.ended_at is not None and self._dependencies.clock() - one.ended_at >= REST_S
+        return one.ended_at is not None and self.dependencies.clock() - one.ended_at >= REST_S
 
     def _run(self, one: _Kept[_Wanted]) -> None:
         try:
-            self._go(one.wanted, one.stop)
+            self.go(one.wanted, one.stop)
         except Exception:  # a thread ends here and must say so
             logger.exception("%s broke", one.name)
         finally:
-            self._dependencies.renew()
-            one.ended_at = self._dependencies.clock()
+            self.dependencies.renew()
+            one.ended_at = self.dependencies.clock()
 
 
 def rest_after(error: Exception, stop: threading.Event) -> None:

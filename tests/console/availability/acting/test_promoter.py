@@ -68,12 +68,12 @@ class PaperDrills:
         self.tried, self.removed = [], []
         self.fault = None
 
-    def drill(self, cluster, topic, shape, heard):
+    def drill(self, connection, store, topic, shape, heard):
         self.tried.append((topic, shape.kind, shape.replicas, shape.broker))
         heard("It was tried.")
         return DrillMeasure(shape.kind, is_good=True, sentence="well", promote_ms=400, revert_ms=30)
 
-    def remove(self, cluster, topics):
+    def remove(self, connection, topics):
         if self.fault is not None:
             raise self.fault
         self.removed += topics
