@@ -163,6 +163,16 @@ def test_a_promoter_that_was_stopped_is_neither_running_nor_silent(ways, clock):
     assert loops_of(cluster, clock) == []
 
 
+def test_a_promoter_with_a_thread_that_does_not_end_keeps_its_heartbeat(ways, clock):
+    cluster = make_short()
+    make_policy(cluster)
+    promoter = Promoter("here:1", ways)
+    promoter.look()
+    ways.threads.start[0].join = lambda timeout: None
+    assert not promoter.end()
+    assert is_promoter_running(cluster, clock())
+
+
 def breaking(ways, error):
     def keep(cluster, loop_id, stop):
         raise error
