@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from jobs.cluster.admin.groups import alter_group_offsets, describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
 from tests.waiting import Deadline, eventually
@@ -110,8 +110,8 @@ class Rounds:
     def __init__(self, flow: FlowSpec) -> None:
         self._source = ClusterClient(flow.source, timeout_s=BUDGET_S)
         self._target = ClusterClient(flow.target, timeout_s=BUDGET_S)
-        self._door = KafkaCheckpointDoor(flow, self._source, self._target)
-        self._rounds = CheckpointRounds(flow, self._door)
+        clusters = FlowClusters(flow, self._source, self._target)
+        self._rounds = CheckpointRounds(flow, clusters)
 
     def __enter__(self) -> Rounds:
         return self

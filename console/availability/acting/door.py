@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 
@@ -25,33 +26,11 @@ from jobs.cluster.errors import InvalidFields
 ACT_WITHIN_S = 90.0
 
 
-class ActingDoor(Protocol):
-    """Operations of promotions on a cluster; all raise `ClusterFault` and `InvalidFields`."""
-
-    def look(
-        self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
-    ) -> LiveState:
-        """Return the live state of some topics."""
-        ...
-
-    def actor(self, action: PromotionAction) -> Actor:
-        """Return the actor that carries out an action and reverts it."""
-        ...
-
-
-class KafkaDoor:
-    """The real cluster."""
-
-    def look(
-        self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
-    ) -> LiveState:
-        return read_live_state(
-            cluster.connection(), topics, lambda: timezone.now().timestamp(), is_interesting
-        )
-
-    def actor(self, action: PromotionAction) -> Actor:
-        """Return the actor of `jobs.availability.acting`."""
-        return actor_of(action)
+def read_state(cluster: Cluster, topics: Collection[str], is_interesting: Interest) -> LiveState:
+    """Return the live state of some topics."""
+    return read_live_state(
+        cluster.connection(), topics, lambda: timezone.now().timestamp(), is_interesting
+    )
 
 
 def actor_of(action: PromotionAction) -> Actor:
@@ -106,4 +85,14 @@ _MAKERS: Mapping[ActorWord, Callable[[PromotionAction, ClusterConnections], Acto
     ActorWord.REASSIGN_TO_SPARE: _spare,
     ActorWord.RELAX_MIN_ISR: _relaxed,
 }
-KAFKA = KafkaDoor()
+
+
+@dataclass(frozen=True, slots=True)
+class ActingDoor:
+    """Operations of promotions on a cluster; each raises `ClusterFault` and `InvalidFields`."""
+
+    look: Callable[[Cluster, Collection[str], Interest], LiveState] = read_state
+    actor: Callable[[PromotionAction], Actor] = actor_of
+
+
+KAFKA = ActingDoor()

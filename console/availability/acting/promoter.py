@@ -1,9 +1,9 @@
 """`manage.py promote`: keeps promoted standby brokers in the ISR, and carries out promotions.
 
-It writes a heartbeat for every enabled cluster. For a cluster that needs it two threads run: a `StandbyLoop`,
-which sends broker heartbeats and continues from memory while the database is unavailable; and a worker, which
-checks every second, and acts while it holds the lease. Any number of these processes may run for the same
-clusters.
+It writes a heartbeat for every enabled cluster. For a cluster that needs it three threads run: a
+`StandbyLoop`, which sends broker heartbeats and continues from memory while the database is unavailable; a
+worker, which checks every second, and acts while it holds the lease; and one for drills. Any number of these
+processes may run for the same clusters.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ import logging
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
-from typing import Protocol
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
@@ -44,8 +41,7 @@ from console.availability.promotion.models import (
 from console.availability.promotion.policies import PolicyLookup
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
-from console.frame.processes import liveness
-from console.frame.processes.threads import Thread, start_thread
+from console.frame.processes.threads import THREADS, SupervisedThreads, ThreadDependencies
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
 from jobs.availability.acting.standby.promotions import LoopHeartbeat, Phase, StoreAway
@@ -55,22 +51,13 @@ from jobs.cluster.errors import InvalidFields
 
 logger = logging.getLogger(__name__)
 
-# Interval of the search for clusters, of the checks of one cluster, and the pause after a crash.
-LOOK_S, TICK_S, REST_S = 2.0, 1.0, 5.0
+# Interval of the search for clusters, and of the checks of one cluster.
+LOOK_S, TICK_S = 2.0, 1.0
 # Heartbeat interval of a promoter without work at a cluster; after 15 s without one it counts as silent.
 IDLE_S = 5.0
-STOP_WITHIN_S = 10.0
 LEASE_MS = 6_000
 # Placements, racks and settings change rarely; the ISR is queried with every check.
 MODEL_S = 10.0
-
-
-class KeepLoop(Protocol):
-    """Keeps promotions until it is stopped; tests replace it by a fake."""
-
-    def __call__(self, cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
-        """Send heartbeats; raises what makes the connection unusable."""
-        ...
 
 
 def keep(cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
@@ -81,61 +68,76 @@ def keep(cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PromoterDependencies:
-    """Access of a promoter to clusters and the clock; tests replace it."""
+    """Access of a promoter to clusters, threads and the clock; tests replace it."""
 
     door: ActingDoor = KAFKA
     drills: DrillDoor = KAFKA_DRILLS
-    keep: KeepLoop = keep
+    # Keeps promotions until the event is set; raises what makes the connection unusable.
+    keep: Callable[[Cluster, str, threading.Event], None] = keep
     clock: Callable[[], datetime] = timezone.now
-    monotonic: Callable[[], float] = time.monotonic
-    start: Callable[[Callable[[], None], str], Thread] = start_thread
-    renew: Callable[[], None] = close_old_connections
+    threads: ThreadDependencies = THREADS
 
 
-def own_name() -> str:
-    """Return a name that no other running promoter has."""
-    return f"{socket.gethostname()}:{os.getpid()}"[:100]
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A thread of a cluster; restarted when the connection changes."""
+
+    label: str
+    run: Callable[[Cluster, threading.Event], None]
+    cluster: Cluster = field(compare=False)
+    connection: Connection | None
 
 
-class Promoter:
-    """The threads of all clusters that need one."""
+class Promoter(SupervisedThreads[str, Wanted]):
+    """The threads of all clusters that need them, and the heartbeat of this process for every cluster."""
 
     def __init__(self, name: str = "", ways: PromoterDependencies | None = None) -> None:
-        self.name = name or own_name()
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"[:100]
         self._ways = ways or PromoterDependencies()
-        self._kept: dict[int, ClusterPromoter] = {}
+        self._busy: dict[int, Cluster] = {}
+        self._problems: dict[int, str] = {}
         self._idle_at: float | None = None
-
-    def run(self, stop: threading.Event) -> None:
-        """Run until stopped; survives an unavailable database."""
-        while not stop.is_set():
-            try:
-                self._ways.renew()
-                self.look()
-            except DatabaseError as error:
-                logger.warning("the database is away, what is promoted stays so: %s", error)
-            liveness.sign()
-            stop.wait(LOOK_S)
-        self.end()
+        super().__init__(
+            "promoter", self._find_threads, self._run_thread, self._ways.threads, LOOK_S
+        )
 
     def look(self) -> None:
-        """Start and stop threads as clusters need them; restart crashed ones."""
-        wanted = wanted_clusters()
-        for pk, one in list(self._kept.items()):
-            is_other = pk not in wanted or not one.is_of(wanted[pk])
-            if is_other:
-                one.stop()
-            if one.has_ended():
-                del self._kept[pk]
-        for pk in wanted.keys() - self._kept.keys():
-            self._kept[pk] = ClusterPromoter(wanted[pk], self.name, self._ways)
-        for one in self._kept.values():
-            one.keep_on()
-        now = self._ways.monotonic()
+        """Start and stop threads as clusters need them; restart crashed ones; send heartbeats."""
+        super().look()
+        for pk, cluster in self._busy.items():
+            report_promoter(cluster, self.name, self._ways.clock(), self._problems.get(pk, ""))
+        now = self._ways.threads.clock()
         if self._idle_at is None or now - self._idle_at >= IDLE_S:
             self._idle_at = now
-            for cluster in Cluster.objects.filter(is_enabled=True).exclude(pk__in=self._kept):
+            for cluster in Cluster.objects.filter(is_enabled=True).exclude(pk__in=self._busy):
                 self._report_idle(cluster)
+
+    def end(self) -> bool:
+        """Stop all threads and wait; held promotions stay in the database for other promoters.
+
+        After a clean end the heartbeat is removed, so that this promoter does not count as silent.
+        """
+        has_ended = super().end()
+        if has_ended:
+            with contextlib.suppress(DatabaseError):
+                StandbySign.objects.filter(loop_id=self.name).delete()
+                PromotionRound.objects.filter(promoter=self.name).update(promoter_seen_at=None)
+        return has_ended
+
+    def _find_threads(self) -> dict[str, Wanted]:
+        """Return the threads to run: drills have one, so that promotions do not wait for them."""
+        parts = (
+            ("standby brokers", self._keep),
+            ("promotions", self._work),
+            ("drills", self._drill),
+        )
+        self._busy, found = wanted_clusters(), {}
+        for cluster in self._busy.values():
+            connection = _connection_of(cluster)
+            for what, run in parts:
+                label = f"{what} of cluster {cluster.pk}"
+                found[label] = Wanted(label, run, cluster, connection)
+        return found
 
     def _report_idle(self, cluster: Cluster) -> None:
         """Send the heartbeat of this promoter to clusters without work."""
@@ -143,22 +145,39 @@ class Promoter:
         report_promoter(cluster, self.name, now)
         sign = LoopHeartbeat(self.name, int(now.timestamp() * 1000), {})
         with contextlib.suppress(StoreAway):
-            DatabaseStore(cluster.pk, self._ways.renew).sign(sign)
+            DatabaseStore(cluster.pk, self._ways.threads.renew).sign(sign)
 
-    def end(self) -> None:
-        """Stop all threads and wait; held promotions stay in the database for other promoters."""
-        for one in self._kept.values():
-            one.stop()
-        for one in self._kept.values():
-            one.join(STOP_WITHIN_S)
-        if all(one.has_ended() for one in self._kept.values()):
-            self._forget_signs()
+    def _run_thread(self, wanted: Wanted, stop: threading.Event) -> None:
+        try:
+            wanted.run(wanted.cluster, stop)
+        except Exception as error:
+            self._problems[wanted.cluster.pk] = f"{wanted.label}: {error}"
+            raise
 
-    def _forget_signs(self) -> None:
-        """Remove the heartbeat: a promoter after a clean shutdown is not silent."""
-        with contextlib.suppress(DatabaseError):
-            StandbySign.objects.filter(loop_id=self.name).delete()
-            PromotionRound.objects.filter(promoter=self.name).update(promoter_seen_at=None)
+    def _keep(self, cluster: Cluster, stop: threading.Event) -> None:
+        self._ways.keep(cluster, self.name, stop)
+
+    def _work(self, cluster: Cluster, stop: threading.Event) -> None:
+        cycle = PromotionCycle(cluster, self.name, self._ways)
+        while not stop.is_set():
+            try:
+                self._ways.threads.renew()
+                cycle.tick()
+                self._problems[cluster.pk] = ""
+            except DatabaseError as error:
+                self._problems[cluster.pk] = f"The database did not answer: {error}"
+                logger.warning("cluster=%s no action starts: %s", cluster.alias, error)
+            stop.wait(TICK_S)
+
+    def _drill(self, cluster: Cluster, stop: threading.Event) -> None:
+        ways = self._ways
+        while not stop.is_set():
+            try:
+                ways.threads.renew()
+                carry_out_drills(cluster, self.name, ways.clock, ways.drills)
+            except DatabaseError as error:
+                logger.warning("cluster=%s no drill is begun: %s", cluster.alias, error)
+            stop.wait(LOOK_S)
 
 
 def report_promoter(cluster: Cluster, name: str, at: datetime, problem: str = "") -> None:
@@ -181,97 +200,6 @@ def wanted_clusters() -> dict[int, Cluster]:
 
 
 @dataclass(slots=True)
-class _Part:
-    """One thread and when it ended."""
-
-    run: Callable[[], None]
-    label: str
-    thread: Thread | None = None
-    ended_at: float | None = None
-
-
-class ClusterPromoter:
-    """One cluster: its loop, its worker, its drills, and the promoter's heartbeat."""
-
-    def __init__(self, cluster: Cluster, name: str, ways: PromoterDependencies) -> None:
-        self.cluster = cluster
-        self._name, self._ways = name, ways
-        self._stop = threading.Event()
-        self._connection = _connection_of(cluster)
-        self._problem = ""
-        self._looking = PromotionCycle(cluster, name, ways)
-        self._parts = (
-            _Part(self._keep, f"standby brokers of cluster {cluster.pk}"),
-            _Part(self._work, f"promotions of cluster {cluster.pk}"),
-            _Part(self._drill, f"drills of cluster {cluster.pk}"),
-        )
-
-    def is_of(self, cluster: Cluster) -> bool:
-        """Return whether the connection settings are unchanged."""
-        return self._connection == _connection_of(cluster)
-
-    def keep_on(self) -> None:
-        """Start stopped threads after a pause, and send the heartbeat."""
-        for part in self._parts:
-            is_resting = (
-                part.ended_at is not None and self._ways.monotonic() - part.ended_at < REST_S
-            )
-            is_alive = part.thread is not None and part.thread.is_alive()
-            if not (is_alive or is_resting or self._stop.is_set()):
-                part.thread = self._ways.start(partial(self._run, part), part.label)
-        report_promoter(self.cluster, self._name, self._ways.clock(), self._problem)
-
-    def stop(self) -> None:
-        """Stop all threads."""
-        self._stop.set()
-
-    def has_ended(self) -> bool:
-        """Return whether all threads have ended."""
-        alive = [one for one in self._parts if one.thread is not None and one.thread.is_alive()]
-        return self._stop.is_set() and not alive
-
-    def join(self, timeout: float) -> None:
-        for part in self._parts:
-            if part.thread is not None:
-                part.thread.join(timeout)
-
-    def _run(self, part: _Part) -> None:
-        try:
-            part.run()
-        except Exception as error:  # a thread ends here and must say so
-            logger.exception("%s broke", part.label)
-            self._problem = f"{part.label}: {error}"
-        finally:
-            self._ways.renew()
-            part.ended_at = self._ways.monotonic()
-
-    def _keep(self) -> None:
-        self._ways.keep(self.cluster, self._name, self._stop)
-
-    def _work(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self._ways.renew()
-                self._looking.tick()
-                self._problem = ""
-            except DatabaseError as error:
-                self._problem = f"The database did not answer: {error}"
-                logger.warning("cluster=%s no action starts: %s", self.cluster.alias, error)
-            self._stop.wait(TICK_S)
-
-    def _drill(self) -> None:
-        """Run drills in a separate thread, so that promotions do not wait for them."""
-        ways = self._ways
-        while not self._stop.is_set():
-            try:
-                ways.renew()
-                carry_out_drills(self.cluster, self._name, ways.clock, ways.drills)
-            except DatabaseError as error:
-                logger.warning("cluster=%s no drill is begun: %s", self.cluster.alias, error)
-            self._stop.wait(LOOK_S)
-
-
-@dataclass(slots=True)
 class PromotionCycle:
     """Checks one cluster periodically: evaluates the rules, and acts while it holds the lease."""
 
@@ -284,7 +212,7 @@ class PromotionCycle:
     def tick(self) -> int:
         """Check once; return how many actions changed their state. Raises `DatabaseError`."""
         now_ms = int(self.ways.clock().timestamp() * 1000)
-        store = DatabaseStore(self.cluster.pk, self.ways.renew)
+        store = DatabaseStore(self.cluster.pk, self.ways.threads.renew)
         if store.take_lease(self.name, now_ms, LEASE_MS) is None:
             return 0
         advised = self._advise()
@@ -308,7 +236,7 @@ class PromotionCycle:
         return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
 
     def _known_model(self) -> ClusterModel:
-        now = self.ways.monotonic()
+        now = self.ways.threads.clock()
         if self._model is None or now - self._model_at > MODEL_S:
             self._model, self._model_at = cluster_model(self.cluster), now
         return self._model

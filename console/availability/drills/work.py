@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -39,6 +40,7 @@ from jobs.availability.drills import (
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.cluster.connection import Connection
 
 Clock = Callable[[], datetime]
 # Longer than one actor takes; renewed before each.
@@ -46,16 +48,12 @@ CLAIM = timedelta(seconds=180)
 MOST_LINES = 200
 
 
+@dataclass(frozen=True, slots=True)
 class DrillDoor:
-    """Drill operations on a cluster; tests replace them by a fake."""
+    """Operations of drills on a cluster."""
 
-    def drill(self, cluster: Cluster, topic: str, shape: DrillShape, heard: Heard) -> DrillMeasure:
-        """Try one method on its test topic; faults are failed measures."""
-        return drill(cluster.connection(), DatabaseStore(cluster.pk), topic, shape, heard)
-
-    def remove(self, cluster: Cluster, topics: Collection[str]) -> None:
-        """Delete topics that a drill left; raises `ClusterFault`."""
-        remove_topics(cluster.connection(), topics)
+    drill: Callable[[Connection, DatabaseStore, str, DrillShape, Heard], DrillMeasure] = drill
+    remove: Callable[[Connection, Collection[str]], None] = remove_topics
 
 
 KAFKA_DRILLS = DrillDoor()
@@ -111,7 +109,8 @@ class _Work:
     def _remove(self, kinds: list[ActorKind]) -> None:
         """Delete the topics that a crashed process left."""
         if self._row.log:
-            self._door.remove(self._row.cluster, [topic_of(self._row, kind) for kind in kinds])
+            topics = [topic_of(self._row, kind) for kind in kinds]
+            self._door.remove(self._row.cluster.connection(), topics)
 
     def _try(self, kinds: list[ActorKind]) -> None:
         cluster = self._row.cluster
@@ -139,8 +138,9 @@ class _Work:
             self._say(f"{shape.kind.words}: {shape.why_not}")
             return DrillMeasure(shape.kind, is_good=False, sentence=shape.why_not)
         self._say(f"{shape.kind.words}: started.")
-        topic = topic_of(self._row, shape.kind)
-        return self._door.drill(self._row.cluster, topic, shape, self._say)
+        cluster, topic = self._row.cluster, topic_of(self._row, shape.kind)
+        store = DatabaseStore(cluster.pk)
+        return self._door.drill(cluster.connection(), store, topic, shape, self._say)
 
     def _save(self, shape: DrillShape, measure: DrillMeasure) -> None:
         span = act_span(shape.kind)

@@ -21,6 +21,7 @@ from console.broker import SOCKET, is_redis_there, redis_folder
 from console.frame.processes import gc_freeze, liveness
 from console.frame.processes.commands import UntilStopped, stop_at_signals
 from console.frame.processes.supervisor import Part, Program, always
+from console.frame.processes.threads import start_thread
 
 # Web and beat first, so that no work is added. Then the workers, which finish their current tasks.
 STOP_ORDER = (("services", "web"), ("collect", "flows", "spark", "promoter"))
@@ -178,13 +179,10 @@ Run = Callable[[threading.Event], None]
 def run_together(parts: Mapping[str, Run]) -> int:
     """Run parts until a signal tells this process to end; returns 1 when one of them ended before."""
     stop, ended = threading.Event(), threading.Event()
-    threads = [
-        threading.Thread(target=partial(_run, name, part, stop, ended), name=name, daemon=True)
-        for name, part in parts.items()
-    ]
     stop_at_signals(stop)
-    for thread in threads:
-        thread.start()
+    threads = [
+        start_thread(partial(_run, name, part, stop, ended), name) for name, part in parts.items()
+    ]
     ended.wait()
     is_broken = not stop.is_set()
     stop.set()
@@ -215,7 +213,7 @@ def clock(stop: threading.Event) -> None:
         stop.wait()
         service.stop()
 
-    threading.Thread(target=end, name="end of the clock", daemon=True).start()
+    start_thread(end, "end of the clock")
     service.start()
 
 

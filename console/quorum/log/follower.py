@@ -11,12 +11,16 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from django.utils import timezone
 
 from console.clusters.models import Cluster
-from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
+from console.frame.processes.threads import (
+    THREADS,
+    SupervisedThreads,
+    ThreadDependencies,
+    rest_after,
+)
 from console.frame.signals import metadata_stored
 from console.quorum.log.archives import Tail, archive_of
 from console.quorum.log.log_fold import LogFold
@@ -46,18 +50,8 @@ _LOST = (
 )
 
 
-class FollowDoor(Protocol):
-    """Follows a log into an archive; tests use a fake."""
-
-    def __call__(
-        self,
-        source: MetadataSource,
-        archive: LogArchive,
-        stop: threading.Event,
-        heard: Callable[[Heard], None],
-    ) -> None:
-        """Append until `stop` is set."""
-        ...
+# Appends to the archive until the event is set.
+Follow = Callable[[MetadataSource, LogArchive, threading.Event, Callable[[Heard], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +63,15 @@ class Wanted:
 
 
 def metadata_follower(
-    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
-) -> SupervisedThreads[Wanted]:
+    follow: Follow = follow, threads: ThreadDependencies = THREADS
+) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all clusters."""
-    known = dependencies or ThreadDependencies()
-
-    def go(wanted: Wanted, stop: threading.Event) -> None:
-        ClusterFollower(wanted, stop, door, known).run()
-
-    return SupervisedThreads("metadata log of cluster", wanted_clusters, go, known)
+    return SupervisedThreads(
+        "metadata log of cluster",
+        wanted_clusters,
+        lambda wanted, stop: ClusterFollower(wanted, stop, follow, threads).run(),
+        threads,
+    )
 
 
 def wanted_clusters() -> Mapping[int, Wanted]:
@@ -91,23 +85,20 @@ def wanted_clusters() -> Mapping[int, Wanted]:
     return found
 
 
+@dataclass(slots=True)
 class ClusterFollower:
     """One cluster: opens its archive, follows, folds, and writes rows and its state."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        stop: threading.Event,
-        door: FollowDoor,
-        dependencies: ThreadDependencies,
-    ) -> None:
-        self.wanted = wanted
-        self._stop = stop
-        self._door = door
-        self._ways = dependencies
-        self._written: tuple[float, str] | None = None
-        self._judged_at = -JUDGE_S
-        self._news_at = dependencies.clock()
+    wanted: Wanted
+    stop: threading.Event
+    follow: Follow
+    ways: ThreadDependencies
+    _written: tuple[float, str] | None = None
+    _judged_at: float = -JUDGE_S
+    _news_at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._news_at = self.ways.clock()
 
     def run(self) -> None:
         """Follow until stopped, or until an error ends it; raises what the database raises."""
@@ -121,12 +112,12 @@ class ClusterFollower:
                 writer = LogWriter(log, archive)
                 source = MetadataSource(self.wanted.connection)
                 told = log
-                self._door(
-                    source, archive, self._stop, lambda heard: self._hear(told, writer, heard)
+                self.follow(
+                    source, archive, self.stop, lambda heard: self._hear(told, writer, heard)
                 )
         except (ArchiveBusy, BadArchive, BadFolder, OSError, ClusterFault) as error:
             self._fail(log, error)
-            rest_after(error, self._stop)
+            rest_after(error, self.stop)
         except Exception as error:  # a thread ends here and must say so
             logger.exception("following broke cluster=%s", self.wanted.cluster.alias)
             self._fail(log, error)
@@ -139,19 +130,19 @@ class ClusterFollower:
     def _hear(self, log: MetadataLog, writer: LogWriter, heard: Heard) -> None:
         is_news = writer.write()
         if is_news:
-            self._news_at = self._ways.clock()
-        if self._ways.clock() - self._news_at < TELL_S:
+            self._news_at = self.ways.clock()
+        if self.ways.clock() - self._news_at < TELL_S:
             # Errors of receivers are logged and do not stop the follower.
             metadata_stored.send_robust(self.__class__, cluster_id=self.wanted.cluster.pk)
         polled = heard.mode is Mode.POLLING
         fault = None if polled and heard.quorum is not None else heard.fault
         if not (is_news or fault or heard.is_at_end or polled):
             return
-        now, news = self._ways.clock(), f"{heard.mode} {fault or ''}"
+        now, news = self.ways.clock(), f"{heard.mode} {fault or ''}"
         if self._written and self._written[1] == news and now - self._written[0] < WRITE_S:
             return
         self._written = (now, news)
-        self._ways.renew()
+        self.ways.renew()
         if now - self._judged_at >= JUDGE_S:
             self._judged_at = now
             writer.judge()
@@ -169,7 +160,7 @@ class ClusterFollower:
         alias = self.wanted.cluster.alias
         text = f"The archive of the metadata log: {error}"
         fault = error if isinstance(error, ClusterFault) else None
-        self._ways.renew()
+        self.ways.renew()
         _save_fault(log, fault or ClusterFault(text, cluster=alias, hint=hint), timezone.now())
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
 
 from django.db.models import Max
 from django.utils import timezone
@@ -23,10 +24,10 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.limits import LEFT_OUT
-from jobs.replication.failover.applying import OffsetsDoor
+from jobs.replication.failover.applying import DestinationGroups
 from jobs.replication.failover.evidence import Evidence
-from jobs.replication.failover.kafka_door import (
-    KafkaOffsetsDoor,
+from jobs.replication.failover.kafka import (
+    open_groups,
     read_last_checkpoints,
     read_translator,
 )
@@ -44,52 +45,35 @@ CATCH_UP_S = 5.0
 LAST_SEEN = "as crosslog last saw them"
 
 
-class FailoverDoor(Protocol):
-    """Queries and changes; each may raise `ClusterFault`."""
-
-    def route(self, flow: ReplicationFlow) -> Route:
-        """Return a flow with what its offset syncs say."""
-        ...
-
-    def evidence(self, asking: EvidenceRequest) -> Evidence:
-        """Query both clusters."""
-        ...
-
-    def offsets(self, destination: Connection) -> AbstractContextManager[OffsetsDoor]:
-        """Open the groups of a cluster."""
-        ...
-
-
-class KafkaFailoverDoor:
-    """The real clusters, and the archive of offset syncs.
+def read_route(flow: ReplicationFlow) -> Route:
+    """Return a flow with what its offset syncs say; raises `ClusterFault`.
 
     Compaction removes syncs from the topic but not from the archive, so the archive answers as soon as it has
     reached the end of the topic. Without a follower of the topic, the topic itself is read.
     """
-
-    def route(self, flow: ReplicationFlow) -> Route:
-        """Return a flow with what its offset syncs say."""
-        spec = flow.spec()
-        now_ms = _now_ms()
-        read_at_ms = archive_read_at_ms(flow)
-        if read_at_ms is None or now_ms - read_at_ms > FRESH_MS:
-            return Route(spec, read_translator(spec, timeout_s=TIMEOUT_S), now_ms)
-        if (end := _end_of_syncs(spec)) is not None and has_reached(flow, *end, CATCH_UP_S):
-            return Route(spec, open_flow_translator(flow), now_ms)
-        return Route(spec, open_flow_translator(flow), read_at_ms)
-
-    def evidence(self, asking: EvidenceRequest) -> Evidence:
-        """Query both clusters."""
-        return read_evidence(asking)
-
-    @contextmanager
-    def offsets(self, destination: Connection) -> Iterator[OffsetsDoor]:
-        """Open a client for as long as the block lasts."""
-        with ClusterClient(destination, timeout_s=TIMEOUT_S) as client:
-            yield KafkaOffsetsDoor(client)
+    spec = flow.spec()
+    now_ms = _now_ms()
+    read_at_ms = archive_read_at_ms(flow)
+    if read_at_ms is None or now_ms - read_at_ms > FRESH_MS:
+        return Route(spec, read_translator(spec, timeout_s=TIMEOUT_S), now_ms)
+    if (end := _end_of_syncs(spec)) is not None and has_reached(flow, *end, CATCH_UP_S):
+        return Route(spec, open_flow_translator(flow), now_ms)
+    return Route(spec, open_flow_translator(flow), read_at_ms)
 
 
-KAFKA: FailoverDoor = KafkaFailoverDoor()
+open_destination = partial(open_groups, timeout_s=TIMEOUT_S)
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverDoor:
+    """Queries and changes of both clusters; each may raise `ClusterFault`."""
+
+    route: Callable[[ReplicationFlow], Route] = read_route
+    evidence: Callable[[EvidenceRequest], Evidence] = read_evidence
+    offsets: Callable[[Connection], AbstractContextManager[DestinationGroups]] = open_destination
+
+
+KAFKA = FailoverDoor()
 
 
 def _now_ms() -> int:

@@ -37,8 +37,8 @@ from console.replication.failover.queries import items_of, listed, offsets_of, r
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.failover.applying import (
+    DestinationGroups,
     GroupOutcome,
-    OffsetsDoor,
     OutcomeState,
     apply_group,
     undo_group,
@@ -153,7 +153,7 @@ class _Work:
         if fresh:
             confirm_plan(plan, fresh, asking, limit_s, self.door.evidence)
 
-    def _do(self, offsets: OffsetsDoor, name: str, planned: GroupPlan | None) -> None:
+    def _do(self, offsets: DestinationGroups, name: str, planned: GroupPlan | None) -> None:
         row = FailoverPlanGroup.objects.get(plan=self.row, group=name)
         if self.kind is RunKind.UNDO:
             outcome = undo_group(

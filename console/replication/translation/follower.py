@@ -12,9 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from console.frame.processes.threads import SupervisedThreads, ThreadDependencies, rest_after
+from console.frame.processes.threads import (
+    THREADS,
+    SupervisedThreads,
+    ThreadDependencies,
+    rest_after,
+)
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.store import save_round
 from console.replication.translation.translator import archive_of, subject_of
@@ -31,18 +35,8 @@ logger = logging.getLogger(__name__)
 WRITE_S = 5.0
 
 
-class FollowDoor(Protocol):
-    """Follows a topic into an archive; tests use a fake."""
-
-    def __call__(
-        self,
-        place: SyncsPlace,
-        archive: SyncArchive,
-        stop: threading.Event,
-        heard: Callable[[Heard], None],
-    ) -> None:
-        """Append until the stop event is set."""
-        ...
+# Appends to the archive until the event is set.
+Follow = Callable[[SyncsPlace, SyncArchive, threading.Event, Callable[[Heard], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +49,15 @@ class Wanted:
 
 
 def syncs_follower(
-    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
-) -> SupervisedThreads[Wanted]:
+    follow: Follow = follow, threads: ThreadDependencies = THREADS
+) -> SupervisedThreads[int, Wanted]:
     """Return the threads of all flows."""
-    known = dependencies or ThreadDependencies()
-
-    def go(wanted: Wanted, stop: threading.Event) -> None:
-        FlowFollower(wanted, stop, door, known).run()
-
-    return SupervisedThreads("offset syncs of flow", wanted_flows, go, known)
+    return SupervisedThreads(
+        "offset syncs of flow",
+        wanted_flows,
+        lambda wanted, stop: FlowFollower(wanted, stop, follow, threads).run(),
+        threads,
+    )
 
 
 def wanted_flows() -> Mapping[int, Wanted]:
@@ -85,32 +79,26 @@ def wanted_flows() -> Mapping[int, Wanted]:
     return found
 
 
+@dataclass(slots=True)
 class FlowFollower:
     """One flow: opens its archive, follows, and writes how that goes."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        stop: threading.Event,
-        door: FollowDoor,
-        dependencies: ThreadDependencies,
-    ) -> None:
-        self.wanted = wanted
-        self._stop = stop
-        self._door = door
-        self._ways = dependencies
-        self._written: tuple[float, str] | None = None
+    wanted: Wanted
+    stop: threading.Event
+    follow: Follow
+    ways: ThreadDependencies
+    _written: tuple[float, str] | None = None
 
     def run(self) -> None:
         """Follow until the stop event, or until a fault; raises database errors."""
         try:
             with SyncArchive(self.wanted.folder) as archive:
-                self._door(
-                    self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
+                self.follow(
+                    self.wanted.place, archive, self.stop, lambda heard: self._hear(archive, heard)
                 )
         except ClusterFault as fault:
             self._write(fault)
-            rest_after(fault, self._stop)
+            rest_after(fault, self.stop)
         except (ArchiveBusy, BadArchive, OSError) as error:
             self._write(_archive_fault(self.wanted.flow, error))
         except Exception as error:  # a thread ends here and must say so
@@ -126,11 +114,11 @@ class FlowFollower:
 
     def _write(self, fault: ClusterFault | None) -> None:
         """Write a freshness row; the same news again only after a while."""
-        now, news = self._ways.clock(), str(fault or "")
+        now, news = self.ways.clock(), str(fault or "")
         if self._written and self._written[1] == news and now - self._written[0] < WRITE_S:
             return
         self._written = (now, news)
-        self._ways.renew()
+        self.ways.renew()
         if ReplicationFlow.objects.filter(pk=self.wanted.flow.pk).exists():
             save_round(self.wanted.flow, FlowRound.Noun.SYNCS, datetime.now(UTC), None, fault)
 

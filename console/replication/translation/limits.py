@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
-from typing import Protocol
 
 from django.utils import timezone
 
@@ -25,9 +24,12 @@ ANSWERED_WITHIN = timedelta(seconds=60)
 
 
 def read_limits(
-    connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
+    connection: Connection,
+    partitions: Collection[TopicPartition],
+    *,
+    timeout_s: float = TIMEOUT_S,
 ) -> Limits:
-    """Query a cluster; raises `ClusterFault`."""
+    """Return which of these partitions a cluster has, and where they end; raises `ClusterFault`."""
     topics = sorted({where.topic for where in partitions})
     with ClusterClient(connection, timeout_s=timeout_s) as client:
         described = describe_topics(client, topics)
@@ -39,29 +41,19 @@ def read_limits(
     return Limits(connection.alias, counts, ends)
 
 
-class LimitsDoor(Protocol):
-    """Returns the limits of a cluster; tests use a fake."""
-
-    def __call__(
-        self, connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
-    ) -> Limits:
-        """Return which of these partitions there are, and where they end; raises `ClusterFault`."""
-        ...
-
-
 def limits_of(
     flow: ReplicationFlow,
     partitions: Collection[TopicPartition],
     *,
     is_reverse: bool,
-    door: LimitsDoor = read_limits,
+    read: Callable[[Connection, Collection[TopicPartition]], Limits] = read_limits,
 ) -> Limits:
     """Return the limits of the cluster that the offsets belong to; none when it does not answer."""
     if not _answers(flow.target_id if is_reverse else flow.source_id):
         return NO_LIMITS
     spec = flow.spec()
     with suppress(ClusterFault):
-        return door(spec.target if is_reverse else spec.source, partitions, timeout_s=TIMEOUT_S)
+        return read(spec.target if is_reverse else spec.source, partitions)
     return NO_LIMITS
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 
@@ -36,19 +37,8 @@ LARGEST_BYTES = 64 * 1024 * 1024
 _TIMEOUT_S = 5.0
 
 
-class ChangelogDoor(Protocol):
-    """A search of one changelog; a fault of the cluster is the reason in its answer."""
-
-    def __call__(
-        self,
-        connection: Connection,
-        topic: str,
-        sought: SoughtKey,
-        partitions: int,
-        budget_s: float,
-    ) -> ChangelogSearch:
-        """Return what was found."""
-        ...
+# Searches one changelog; a fault of the cluster is the reason in its answer.
+Search = Callable[[Connection, str, SoughtKey, int, float], ChangelogSearch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,7 @@ def look_in_changelog(
     connection: Connection,
     application: Application,
     answer: KeyAnswer,
-    search: ChangelogDoor = search_cluster,
+    search: Search = search_cluster,
 ) -> tuple[ChangelogFinding, SeenPlaces]:
     """Return which partitions of the store's changelog have the key; raises `ClusterFault`."""
     asked = search_for(application, answer)
@@ -159,7 +149,7 @@ class LookedUp:
 
 
 def look_up(
-    row: StreamsApplication, question: KeyQuestion, search: ChangelogDoor = search_cluster
+    row: StreamsApplication, question: KeyQuestion, search: Search = search_cluster
 ) -> LookedUp:
     """Return where a key is, and write the lookup to the audit log, without the key.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.rounds import CheckpointReport
 from jobs.replication.checkpoints.rules import Why
 from jobs.replication.checkpoints.thread import TIMEOUT_S, TimedRounds
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
         ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
     ):
-        rounds = TimedRounds(flow, KafkaCheckpointDoor(flow, source, target))
+        rounds = TimedRounds(flow, FlowClusters(flow, source, target))
         try:
             while True:
                 pause_s = rounds.run()

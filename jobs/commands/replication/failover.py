@@ -14,15 +14,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.bad_input import refuse
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
-from jobs.replication.failover.kafka_door import (
-    KafkaOffsetsDoor,
+from jobs.replication.failover.kafka import (
+    open_groups,
     read_last_checkpoints,
     read_translator,
 )
@@ -180,11 +179,10 @@ class _Task:
         saved = UndoFile.read(self.arguments.undo)
         destination = self._destination(saved.destination)
         done = _Done(RunKind.UNDO, _now(), [])
-        with ClusterClient(destination) as client:
-            door = KafkaOffsetsDoor(client)
+        with open_groups(destination) as groups:
             for group in saved.before:
                 outcome = undo_group(
-                    door, group, saved.before[group], saved.written[group],
+                    groups, group, saved.before[group], saved.written[group],
                     even_if_moved=self.arguments.even_if_moved,
                 )  # fmt: skip
                 done.outcomes.append(outcome)
@@ -224,11 +222,10 @@ class _Task:
         )
         saved = UndoFile(plan, destination.alias, {}, {})
         path = self.arguments.save or Path(f"failover-{done.started_at:%Y%m%dT%H%M%SZ}.json")
-        with ClusterClient(destination) as client:
-            door = KafkaOffsetsDoor(client)
+        with open_groups(destination) as groups:
             for group in (one for one in plan.groups if one.group not in done.left_out):
                 outcome = apply_group(
-                    door, group, None, saved.storing(path, group), rehearse=is_rehearsal
+                    groups, group, None, saved.storing(path, group), rehearse=is_rehearsal
                 )
                 done.outcomes.append(outcome)
         if saved.before:

@@ -24,7 +24,7 @@ from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
 from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
-from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
+from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
 from jobs.visible import print_lines
@@ -288,8 +288,8 @@ def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Re
             return refine(
                 found,
                 upstream,
-                KafkaFingerprintReader(source, where),
-                KafkaFingerprintReader(target, remote),
+                fingerprints_of(source, where),
+                fingerprints_of(target, remote),
             )
         except ClusterFault as fault:
             sys.stderr.write(f"{where} offset {upstream}: {fault} {fault.hint}\n")

@@ -8,9 +8,8 @@ that goes back on the source is followed, as long as what the target has is what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault
@@ -21,24 +20,19 @@ MOST_TOLD = 20
 AT_ONCE = 50
 
 
-class TargetGroups(Protocol):
-    """What the sync asks of the target; every question may raise `ClusterFault`."""
+@dataclass(frozen=True, slots=True)
+class TargetGroups:
+    """Functions for the groups of the target; each may raise `ClusterFault`.
 
-    def describe(self, groups: Collection[str]) -> Mapping[str, GroupDescription]:
-        """Return every group: with `error` where that failed, Dead where there is none."""
-        ...
+    `describe` returns every group, with `error` where that failed, Dead where there is none. `committed`
+    lacks groups that could not be read. `alter` returns why not, per partition.
+    """
 
-    def committed(
-        self, groups: Collection[str]
-    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
-        """Return committed offsets; a group that could not be read is absent."""
-        ...
-
-    def alter(
-        self, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
-    ) -> Mapping[TopicPartition, str | None]:
-        """Set offsets; returns why not, per partition."""
-        ...
+    describe: Callable[[Collection[str]], Mapping[str, GroupDescription]]
+    committed: Callable[[Collection[str]], Mapping[str, Mapping[TopicPartition, CommittedOffset]]]
+    alter: Callable[
+        [str, Mapping[TopicPartition, CommittedOffset]], Mapping[TopicPartition, str | None]
+    ]
 
 
 @dataclass(slots=True)
@@ -124,9 +118,9 @@ class GroupSync:
                 report.ahead[group] = _ahead_text(group, ahead)
         return changes
 
-    def _idle(self, groups: Collection[str], report: GroupSyncReport) -> list[str]:
+    def _idle(self, ids: Collection[str], report: GroupSyncReport) -> list[str]:
         found = []
-        for group, description in self._target.describe(groups).items():
+        for group, description in self._target.describe(ids).items():
             if description.error is not None:
                 report.errors[group] = description.error
             elif description.state in IDLE and not description.member_count:

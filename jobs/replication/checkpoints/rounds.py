@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
-from jobs.replication.checkpoints.door import CheckpointDoor
+from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.group_sync import MOST_TOLD, GroupSync, GroupSyncReport
 from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.checkpoints.rules import CheckpointOffsets, Decision, Why, decide
@@ -101,29 +101,29 @@ class CheckpointReport:
 class CheckpointRounds:
     """Writes the checkpoints of one flow; what was written before is read from the target."""
 
-    def __init__(self, flow: FlowSpec, door: CheckpointDoor) -> None:
+    def __init__(self, flow: FlowSpec, clusters: FlowClusters) -> None:
         self.report = CheckpointReport()
         self._flow = flow
-        self._door = door
+        self._clusters = clusters
         self._groups = group_filter_of(flow)
         self._accepts_topic = lru_cache(maxsize=10_000)(topic_filter_of(flow).accepts)
         self._remote_topic = lru_cache(maxsize=10_000)(self._rename)
-        self._sync = GroupSync(door)
-        self._topics = RemoteTopicIds(door)
+        self._sync = GroupSync(clusters.groups)
+        self._topics = RemoteTopicIds(clusters)
         self._is_first = True
 
     def run(self, now_ms: int, *, sync_groups: bool) -> CheckpointReport:
         """Do one round; raises `ClusterFault`. `now_ms` is the timestamp of what is written."""
-        syncs = self._door.syncs()
+        syncs = self._clusters.syncs()
         if syncs is None:
             self.report.fault = NO_SYNCS
             return self.report
         self._topics.look(syncs, self._remote)
         ends = self._ends(syncs)
-        offsets, unread = self._door.source_groups(self._groups.accepts)
+        offsets, unread = self._clusters.source_groups(self._groups.accepts)
         errors = dict(unread)
-        syncs = self._door.syncs() or syncs
-        before = self._door.checkpoints()
+        syncs = self._clusters.syncs() or syncs
+        before = self._clusters.checkpoints()
         told_before = _told(before)
         asked = {
             GroupPartition(group, where): committed
@@ -149,10 +149,10 @@ class CheckpointRounds:
 
     def _ends(self, syncs: BoundedTranslator) -> dict[TopicPartition, SourceEnd]:
         """Return where both sides end, the target's end asked for first; see `SourceEnd`."""
-        there = self._door.ranges(
+        there = self._clusters.ranges(
             [self._remote(where) for where in syncs.partitions], on_source=False
         )
-        here = self._door.ranges(list(syncs.partitions), on_source=True)
+        here = self._clusters.ranges(list(syncs.partitions), on_source=True)
         ends = {}
         for where, offsets in here.items():
             target = there.get(self._remote(where), OffsetRange())
@@ -177,7 +177,7 @@ class CheckpointRounds:
             for key, committed in asked.items()
             if (end := ends.get(key.where)) is None or (committed.offset or 0) > end.source_most
         }
-        return self._door.ranges(sorted(places), on_source=True) if places else {}
+        return self._clusters.ranges(sorted(places), on_source=True) if places else {}
 
     def _decide(
         self,
@@ -189,7 +189,7 @@ class CheckpointRounds:
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
         """Return what is to be written for each group and source partition, and whether it is exact."""
         remotes = {self._remote(key.where) for key in asked if key.where in syncs.partitions}
-        targets = self._door.ranges(
+        targets = self._clusters.ranges(
             sorted(where for where in remotes if where.topic in self._topics.ids), on_source=False
         )
         found = {}
@@ -243,7 +243,7 @@ class CheckpointRounds:
             and _fits(asked[key])
         ]
         if due:
-            self._door.write(due, now_ms, self._topics.ids)
+            self._clusters.write(due, now_ms, self._topics.ids)
         self.report.written = len(due)
         self.report.written_total += len(due)
 
@@ -341,9 +341,9 @@ class RemoteTopicIds:
     `ids` are those of the last look, by remote topic.
     """
 
-    def __init__(self, door: CheckpointDoor) -> None:
+    def __init__(self, clusters: FlowClusters) -> None:
         self.ids: Mapping[str, str] = {}
-        self._door = door
+        self._clusters = clusters
         self._known: dict[str, str] = {}
         self._read_to = 0
         self._deleted_before: dict[str, int] = {}
@@ -356,7 +356,7 @@ class RemoteTopicIds:
         Where an id is another one than at the last look, the syncs that were kept at that look are about
         a deleted topic, and are forgotten. The answer holds for syncs that are read after it.
         """
-        self.ids = self._door.topic_ids({remote(where).topic for where in syncs.partitions})
+        self.ids = self._clusters.topic_ids({remote(where).topic for where in syncs.partitions})
         others = {
             topic for topic, now in self.ids.items() if self._known.setdefault(topic, now) != now
         }

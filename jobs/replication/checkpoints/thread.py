@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.checkpoints.door import CheckpointDoor, KafkaCheckpointDoor
+from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
 
@@ -81,8 +81,7 @@ class CheckpointThread:
             ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
             ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
         ):
-            door = KafkaCheckpointDoor(flow, source, target)
-            rounds = TimedRounds(flow, door, self._clock)
+            rounds = TimedRounds(flow, FlowClusters(flow, source, target), self._clock)
             while not self._over.is_set():
                 pause_s = rounds.run()
                 with self._lock:
@@ -96,14 +95,14 @@ class TimedRounds:
     def __init__(
         self,
         flow: FlowSpec,
-        door: CheckpointDoor,
+        clusters: FlowClusters,
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._flow = flow
         self._clock = clock
         self._now_ms = now_ms
-        self._rounds = CheckpointRounds(flow, door)
+        self._rounds = CheckpointRounds(flow, clusters)
         self._sync_at = clock()
 
     @property

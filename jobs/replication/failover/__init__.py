@@ -3,5 +3,5 @@
 Sub-rooms: `reports`.
 
 In reading order: `model`, `session`, `planner`, `read_evidence`, `evidence`, `targets`,
-`group_checks`, `topic_checks`, `acl_checks`, `applying`, `kafka_door`, `commands`.
+`group_checks`, `topic_checks`, `acl_checks`, `applying`, `kafka`, `commands`.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault
@@ -18,24 +18,18 @@ _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
 _FEW = 5
 
 
-class OffsetsDoor(Protocol):
-    """What is requested from the destination; every request may raise `ClusterFault`."""
+@dataclass(frozen=True, slots=True)
+class DestinationGroups:
+    """Functions for the groups of the destination; each may raise `ClusterFault`.
 
-    def describe(self, group: str) -> GroupDescription:
-        """Return state and members of a group."""
-        ...
+    `committed` returns {} for a group without offsets. `alter` and `delete` return why not per partition,
+    None where it is done.
+    """
 
-    def committed(self, group: str) -> Offsets:
-        """Return the committed offsets of a group; {} for a group that has none."""
-        ...
-
-    def alter(self, group: str, offsets: Offsets) -> Problems:
-        """Set offsets; returns why not per partition, None where it is set."""
-        ...
-
-    def delete(self, group: str, partitions: Collection[TopicPartition]) -> Problems:
-        """Take offsets away; returns why not per partition, None where there is none now."""
-        ...
+    describe: Callable[[str], GroupDescription]
+    committed: Callable[[str], Offsets]
+    alter: Callable[[str, Offsets], Problems]
+    delete: Callable[[str, Collection[TopicPartition]], Problems]
 
 
 class OutcomeState(StrEnum):
@@ -88,7 +82,7 @@ class GroupOutcome:
 
 
 def apply_group(
-    door: OffsetsDoor,
+    groups: DestinationGroups,
     plan: GroupPlan,
     stored: Offsets | None,
     store: Callable[[Offsets], None],
@@ -107,8 +101,8 @@ def apply_group(
         if one.destination
     }
     try:
-        now = door.committed(plan.group)
-        refusal = _refusal(door, plan, now, is_first=stored is None)
+        now = groups.committed(plan.group)
+        refusal = _refusal(groups, plan, now, is_first=stored is None)
         if refusal:
             return GroupOutcome(plan.group, OutcomeState.REFUSED, refusal)
         if rehearse:
@@ -116,14 +110,19 @@ def apply_group(
         before = stored if stored is not None else _only(now, wanted)
         if stored is None:
             store(before)
-        return _set(door, plan.group, before, wanted, _differing(now, wanted))
+        return _set(groups, plan.group, before, wanted, _differing(now, wanted))
     except ClusterFault as fault:
         text = f"{fault} {fault.hint}"
         return GroupOutcome(plan.group, OutcomeState.FAILED, text)
 
 
 def undo_group(
-    door: OffsetsDoor, group: str, before: Offsets, written: Offsets, *, even_if_moved: bool = False
+    groups: DestinationGroups,
+    group: str,
+    before: Offsets,
+    written: Offsets,
+    *,
+    even_if_moved: bool = False,
 ) -> GroupOutcome:
     """Give a group the offsets back that it had before, and take away those that it did not have.
 
@@ -131,24 +130,24 @@ def undo_group(
     already are unchanged.
     """
     try:
-        now = door.committed(group)
+        now = groups.committed(group)
         moved = [
             w for w in before if _offset(now, w) not in {_offset(before, w), _offset(written, w)}
         ]
         if moved and not even_if_moved:
             text = _moved_on(group, now, written, moved)
             return GroupOutcome(group, OutcomeState.REFUSED, text)
-        described = door.describe(group)
+        described = groups.describe(group)
         if _is_active(described):
             text = _active(group, described)
             return GroupOutcome(group, OutcomeState.REFUSED, text)
-        return _give_back(door, group, now, before)
+        return _give_back(groups, group, now, before)
     except ClusterFault as fault:
         return GroupOutcome(group, OutcomeState.FAILED, f"{fault} {fault.hint}")
 
 
-def _refusal(door: OffsetsDoor, plan: GroupPlan, now: Offsets, *, is_first: bool) -> str:
-    described = door.describe(plan.group)
+def _refusal(groups: DestinationGroups, plan: GroupPlan, now: Offsets, *, is_first: bool) -> str:
+    described = groups.describe(plan.group)
     if _is_active(described):
         return _active(plan.group, described)
     if not is_first:
@@ -198,29 +197,31 @@ def _rehearsed(group: str, now: Offsets, wanted: Offsets) -> GroupOutcome:
 
 
 def _set(
-    door: OffsetsDoor, group: str, before: Offsets, wanted: Offsets, missing: Offsets
+    groups: DestinationGroups, group: str, before: Offsets, wanted: Offsets, missing: Offsets
 ) -> GroupOutcome:
-    errors = dict(door.alter(group, missing)) if missing else {}
-    items = _verified(door, group, before, wanted, errors)
+    errors = dict(groups.alter(group, missing)) if missing else {}
+    items = _verified(groups, group, before, wanted, errors)
     return _judged(group, items, OutcomeState.APPLIED, "set and read back")
 
 
-def _give_back(door: OffsetsDoor, group: str, now: Offsets, before: Offsets) -> GroupOutcome:
+def _give_back(
+    groups: DestinationGroups, group: str, now: Offsets, before: Offsets
+) -> GroupOutcome:
     to_set = _differing(now, {w: one for w, one in before.items() if one.offset is not None})
     to_delete = [
         w for w, one in before.items() if one.offset is None and _offset(now, w) is not None
     ]
-    errors = dict(door.alter(group, to_set)) if to_set else {}
-    errors |= dict(door.delete(group, to_delete)) if to_delete else {}
-    items = _verified(door, group, now, before, errors)
+    errors = dict(groups.alter(group, to_set)) if to_set else {}
+    errors |= dict(groups.delete(group, to_delete)) if to_delete else {}
+    items = _verified(groups, group, now, before, errors)
     return _judged(group, items, OutcomeState.UNDONE, "as before")
 
 
 def _verified(
-    door: OffsetsDoor, group: str, before: Offsets, wanted: Offsets, errors: Problems
+    groups: DestinationGroups, group: str, before: Offsets, wanted: Offsets, errors: Problems
 ) -> list[ItemOutcome]:
     """Read back what is there now and compare it with what was wanted."""
-    there = door.committed(group)
+    there = groups.committed(group)
     found = []
     for where, one in sorted(wanted.items()):
         after, error = _offset(there, where), errors.get(where) or ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from jobs.cluster.admin.acls import AclBinding
 from jobs.cluster.admin.configs import ConfigValue
@@ -18,28 +17,9 @@ from jobs.cluster.descriptions import (
 )
 from jobs.replication.flow.selection import policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.translation.sync_history import Certificate
-from jobs.replication.translation.translator import SourceEnd
+from jobs.replication.translation.translator import Translator
 
 Committed = Mapping[TopicPartition, CommittedOffset]
-
-
-class Translation(Protocol):
-    """What a plan asks of the offset syncs of a flow (`Translator`; topics by their names on the source)."""
-
-    def translate(
-        self, where: TopicPartition, upstream: int, *, end: SourceEnd | None = None
-    ) -> Certificate | None:
-        """Return where a source offset is on the target; None without any offset sync."""
-        ...
-
-    def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
-        """Return where a target offset is on the source; None without any offset sync."""
-        ...
-
-    def mm2(self, where: TopicPartition, upstream: int) -> int | None:
-        """Return MirrorMaker 2's own answer."""
-        ...
 
 
 class Way(StrEnum):
@@ -60,7 +40,7 @@ class Leg:
 
     flow: FlowSpec
     way: Way
-    translation: Translation
+    translation: Translator
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     copied_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     read_at_ms: int | None = None

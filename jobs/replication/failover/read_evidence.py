@@ -30,10 +30,11 @@ from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartiti
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.failover.acl_checks import GROUP, TOPIC
-from jobs.replication.failover.evidence import Evidence, Leg, Side, Translation, Way
+from jobs.replication.failover.evidence import Evidence, Leg, Side, Way
 from jobs.replication.failover.model import Direction, FailoverRequest
 from jobs.replication.failover.planner import names_match
 from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.translation.translator import Translator
 
 MOST_TIMES = 100
 LastSeen = Callable[[], "Known"]
@@ -53,7 +54,7 @@ class Route:
     """A flow and what is known of its offset syncs; `read_at_ms` is up to when, None: not known."""
 
     flow: FlowSpec
-    translation: Translation
+    translation: Translator
     read_at_ms: int | None = None
 
 

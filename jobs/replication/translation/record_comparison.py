@@ -7,9 +7,7 @@ where every record's hash of key and value agrees and none is there twice; else 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
@@ -31,25 +29,16 @@ NOT_COPIED = "The record is not on the target yet."
 Span = tuple[int, int | None]
 
 
-class FingerprintReader(Protocol):
-    """Reads one side's records from an offset up to another (None: as far as there are any)."""
-
-    def __call__(self, start: int, end: int | None) -> Sequence[RecordFingerprint] | None:
-        """Return them in order; None when there are too many. May raise `ClusterFault`."""
-        ...
+# Returns one side's records from an offset up to another (None: as far as there are any), in order; None when
+# there are too many. May raise `ClusterFault`.
+FingerprintReader = Callable[[int, int | None], Sequence[RecordFingerprint] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaFingerprintReader:
-    """The records of a real partition."""
-
-    client: ClusterClient
-    where: TopicPartition
-    most_records: int = MOST_RECORDS
-
-    def __call__(self, start: int, end: int | None) -> Sequence[RecordFingerprint] | None:
-        """Read them; raises `ClusterFault`."""
-        return read_fingerprints(self.client, self.where, start, end, self.most_records)
+def fingerprints_of(
+    client: ClusterClient, where: TopicPartition, most_records: int = MOST_RECORDS
+) -> FingerprintReader:
+    """Return the reader of a partition."""
+    return lambda start, end: read_fingerprints(client, where, start, end, most_records)
 
 
 def refine(

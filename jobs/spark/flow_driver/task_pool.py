@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from jobs.replication.copy.contract import CopyLimits
 from jobs.spark.channel.line import ChannelAddress, Line
@@ -30,20 +30,6 @@ STEADY_S = 60.0
 LONGEST_BACKOFF_S = 30.0
 # How Python begins the line of an exception of this package, whatever its name.
 _OWN_FAULT = "jobs."
-
-
-class Job(Protocol):
-    """One task at work."""
-
-    problem: str | None
-
-    def is_running(self) -> bool:
-        """Return whether it is still at work, or waits for a place to work."""
-        ...
-
-    def cancel(self) -> None:
-        """End it, also when its process does not answer."""
-        ...
 
 
 class SparkJob:
@@ -84,7 +70,7 @@ class TaskHandle:
 
     number: int
     since_s: float
-    job: Job | None = None
+    job: SparkJob | None = None
     line: Line | None = None
     has_assignment: bool = False
     is_lost: bool = False
@@ -124,7 +110,7 @@ class TaskPool:
     A task that is lost has `reconnect_timeout_s` seconds to come back before its share goes to others.
     """
 
-    start_job: Callable[[int], Job]
+    start_job: Callable[[int], SparkJob]
     reconnect_timeout_s: float = RECONNECT_TIMEOUT_S
     tasks: list[TaskHandle] = field(default_factory=list)
     up_since_s: float = 0.0

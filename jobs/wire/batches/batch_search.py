@@ -25,11 +25,15 @@ _KNOWN_ATTRIBUTES = 0x7F
 _LAST_CODEC = 4
 
 
-class _Source(Protocol):
-    @property
-    def size_bytes(self) -> int: ...
+class ByteSource(Protocol):
+    """A file whose size does not change while it is read."""
 
-    def read(self, position: int, size: int) -> memoryview: ...
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in all."""
+
+    def read(self, position: int, size: int) -> memoryview:
+        """Return bytes from a position on, fewer only where the source ends."""
 
 
 def is_plausible(start: bytes | memoryview, expected_offset: int | None) -> bool:
@@ -51,7 +55,7 @@ def is_plausible(start: bytes | memoryview, expected_offset: int | None) -> bool
 class BatchSearch:
     """A search through one source; what it may spend is spent over all its calls."""
 
-    def __init__(self, source: _Source, largest_bytes: int) -> None:
+    def __init__(self, source: ByteSource, largest_bytes: int) -> None:
         self._source = source
         self._largest_bytes = largest_bytes
         self._candidates_left = _MOST_CANDIDATES

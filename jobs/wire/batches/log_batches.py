@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from jobs.wire.batches.batch_search import BatchSearch, is_plausible
+from jobs.wire.batches.batch_search import BatchSearch, ByteSource, is_plausible
 from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import (
     CRC_FROM,
@@ -102,17 +102,6 @@ class BatchAt(NamedTuple):
 def expansion_limit_bytes(header: BatchHeader) -> int:
     """Return to how many bytes the records of a compressed metadata batch may expand."""
     return min(LARGEST_BATCH_BYTES, _MOST_EXPANDED * header.size_bytes)
-
-
-class ByteSource(Protocol):
-    """A file whose size does not change while it is read."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes in all."""
-
-    def read(self, position: int, size: int) -> memoryview:
-        """Return bytes from a position on, fewer only where the source ends."""
 
 
 class BytesSource:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.wire.batches.batch_search import ByteSource
 from jobs.wire.batches.log_batches import (
     BatchAt,
-    ByteSource,
     BytesSource,
     DamageKind,
     LogDamage,

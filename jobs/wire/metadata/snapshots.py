@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jobs.wire.batches.log_batches import BatchAt, ByteSource, LogDamage, scan_batches
+from jobs.wire.batches.batch_search import ByteSource
+from jobs.wire.batches.log_batches import BatchAt, LogDamage, scan_batches
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata.log import LogRecord, batch_records
 

@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.thread import CheckpointThread
-from jobs.replication.failover.kafka_door import read_translator
+from jobs.replication.failover.kafka import read_translator
 from jobs.replication.flow.internal_topics import syncs_place
 from tests.campaigns import seconds_of_campaign
 from tests.live.copied_records import examine_checkpoints

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jobs.cli import main
-from jobs.cluster.client import ClusterClient
 from jobs.replication.failover.applying import OutcomeState, apply_group, undo_group
-from jobs.replication.failover.kafka_door import (
-    KafkaOffsetsDoor,
+from jobs.replication.failover.kafka import (
+    open_groups,
     read_last_checkpoints,
     read_translator,
 )
@@ -40,8 +39,8 @@ def apply(asked: EvidenceRequest, group: str):
     plan = ask_plan(asked)
     confirm_plan(plan, [group], asked, LIMIT_S)
     kept = {}
-    with ClusterClient(asked.destination, timeout_s=60) as client:
-        outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, kept.update)
+    with open_groups(asked.destination, timeout_s=60) as groups:
+        outcome = apply_group(groups, plan.group(group), None, kept.update)
     assert outcome.state is OutcomeState.APPLIED, outcome.message
     return plan.group(group), kept
 
@@ -82,8 +81,8 @@ def test_undoing_brings_back_what_was_there_and_what_was_not(copied, west):
     planned, kept = apply(asking(flow, group), group)
     assert committed(west, group)
     written = {i.destination: replace(kept[i.destination], offset=i.target) for i in planned.items}
-    with ClusterClient(west.connection, timeout_s=60) as client:
-        outcome = undo_group(KafkaOffsetsDoor(client), group, kept, written)
+    with open_groups(west.connection, timeout_s=60) as groups:
+        outcome = undo_group(groups, group, kept, written)
     assert (outcome.state, committed(west, group)) == (OutcomeState.UNDONE, {})
 
 
@@ -92,13 +91,13 @@ def test_a_group_that_is_active_there_is_refused(copied, west):
     asked = asking(flow, group)
     plan = ask_plan(asked)
     with (
-        ClusterClient(west.connection, timeout_s=60) as client,
+        open_groups(west.connection, timeout_s=60) as groups,
         consuming(west, group, f"east.{topic}") as member,
     ):
         eventually(lambda: member.consume(1, 0.5) and member.assignment(), 60)
         with pytest.raises(PlanRefused, match="is active on west"):
             confirm_plan(plan, [group], asked, LIMIT_S)
-        outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, lambda _: None)
+        outcome = apply_group(groups, plan.group(group), None, lambda _: None)
     assert (outcome.state, committed(west, group)) == (OutcomeState.REFUSED, {})
 
 

@@ -3,7 +3,7 @@
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.group_reading import read_groups
-from jobs.replication.failover.kafka_door import read_translator
+from jobs.replication.failover.kafka import read_translator
 from jobs.replication.failover.model import FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.session import ask_plan

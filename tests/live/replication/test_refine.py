@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
+from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import SyncHistory
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.copiers import copy_all, flow_between
@@ -54,8 +54,8 @@ def test_every_record_between_two_distant_syncs_is_found_exactly(east, west):
     history = SyncHistory([pairs[0], pairs[-1]])
     with ClusterClient(east.connection) as source, ClusterClient(west.connection) as target:
         sides = (
-            KafkaFingerprintReader(source, TopicPartition(topic, 0)),
-            KafkaFingerprintReader(target, TopicPartition(remote, 0)),
+            fingerprints_of(source, TopicPartition(topic, 0)),
+            fingerprints_of(target, TopicPartition(remote, 0)),
         )
         for upstream in range(pairs[0][0], pairs[-1][0] + 1):
             true = next(down for up, down in pairs if up >= upstream)

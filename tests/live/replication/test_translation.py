@@ -2,7 +2,7 @@
 
 from console.replication.translation.limits import read_limits
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.failover.kafka_door import read_translator
+from jobs.replication.failover.kafka import read_translator
 from jobs.replication.failover.model import FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.session import ask_plan

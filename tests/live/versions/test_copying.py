@@ -7,9 +7,8 @@ import uuid
 
 import pytest
 
-from jobs.cluster.client import ClusterClient
 from jobs.replication.failover.applying import OutcomeState, apply_group
-from jobs.replication.failover.kafka_door import KafkaOffsetsDoor, read_translator
+from jobs.replication.failover.kafka import open_groups, read_translator
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.session import ask_plan, confirm_plan
@@ -165,8 +164,7 @@ def apply(flow, group: str, direction: Direction):
     asked = EvidenceRequest(FailoverRequest(direction, (group,)), routes, timeout_s=60)
     plan = ask_plan(asked)
     confirm_plan(plan, [group], asked, LIMIT_S)
-    with ClusterClient(asked.destination, timeout_s=60) as client:
-        door = KafkaOffsetsDoor(client)
-        outcome = apply_group(door, plan.group(group), None, lambda _: None)
+    with open_groups(asked.destination, timeout_s=60) as groups:
+        outcome = apply_group(groups, plan.group(group), None, lambda _: None)
     assert outcome.state is OutcomeState.APPLIED, outcome.message
     return plan.group(group)

@@ -14,7 +14,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
-from jobs.replication.failover.kafka_door import read_translator
+from jobs.replication.failover.kafka import read_translator
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.session import ask_plan

@@ -1,5 +1,6 @@
 """The program that promotes: a loop and a worker for each cluster that needs them, whatever goes away."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,17 +8,18 @@ from django.db import OperationalError
 
 from console.availability.acting.models import HeldPromotion, StandbyLease
 from console.availability.acting.promoter import (
-    ClusterPromoter,
     Promoter,
     PromoterDependencies,
     PromotionCycle,
     wanted_clusters,
 )
+from console.availability.advice.models import PromotionRound
 from console.availability.drills.models import Drill, DrillState
 from console.availability.drills.work import carry_out_drills
 from console.availability.promotion.models import ActionState, Mode, PromotionAction
 from console.availability.promotion.page_context import shown_loops
 from console.availability.promotion.queries import is_promoter_running
+from console.frame.processes.threads import REST_S, ThreadDependencies
 from jobs.availability.drills import DrillMeasure, shape_of
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.what_if.model.cluster import BrokerModel, ClusterModel
@@ -35,11 +37,22 @@ from tests.console.making import make_cluster
 pytestmark = pytest.mark.django_db
 
 
-class Idle:
-    """A thread that was started and does nothing until it is run by hand."""
+class Started(list):
+    """Starts threads that do nothing until they are run by hand."""
 
-    def __init__(self, run):
-        self.run = run
+    def __call__(self, run, label):
+        self.append(Idle(run, label))
+        return self[-1]
+
+    def end(self):
+        """Let every thread end as one whose work is over."""
+        for thread in self:
+            thread.is_over = True
+
+
+class Idle:
+    def __init__(self, run, label):
+        self.run, self.label = run, label
         self.is_over = False
 
     def is_alive(self):
@@ -57,13 +70,13 @@ class PaperDrills:
         self.fault = None
         self.meanwhile = lambda: None
 
-    def drill(self, cluster, topic, shape, heard):
+    def drill(self, connection, store, topic, shape, heard):
         self.tried.append((topic, shape.kind, shape.replicas, shape.broker))
         heard("It was tried.")
         self.meanwhile()
         return DrillMeasure(shape.kind, is_good=True, sentence="well", promote_ms=400, revert_ms=30)
 
-    def remove(self, cluster, topics):
+    def remove(self, connection, topics):
         if self.fault is not None:
             raise self.fault
         self.removed += topics
@@ -76,23 +89,13 @@ def clock():
 
 @pytest.fixture
 def ways(clock):
-    started = []
-
-    def start(run, label):
-        started.append(label)
-        return Idle(run)
-
-    made = PromoterDependencies(
+    return PromoterDependencies(
         door=PaperDoor(clock),
         drills=PaperDrills(),
         keep=lambda cluster, loop_id, stop: None,
         clock=clock,
-        monotonic=lambda: clock.ms / 1000,
-        start=start,
-        renew=lambda: None,
+        threads=ThreadDependencies(lambda: clock.ms / 1000, Started(), lambda: None),
     )
-    made.drills.started = started
-    return made
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,10 @@ def test_each_cluster_has_a_loop_a_worker_and_drills(ways):
     promoter = Promoter("here:1", ways)
     promoter.look()
     promoter.look()
-    assert len(ways.drills.started) == 3
+    assert [one.label for one in ways.threads.start] == [
+        f"promoter {what} of cluster {cluster.pk}"
+        for what in ("standby brokers", "promotions", "drills")
+    ]
     assert is_promoter_running(cluster, ways.clock())
 
 
@@ -146,8 +152,7 @@ def test_a_promoter_that_becomes_idle_is_never_silent(ways, clock):
     for _ in range(20):
         clock.go(2)
         promoter.look()
-        for part in [part for one in promoter._kept.values() for part in one._parts]:
-            part.thread.is_over = True
+        ways.threads.start.end()
         assert is_promoter_running(cluster, clock())
     assert loops_of(cluster, clock) == [("here:1", True)]
 
@@ -161,18 +166,63 @@ def test_a_promoter_that_was_stopped_is_neither_running_nor_silent(ways, clock):
     assert loops_of(cluster, clock) == []
 
 
-def test_what_broke_is_started_again_after_a_rest(ways, clock):
+def test_a_promoter_with_a_thread_that_does_not_end_keeps_its_heartbeat(ways, clock):
     cluster = make_short()
-    one = ClusterPromoter(cluster, "here:1", ways)
-    one.keep_on()
-    for part in one._parts:
-        part.thread.is_over = True
-        part.ended_at = ways.monotonic()
-    one.keep_on()
-    assert len(ways.drills.started) == 3
-    clock.go(6)
-    one.keep_on()
-    assert len(ways.drills.started) == 6
+    make_policy(cluster)
+    promoter = Promoter("here:1", ways)
+    promoter.look()
+    ways.threads.start[0].join = lambda timeout: None
+    assert not promoter.end()
+    assert is_promoter_running(cluster, clock())
+
+
+def breaking(ways, error):
+    def keep(cluster, loop_id, stop):
+        raise error
+
+    return replace(ways, keep=keep)
+
+
+def keep_breaks(promoter, ways):
+    """Look, and let the thread that keeps standby brokers run into its error."""
+    promoter.look()
+    keeping = ways.threads.start[-3]
+    keeping.run()
+    keeping.is_over = True
+
+
+def test_a_thread_that_broke_is_started_again_after_a_rest(ways, clock):
+    make_policy(make_short())
+    promoter = Promoter("here:1", breaking(ways, RuntimeError("broke")))
+    keep_breaks(promoter, ways)
+    promoter.look()
+    assert len(ways.threads.start) == 3
+    clock.go(REST_S + 1)
+    promoter.look()
+    assert [one.label for one in ways.threads.start[3:]] == [ways.threads.start[0].label]
+
+
+def test_the_heartbeat_says_which_thread_broke_and_why(ways):
+    cluster = make_short()
+    make_policy(cluster)
+    promoter = Promoter("here:1", breaking(ways, RuntimeError("no route to host")))
+    keep_breaks(promoter, ways)
+    promoter.look()
+    problem = PromotionRound.objects.get(cluster=cluster).promoter_problem
+    assert problem == f"standby brokers of cluster {cluster.pk}: no route to host"
+
+
+def test_other_connection_settings_end_the_threads_and_begin_new_ones(ways):
+    cluster = make_short()
+    make_policy(cluster)
+    promoter = Promoter("here:1", ways)
+    promoter.look()
+    type(cluster).objects.update(bootstrap_servers="other:9092")
+    promoter.look()
+    assert len(ways.threads.start) == 3
+    ways.threads.start.end()
+    promoter.look()
+    assert len(ways.threads.start) == 6
 
 
 def test_a_cluster_without_anything_to_do_is_let_go(ways):
@@ -198,7 +248,7 @@ def test_a_database_that_is_away_ends_nothing(ways):
             stop.set()
         raise OperationalError("server closed the connection")
 
-    away = PromoterDependencies(renew=gone, start=ways.start)
+    away = PromoterDependencies(threads=replace(ways.threads, renew=gone))
     stop.wait = lambda timeout=None: stop.is_set()
     Promoter("here:1", away).run(stop)
     assert len(asked) == 2

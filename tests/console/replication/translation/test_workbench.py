@@ -122,17 +122,17 @@ def test_the_page_is_as_certain_as_a_plan_of_the_same_syncs(flow, offset):
 
 
 def test_the_limits_of_a_cluster_that_does_not_answer_are_not_known(flow, collected):
-    def away(connection, partitions, *, timeout_s):
+    def away(connection, partitions):
         raise Unreachable("lost", cluster=connection.alias)
 
-    assert limits_of(flow, {ORDERS}, is_reverse=False, door=away) == Limits()
+    assert limits_of(flow, {ORDERS}, is_reverse=False, read=away) == Limits()
 
 
 def test_a_cluster_that_was_not_collected_from_lately_is_not_asked(flow):
-    def asked(connection, partitions, *, timeout_s):
+    def asked(connection, partitions):
         raise AssertionError("the cluster is queried")
 
-    assert limits_of(flow, {ORDERS}, is_reverse=True, door=asked) == Limits()
+    assert limits_of(flow, {ORDERS}, is_reverse=True, read=asked) == Limits()
 
 
 @pytest.mark.parametrize(

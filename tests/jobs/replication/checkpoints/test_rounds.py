@@ -12,6 +12,7 @@ from jobs.cluster.descriptions import (
 )
 from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.cluster.protocol.errors import VersionNotOffered
+from jobs.replication.checkpoints.group_sync import TargetGroups
 from jobs.replication.checkpoints.rounds import NO_SYNCS, CheckpointRounds
 from jobs.replication.checkpoints.thread import AGAIN_S, TimedRounds
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, CheckpointTopic, GroupPartition
@@ -38,6 +39,7 @@ class Clusters:
         self.topic = CheckpointTopic("east.checkpoints.internal")
         self.fault = None
         self.target_offsets = {}
+        self.groups = TargetGroups(self.describe, self.committed, self.alter)
 
     def syncs(self):
         return self.kept if self.has_syncs else None

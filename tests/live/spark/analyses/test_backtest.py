@@ -11,7 +11,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.checkpoints.topic import read_checkpoint_topic
-from jobs.replication.failover.kafka_door import read_translator
+from jobs.replication.failover.kafka import read_translator
 from jobs.replication.flow.spec import CopiedBy, FlowSpec, Guarantee, SyncsLocation
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of

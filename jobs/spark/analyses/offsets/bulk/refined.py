@@ -19,7 +19,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition, Unreachable
 from jobs.replication.translation.record_comparison import (
-    KafkaFingerprintReader,
+    fingerprints_of,
     refine,
     spans_of,
 )
@@ -219,7 +219,7 @@ class _Desk:
         spans = [s for row, found in asked if (s := spans_of(found, row["offset"])) is not None]
         most = self.most_records
         source, target = (
-            SharedReading(KafkaFingerprintReader(client, place, most), wanted, most)
+            SharedReading(fingerprints_of(client, place, most), wanted, most)
             for client, place, wanted in (
                 (self.source, where, [one for one, _ in spans]),
                 (self.target, remote, [one for _, one in spans]),

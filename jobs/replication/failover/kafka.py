@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from jobs.cluster.admin.groups import (
     alter_group_offsets,
@@ -12,12 +14,13 @@ from jobs.cluster.admin.groups import (
     read_group_offsets,
 )
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
+from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault, Refused, TimedOut, UnknownTopicOrPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.timing import RetryBudget, Timing
 from jobs.replication.checkpoints.topic import read_checkpoint_topic
-from jobs.replication.failover.applying import Offsets, Problems
+from jobs.replication.failover.applying import DestinationGroups, Offsets
 from jobs.replication.failover.read_evidence import Known
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
@@ -29,32 +32,26 @@ from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sy
 from jobs.replication.translation.translator import Translator
 
 
-class KafkaOffsetsDoor:
-    """An `OffsetsDoor` over one client, which belongs to the caller."""
+@contextmanager
+def open_groups(connection: Connection, *, timeout_s: float = 10.0) -> Iterator[DestinationGroups]:
+    """Open a client for as long as the block lasts."""
+    with ClusterClient(connection, timeout_s=timeout_s) as client:
+        yield DestinationGroups(
+            describe=lambda group: describe_groups(client, [group])[group],
+            committed=partial(_committed, client),
+            alter=partial(alter_group_offsets, client),
+            delete=partial(delete_group_offsets, client),
+        )
 
-    def __init__(self, client: ClusterClient) -> None:
-        self._client = client
 
-    def describe(self, group: str) -> GroupDescription:
-        """Ask the group's coordinator."""
-        return describe_groups(self._client, [group])[group]
-
-    def committed(self, group: str) -> Offsets:
-        """Ask the group's coordinator."""
-        found = read_group_offsets(self._client, [group])
-        if group not in found.committed:
-            raise TimedOut(
-                f"The offsets of group {group} could not be read: {found.errors.get(group, '')}",
-                cluster=self._client.connection.alias,
-            )
-        return {w: one for w, one in found.committed[group].items() if one.offset is not None}
-
-    def alter(self, group: str, offsets: Offsets) -> Problems:
-        return alter_group_offsets(self._client, group, offsets)
-
-    def delete(self, group: str, partitions: Collection[TopicPartition]) -> Problems:
-        """Take offsets away."""
-        return delete_group_offsets(self._client, group, partitions)
+def _committed(client: ClusterClient, group: str) -> Offsets:
+    found = read_group_offsets(client, [group])
+    if group not in found.committed:
+        raise TimedOut(
+            f"The offsets of group {group} could not be read: {found.errors.get(group, '')}",
+            cluster=client.connection.alias,
+        )
+    return {w: one for w, one in found.committed[group].items() if one.offset is not None}
 
 
 SOURCE = "the last checkpoints on the target"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
-from typing import Protocol
+from functools import lru_cache, partial
 
 from jobs.cluster.admin import groups
 from jobs.cluster.admin.groups import CommittedGroups
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import CommittedOffset, GroupDescription, OffsetRange, TopicPartition
+from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.librdkafka_errors import error_in
 from jobs.cluster.records import Headers, KafkaError, KafkaException, Message, Producer
@@ -39,51 +38,18 @@ _WRITER = {
 _FLUSH_S = 20.0
 
 
-class CheckpointDoor(TargetGroups, Protocol):
-    """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
-
-    def syncs(self) -> BoundedTranslator | None:
-        """Return the offset syncs as they are now; None: none are stored."""
-        ...
-
-    def checkpoints(self) -> CheckpointTopic:
-        """Return the checkpoints as they are now; the topic is made when it is missing."""
-        ...
-
-    def ranges(
-        self, partitions: Collection[TopicPartition], *, on_source: bool
-    ) -> Mapping[TopicPartition, OffsetRange]:
-        """Return the offsets of partitions of one side."""
-        ...
-
-    def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
-        """Return the committed offsets of the groups of the source that are accepted."""
-        ...
-
-    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
-        """Return the ids of topics of the target; one that did not answer is absent.
-
-        The id of a cluster that has none is "".
-        """
-        ...
-
-    def write(
-        self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
-    ) -> None:
-        """Write checkpoints with this timestamp and the ids of their topics.
-
-        Raises unless the target has them all.
-        """
-        ...
-
-
-class KafkaCheckpointDoor:
-    """The real clusters; one thread at a time."""
+class FlowClusters:
+    """Both clusters of one flow, for one thread at a time; each question may raise `ClusterFault`."""
 
     def __init__(self, flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> None:
         self._flow = flow
         self._source = source
         self._target = target
+        self.groups = TargetGroups(
+            partial(groups.describe_groups, target),
+            partial(groups.read_committed_offsets, target),
+            partial(groups.alter_group_offsets, target),
+        )
         topic, is_on_source = syncs_place(flow)
         syncs_at = source if is_on_source else target
         self._syncs = FollowedSyncs(flow, syncs_at, topic) if topic else None
@@ -92,13 +58,13 @@ class KafkaCheckpointDoor:
         self._producer: Producer | None = None
 
     def syncs(self) -> BoundedTranslator | None:
-        """Read what is new in the topic of offset syncs."""
+        """Return the offset syncs as they are now; None: none are stored."""
         if self._syncs is None or not self._syncs.follow():
             return None
         return self._syncs.kept
 
     def checkpoints(self) -> CheckpointTopic:
-        """Read what is new in the topic of checkpoints."""
+        """Return the checkpoints as they are now; the topic is made when it is missing."""
         if self._follower is None:
             topic = ensure_checkpoints_topic(self._target, self._flow)
             self._follower = TopicFollower(topic, only_partition=PARTITION)
@@ -109,43 +75,36 @@ class KafkaCheckpointDoor:
     def ranges(
         self, partitions: Collection[TopicPartition], *, on_source: bool
     ) -> Mapping[TopicPartition, OffsetRange]:
-        """Ask ListOffsets."""
+        """Return the offsets of partitions of one side."""
         client = self._source if on_source else self._target
         return read_offset_ranges(client, partitions, with_timestamps=False)
 
     def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
-        """List the groups and read their offsets; groups of coordinators that are away have an error."""
+        """Return the committed offsets of the groups of the source that are accepted.
+
+        Groups of coordinators that are away have an error.
+        """
         listing = groups.list_groups(self._source)
         ids = [g.group_id for g in listing.groups if g.type != _SHARE and accepts(g.group_id)]
         found = groups.read_committed_or_why(self._source, ids)
         missing = {f"(groups of a coordinator, {n})": e for n, e in enumerate(listing.errors, 1)}
         return CommittedGroups(found.committed, {**found.errors, **missing})
 
-    def describe(self, ids: Collection[str]) -> Mapping[str, GroupDescription]:
-        """Describe groups of the target."""
-        return groups.describe_groups(self._target, ids)
-
-    def committed(
-        self, ids: Collection[str]
-    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
-        """Read committed offsets of groups of the target."""
-        return groups.read_committed_offsets(self._target, ids)
-
-    def alter(
-        self, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
-    ) -> Mapping[TopicPartition, str | None]:
-        """Set offsets of a group of the target."""
-        return groups.alter_group_offsets(self._target, group, offsets)
-
     def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
-        """Describe topics of the target."""
+        """Return the ids of topics of the target; one that did not answer is absent.
+
+        The id of a cluster that has none is "".
+        """
         found = describe_topics(self._target, topics) if topics else []
         return {one.name: one.topic_id or "" for one in found if one.error is None}
 
     def write(
         self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
     ) -> None:
-        """Produce to partition 0 and wait until all replicas have it."""
+        """Write checkpoints with this timestamp and the ids of their topics.
+
+        Raises unless the target has them all.
+        """
         # Only one that works is kept: the next one begins with the secrets of then.
         producer, self._producer = self._producer or self._target.producer(_WRITER), None
         refused: list[KafkaError] = []

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import TimedOut
-from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.flow.spec import FlowSpec
 
 
@@ -19,7 +19,7 @@ class Producer:
 
 
 class Client:
-    """The door to a cluster with these producers."""
+    """A client of a cluster with these producers."""
 
     def __init__(self, connection, *producers) -> None:
         self.connection = connection
@@ -32,24 +32,24 @@ class Client:
         return None
 
 
-def door_of(*producers) -> tuple[KafkaCheckpointDoor, Client]:
+def clusters_of(*producers) -> tuple[FlowClusters, Client]:
     source = Client(Connection("east", "127.0.0.1:1"))
     target = Client(Connection("west", "127.0.0.1:2"), *producers)
     flow = FlowSpec("f", source.connection, target.connection)
-    return KafkaCheckpointDoor(flow, source, target), target
+    return FlowClusters(flow, source, target), target
 
 
 def test_a_producer_that_failed_is_not_used_again():
     """It keeps the secrets that it began with, which a person may have corrected since."""
-    door, target = door_of(Producer(1), Producer(0))
+    clusters, target = clusters_of(Producer(1), Producer(0))
     with pytest.raises(TimedOut):
-        door.write([], 0, {})
-    door.write([], 0, {})
+        clusters.write([], 0, {})
+    clusters.write([], 0, {})
     assert target.producers == []
 
 
 def test_a_producer_that_works_is_kept():
-    door, target = door_of(Producer(0), Producer(0))
-    door.write([], 0, {})
-    door.write([], 0, {})
+    clusters, target = clusters_of(Producer(0), Producer(0))
+    clusters.write([], 0, {})
+    clusters.write([], 0, {})
     assert len(target.producers) == 1
