@@ -206,8 +206,8 @@ STATES = Table(
 
 ENDED = Table(
     (
-        Column("severity", "Finding", "rank", template=f"{CELL}finding.html"),
-        Column("sentence", "Description", template=f"{CELL}sentence.html"),
+        Column("severity", "Finding", "rank", template="findings/cells/severity.html"),
+        Column("sentence", "Description", template="findings/cells/sentence.html"),
         Column("opened_at", "Started", "opened_at", template=f"{CELL}moment.html"),
         Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
         Column("duration_ms", "Duration", numeric=True, format=format_span_ms),
