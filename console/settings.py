@@ -305,7 +305,7 @@ SPECTACULAR_SETTINGS = {
         "PreCheckState": "console.replication.failover.models.VERDICTS",
         "FailoverDirection": "console.replication.failover.models.DIRECTIONS",
         "FailoverRunKind": "console.replication.failover.models.KINDS",
-        "FindingSeverity": "console.replication.findings.models.SEVERITIES",
+        "FindingSeverity": "console.findings.models.SEVERITIES",
         "MetadataKind": "console.quorum.models.Kind",
         "PatternKind": "console.availability.placements.models.PatternKind",
         "FailureKind": "console.availability.what_if.serializers.FAILURE_KINDS",

@@ -1,4 +1,4 @@
 """Findings of all rooms: one table, its life, one list.
 
-In reading order: `models`.
+In reading order: `apps`, `models`, `store`, `tasks`.
 """

@@ -13,6 +13,29 @@ from jobs.severity import FINDING_SEVERITIES
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 
 
+# Where the code is not a good label.
+_WORDS = {
+    "acls_not_synced": "ACLs not synced",
+    "acls_only_on_target": "Extra ACLs",
+    "bare_majority": "Quorum at minimum",
+    "checkpoints_missing": "No checkpoints",
+    "config_deleted_next": "Config deleted",
+    "config_differs": "Configs differ",
+    "positions_not_compacted": "Long start",
+    "replication_factor_differs": "Fewer replicas",
+    "voter_silent": "Voter not fetching",
+}
+LEADERS_NOT_BALANCED = "leaders_not_balanced"
+
+
+class Kind(models.TextChoices):
+    """The rules that found it."""
+
+    FLOW = "flow", "Flow"
+    QUORUM = "quorum", "Quorum"
+    OBSERVERS = "observers", "Observers and leaders"
+
+
 class Scope(models.TextChoices):
     """What a finding belongs to; the field of `Finding` with the same name leads to it."""
 
@@ -24,8 +47,8 @@ class Scope(models.TextChoices):
 class Finding(models.Model):
     """A finding; open while `closed_at` is null.
 
-    `kind` are the rules that found it (`observers`, `flow`, `quorum`); exactly one of `cluster`, `flow` and
-    `log` is set. `subject` is what it is about (a partition, a topic, a group and a partition, a node), empty
+    `kind` is one of `Kind`; exactly one of `cluster`, `flow` and `log` is set. `subject` is what it is about
+    (a partition, a topic, a group and a partition, a node), empty
     for all of its scope. `trouble` and `cause` name its runbook, `brokers` are those that it is about.
     `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
     is known, `last_seen_at` when it was last confirmed, `closed_at` when it had ended. `rank` orders
@@ -86,7 +109,15 @@ class Finding(models.Model):
     @property
     def word(self) -> str:
         """What it is, in two or three words."""
-        return self.code.replace("_", " ").replace("-", " ").capitalize()
+        if self.code == "few_voters" and (count := self.evidence.get("voters")):
+            return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
+        words = self.code.replace("_", " ").replace("-", " ").capitalize()
+        return _WORDS.get(self.code, words)
+
+    @property
+    def page(self) -> str:
+        """The page of the cluster's availability that has more of it."""
+        return "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"
 
     @property
     def is_open(self) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Broker, Cluster
+from console.findings.models import Finding
+from console.findings.models import Kind as FindingKind
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
@@ -21,7 +23,6 @@ from console.quorum.models import (
     Election,
     MetadataChange,
     MetadataLog,
-    QuorumFinding,
     QuorumStatus,
     Source,
     VoterSetEntry,
@@ -34,7 +35,7 @@ MOST_NEWEST = 2000
 
 # What other rooms call the rows that they read here.
 Log = MetadataLog
-Problem = QuorumFinding
+Problem = Finding
 Moment = history.Moment
 OutsideHistory = history.OutsideHistory
 Change = MetadataChange
@@ -51,10 +52,10 @@ def list_logs() -> QuerySet[MetadataLog]:
 
     Of an imported log those that ended within it count too.
     """
-    is_open = Q(findings__closed_at=None) | Q(cluster=None)
+    is_open = Q(finding__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
-        open_count=Count("findings", filter=is_open & Q(findings__rank__gt=Severity.INFO.rank)),
-        worst_rank=Max("findings__rank", filter=is_open),
+        open_count=Count("finding", filter=is_open & Q(finding__rank__gt=Severity.INFO.rank)),
+        worst_rank=Max("finding__rank", filter=is_open),
     )
 
 
@@ -80,15 +81,16 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
     return status if status is not None and status.described_at is not None else None
 
 
-def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:
+def open_findings(log: MetadataLog | None = None) -> QuerySet[Finding]:
     """Return open findings, worst first, of one log; without one, of all quorums that there are now."""
-    rows = QuorumFinding.objects.filter(closed_at=None).select_related("log__cluster")
+    rows = Finding.objects.filter(kind=FindingKind.QUORUM, closed_at=None)
+    rows = rows.select_related("log__cluster")
     return rows.exclude(log__cluster=None) if log is None else rows.filter(log=log.pk or 0)
 
 
-def list_findings(log: MetadataLog) -> QuerySet[QuorumFinding]:
+def list_findings(log: MetadataLog) -> QuerySet[Finding]:
     """Return all findings of a log, also those that ended."""
-    return QuorumFinding.objects.filter(log=log.pk or 0)
+    return Finding.objects.filter(log=log.pk or 0, kind=FindingKind.QUORUM)
 
 
 def freshness_of(log: MetadataLog) -> list[Freshness]:

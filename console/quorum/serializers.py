@@ -7,15 +7,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from console.findings.models import SEVERITIES, Finding
 from console.frame.rest.serializers import FreshnessSerializer
 from console.quorum import queries
 from console.quorum.labels import Kind
 from console.quorum.models import (
-    SEVERITIES,
     Election,
     MetadataChange,
     MetadataLog,
-    QuorumFinding,
     QuorumStatus,
     Source,
     VoterSetEntry,
@@ -151,7 +150,7 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
         return [dict(FreshnessSerializer(entry).data) for entry in queries.freshness_of(log)]
 
 
-class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
+class QuorumFindingSerializer(serializers.ModelSerializer[Finding]):
     """A finding: sentence, times, evidence and remedy."""
 
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
@@ -159,7 +158,7 @@ class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
     duration_ms = serializers.IntegerField(allow_null=True, help_text="Null while it is open.")
 
     class Meta:
-        model = QuorumFinding
+        model = Finding
         fields = (
             "id",
             "code",

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
-from console.availability.advice.models import ObserverEvent, PromotionFinding
+from console.availability.advice.models import ObserverEvent
 from console.availability.api_lookup import find_cluster
 from console.availability.promotion import actions, queries
 from console.availability.promotion.audit import RefusalsWritten
@@ -39,6 +39,7 @@ from console.availability.promotion.serializers import (
     TurnStopSerializer,
 )
 from console.clusters.models import Cluster
+from console.findings.models import Finding
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require
 
@@ -234,7 +235,7 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
         return queries.list_events(asked_cluster(self))
 
 
-class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding]):
+class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):
     """Findings about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
@@ -242,7 +243,7 @@ class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding
     parameters: ClassVar = {"list": FindingFilters}
     anywhere_actions: ClassVar = ("list",)
 
-    def get_queryset(self) -> QuerySet[PromotionFinding]:
+    def get_queryset(self) -> QuerySet[Finding]:
         rows = queries.list_findings(asked_cluster(self))
         if self.asked["state"] == "all":
             return rows

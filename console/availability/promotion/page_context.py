@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.availability.acting.models import HeldPromotion
-from console.availability.advice.models import PromotionFinding, PromotionRound
+from console.availability.advice.models import PromotionRound
 from console.availability.promotion import queries
 from console.availability.promotion.models import ActionState, PromotionAction
 from console.availability.promotion.queries import StopState
 from console.availability.status.models import PartitionStatus
 from console.clusters.models import Cluster
+from console.findings.models import Finding
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause, cause_of
 from jobs.availability.status.severity import Severity
 from jobs.numbers import format_count, format_span_ms, format_span_s
@@ -180,7 +181,7 @@ def shown_findings(cluster: Cluster) -> list[dict[str, Any]]:
     return [{"row": row, "href": runbook_of(row)} for row in rows]
 
 
-def runbook_of(row: PromotionFinding) -> str:
+def runbook_of(row: Finding) -> str:
     """Return the address of a finding's runbook, with its partition filled in; empty without one."""
     if not (row.trouble and row.topic):
         return ""

@@ -14,7 +14,6 @@ from django.db.models import Q, QuerySet
 from console.availability.acting.models import HeldPromotion, StandbyEvent, StandbySign
 from console.availability.advice.models import (
     ObserverEvent,
-    PromotionFinding,
     PromotionRound,
 )
 from console.availability.promotion.models import (
@@ -25,6 +24,7 @@ from console.availability.promotion.models import (
     PromotionStop,
 )
 from console.clusters.models import Cluster
+from console.findings.models import Finding, Kind
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.frame.security.access import clusters_of, visible
 from jobs.availability.acting.standby.promotions import Phase
@@ -138,16 +138,15 @@ def list_events(cluster: Cluster | None = None) -> QuerySet[ObserverEvent]:
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 
-def open_promotion_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
+def open_promotion_findings(cluster: Cluster | None = None) -> QuerySet[Finding]:
     """Return open findings about observers and leaders, by severity; also read by the overview."""
-    rows = PromotionFinding.objects.filter(closed_at=None).select_related("cluster")
-    rows = rows.order_by("-rank", "opened_at", "pk")
-    return rows if cluster is None else rows.filter(cluster=cluster)
+    rows = list_findings(cluster).filter(closed_at=None)
+    return rows.order_by("-rank", "opened_at", "pk")
 
 
-def list_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
+def list_findings(cluster: Cluster | None = None) -> QuerySet[Finding]:
     """Return all findings about observers and leaders, also those that ended."""
-    rows = PromotionFinding.objects.select_related("cluster")
+    rows = Finding.objects.filter(kind=Kind.OBSERVERS).select_related("cluster")
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 

@@ -8,9 +8,7 @@ from rest_framework import serializers
 
 from console.accounts.asked_rights import STOPPED
 from console.availability.advice.models import (
-    SEVERITIES,
     ObserverEvent,
-    PromotionFinding,
 )
 from console.availability.drills.models import Drill, DrillKind, DrillResult, DrillState
 from console.availability.placements.models import PatternKind
@@ -24,6 +22,7 @@ from console.availability.promotion.models import (
     Trigger,
 )
 from console.clusters.models import TOPIC_NAME_LENGTH
+from console.findings.models import SEVERITIES, Finding
 from console.frame.rest.parameters import PageParameters, Parameters
 from console.frame.rest.serializers import BodySerializer
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
@@ -285,7 +284,7 @@ class ObserverEventSerializer(serializers.ModelSerializer[ObserverEvent]):
         ]
 
 
-class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
+class PromotionFindingSerializer(serializers.ModelSerializer[Finding]):
     """A finding about observers and leaders; `trouble` and `cause` name its runbook."""
 
     cluster = serializers.CharField(source="cluster.alias")
@@ -293,7 +292,7 @@ class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
     brokers = serializers.ListField(child=serializers.IntegerField())
 
     class Meta:
-        model = PromotionFinding
+        model = Finding
         fields = [
             "id", "cluster", "code", "severity", "topic", "partition", "brokers", "trouble", "cause",
             "sentence", "todo", "opened_at", "last_seen_at", "closed_at",

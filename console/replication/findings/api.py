@@ -12,8 +12,9 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.findings.models import SEVERITIES, Finding
 from console.frame.rest.parameters import PageParameters
-from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
+from console.replication.findings.models import CODES
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
 
@@ -38,9 +39,10 @@ class FindingQuery(PageParameters):
     )
 
 
-class FlowFindingSerializer(serializers.ModelSerializer[FlowFinding]):
+class FlowFindingSerializer(serializers.ModelSerializer[Finding]):
     """A finding: subject, sentence, evidence, and what to do."""
 
+    code = serializers.ChoiceField(choices=CODES)
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     evidence = serializers.DictField(
         child=serializers.JSONField(),
@@ -48,7 +50,7 @@ class FlowFindingSerializer(serializers.ModelSerializer[FlowFinding]):
     )
 
     class Meta:
-        model = FlowFinding
+        model = Finding
         fields = (
             "id",
             "code",

@@ -8,12 +8,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_GET
 
+from console.findings.models import SEVERITIES, Finding
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
-from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
+from console.replication.findings.models import CODES
 from console.replication.flows import queries
 from console.replication.flows.page_context import around_flow, find_flow
 
@@ -28,7 +29,7 @@ def _of_code(rows: QuerySet[Any], code: str) -> QuerySet[Any]:
     return rows.filter(code=code)
 
 
-def _evidence_in_words(row: FlowFinding) -> str:
+def _evidence_in_words(row: Finding) -> str:
     return "; ".join(f"{name}={value}" for name, value in row.evidence.items())
 
 

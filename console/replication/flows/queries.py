@@ -10,6 +10,7 @@ from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Mod
 
 from console.clusters.models import Cluster, Topic
+from console.findings.models import Finding, Kind
 from console.frame.pages.freshness import (
     Freshness,
     freshness_of_round,
@@ -19,7 +20,7 @@ from console.frame.pages.freshness import (
 from console.frame.security.access import clusters_of, visible
 from console.replication.checkpoints import queries as readiness
 from console.replication.control.crashes import with_crashes
-from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.findings.models import FlowWatch
 from console.replication.flows.models import (
     FlowPartition,
     FlowRound,
@@ -37,7 +38,7 @@ RECENT_S = 3600
 
 # The names under which other rooms know what was read here, and the reads of answers.
 Flow = ReplicationFlow
-Failure = FlowFinding
+Failure = Finding
 answers = readiness
 crashed = with_crashes
 
@@ -133,20 +134,20 @@ def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
     return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
 
 
-def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[Finding]:
     """Return silent failures of a flow, or of all flows; open and resolved ones."""
-    rows = FlowFinding.objects.select_related("flow__source", "flow__target")
+    rows = Finding.objects.filter(kind=Kind.FLOW).select_related("flow__source", "flow__target")
     return rows if flow is None else rows.filter(flow=flow)
 
 
-def open_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+def open_findings(flow: ReplicationFlow | None = None) -> QuerySet[Finding]:
     """Return open findings, worst first and oldest before younger ones."""
     return list_findings(flow).filter(closed_at=None).order_by("-rank", "opened_at", "pk")
 
 
-def worst_of_each_rule(findings: Iterable[FlowFinding]) -> list[tuple[FlowFinding, int]]:
+def worst_of_each_rule(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
     """Return the first finding of each rule, with the number of others that the rule found."""
-    alike: dict[str, list[FlowFinding]] = {}
+    alike: dict[str, list[Finding]] = {}
     for finding in findings:
         alike.setdefault(finding.code, []).append(finding)
     return [(same[0], len(same) - 1) for same in alike.values()]

@@ -17,7 +17,7 @@ from console.replication.flows import queries as flow_queries
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
 from jobs.replication.checkpoints.obstacles import Readiness
-from jobs.replication.findings.finding import DRIFT
+from jobs.replication.findings.codes import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State
 from jobs.reports.kinds.flows.recovery import (
     DisasterRecoveryRecorded,

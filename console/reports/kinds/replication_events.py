@@ -13,7 +13,7 @@ from console.accounts import queries as accounts
 from console.accounts.models import Outcome
 from console.replication.flows import queries
 from console.runs import queries as runs
-from jobs.replication.findings.finding import DRIFT, Code
+from jobs.replication.findings.codes import DRIFT, Code
 from jobs.reports.kinds.flows.replication_data import Drift, FlowRun, Steering, TopicEvent
 from jobs.reports.periods import Period
 from jobs.severity import Severity
