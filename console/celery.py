@@ -139,7 +139,7 @@ app.conf.beat_schedule = {
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),
     "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
-    "prune findings of quorums": _every(3600, "console.quorum.tasks.prune_findings"),
+    "prune findings": _every(3600, "console.findings.tasks.prune"),
     "look at partitions": _every(2, "console.availability.tasks.collect_due"),
     "roll up counts of partitions": _every(60, "console.availability.tasks.roll_up_counts"),
     "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),

@@ -12,8 +12,6 @@ from console.frame.security.access import rights_of
 from jobs.severity import FINDING_SEVERITIES
 
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
-
-
 LEADERS_NOT_BALANCED = "leaders_not_balanced"
 # Where the code is not a good label.
 _WORDS = {
@@ -32,7 +30,7 @@ _WORDS = {
 class Kind(models.TextChoices):
     """The rules that found it."""
 
-    FLOW = "flow", "Replication flow"
+    FLOW = "flow", "Flow"
     QUORUM = "quorum", "Quorum"
     OBSERVERS = "observers", "Observers and leaders"
 
@@ -48,8 +46,8 @@ class Scope(models.TextChoices):
 class Finding(models.Model):
     """A finding; open while `closed_at` is null.
 
-    `kind` are the rules that found it (`observers`, `flow`, `quorum`); exactly one of `cluster`, `flow` and
-    `log` is set. `subject` is what it is about (a partition, a topic, a group and a partition, a node), empty
+    `kind` is one of `Kind`; exactly one of `cluster`, `flow` and `log` is set. `subject` is what it is about
+    (a partition, a topic, a group and a partition, a node), empty
     for all of its scope. `trouble` and `cause` name its runbook, `brokers` are those that it is about.
     `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
     is known, `last_seen_at` when it was last confirmed, `closed_at` when it had ended. `rank` orders

@@ -58,7 +58,7 @@ FINDINGS = Table(
 @require_safe
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
-    """Show the findings of all clusters, quorums and flows; open ones unless others are asked for."""
+    """Show the findings of all clusters, quorums and flows, open ones by default."""
     rows = queries.with_names(queries.list_findings())
     if request.GET.get("state") not in {ENDED, ALL}:
         rows = rows.filter(closed_at=None)

@@ -13,15 +13,8 @@ from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 
 OPEN, ENDED, ALL = "open", "ended", "all"
 LARGEST_ID = 2**63 - 1
-# Parameters that narrow a list down, and what they are compared with.
-_COMPARED = {
-    "kind": "kind",
-    "flow": "flow",
-    "log": "log__name",
-    "severity": "severity",
-    "code": "code",
-    "subject": "subject__icontains",
-}
+_COMPARED = ("kind", "flow", "log", "severity", "code", "subject")
+_PATHS = {"log": "log__name", "subject": "subject__icontains"}
 
 
 class FindingFilters(PageParameters):
@@ -67,7 +60,7 @@ class AllFindingFilters(OptionalTimeRange, FindingFilters):
 
 def narrowed(rows: QuerySet[Finding], asked: dict[str, Any]) -> QuerySet[Finding]:
     """Return the rows that fit the parameters of a list, by any of the filters above."""
-    given = {path: asked[name] for name, path in _COMPARED.items() if asked.get(name)}
+    given = {_PATHS.get(name, name): asked[name] for name in _COMPARED if asked.get(name)}
     rows = rows.filter(**given)
     if asked["state"] != ALL:
         rows = rows.filter(closed_at__isnull=asked["state"] == OPEN)

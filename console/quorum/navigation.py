@@ -18,7 +18,7 @@ from console.quorum import queries
 from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog
 from jobs.numbers import format_age
-from jobs.quorum.health.finding import QuorumCode
+from jobs.quorum.health.codes import QuorumCode
 from jobs.severity import Severity
 
 _SERIOUS = (Severity.CRITICAL,)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.quorum.log import imports, store
-from console.quorum.voters import collect, findings
+from console.quorum.voters import collect
 
 
 @shared_task(name="console.quorum.tasks.collect_due", ignore_result=True)
@@ -51,12 +51,6 @@ def take_when_ended(run_id: UUID, **_: object) -> None:
     """Send the task for a run that has ended, when it read an imported log."""
     if imports.is_reading(run_id):
         transaction.on_commit(lambda: take_import.delay(str(run_id)))
-
-
-@shared_task(name="console.quorum.tasks.prune_findings", ignore_result=True)
-def prune_findings() -> None:
-    """Forget findings that ended long ago."""
-    findings.prune_findings(timezone.now())
 
 
 @shared_task(

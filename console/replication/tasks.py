@@ -14,7 +14,6 @@ from console.replication.checkpoints.rounds import collect as readiness_collect
 from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
 from console.replication.findings import collect as finding_collect
-from console.replication.findings import store as finding_save
 from console.replication.measurement import collect, hours, series
 
 # Who waited longer is sent again.
@@ -59,13 +58,12 @@ def look_at_oldest() -> None:
 
 @shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
 def prune_samples() -> None:
-    """Remove old samples and hours of lag, samples of checkpoints, old answers and findings that ended."""
+    """Remove old samples and hours of lag, samples of checkpoints and old answers."""
     now = timezone.now()
     series.prune_samples(now)
     hours.prune_hours(now)
     checkpoint_series.prune(now)
     readiness_history.prune_changes(now)
-    finding_save.prune_findings(now)
 
 
 @shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)

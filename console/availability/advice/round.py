@@ -29,7 +29,7 @@ from console.availability.advice.evaluation import (
     remembered_of,
     to_document,
 )
-from console.availability.advice.findings import LoopFacts, found_in, save_findings
+from console.availability.advice.findings import LIFE, LoopFacts, found_in
 from console.availability.advice.models import PromotionRound
 from console.availability.advice.store import (
     save_advice,
@@ -43,6 +43,7 @@ from console.availability.promotion.models import Actor, PromotionAction, Promot
 from console.availability.what_if.cluster_models import cluster_model
 from console.availability.what_if.snapshot_reader import seen_at
 from console.clusters.models import Cluster
+from console.findings import store
 from console.frame.processes.work_sharing import longest_waiting
 from jobs.availability.promotion.advice import Advice
 from jobs.availability.promotion.live_state import LiveState, Place
@@ -163,7 +164,8 @@ def _take(
     rows = {one.pk: one for one in (*actions, *standing_rows, *_failed(cluster, now))}
     found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
     unbalanced = leader_balance.watched(model, row.memory, seen_at(cluster))
-    save_findings(cluster, [*found, *leader_balance.found_of(cluster, unbalanced)], now)
+    every = [*found, *leader_balance.found_of(cluster, unbalanced)]
+    store.save(cluster, LIFE, every, now)
     more = _actors(cluster, model, row, now)
     more["memory"] = to_document(judged.remembered) | leader_balance.to_document(unbalanced)
     _succeed(cluster, judged, now, begun, **more)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.availability.advice import findings as promotion_findings
 from console.availability.advice import round as promotion_round
+from console.availability.advice import store
 from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 
 
@@ -27,5 +27,5 @@ def advise_oldest() -> None:
 
 @shared_task(name="console.availability.promotion_tasks.prune", ignore_result=True)
 def prune() -> None:
-    """Delete promotion events and findings older than their retention."""
-    promotion_findings.prune(timezone.now())
+    """Delete promotion events older than their retention."""
+    store.prune(timezone.now())

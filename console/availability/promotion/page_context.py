@@ -189,7 +189,7 @@ def runbook_of(row: Finding) -> str:
     if not (row.trouble and row.topic):
         return ""
     return runbook_address(
-        row.cluster.alias,
+        row.name,
         severity=row.trouble,
         cause=row.cause,
         topic=row.topic,

@@ -14,16 +14,17 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.models import Cluster
+from console.findings import store
 from console.frame.processes.work_sharing import longest_waiting
 from console.quorum import queries
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, QuorumStatus, Source
-from console.quorum.voters import findings
 from console.quorum.voters.evaluation import KnownBefore, evaluate_description, known_before
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica, describe_quorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.network_addresses import host_text
 from jobs.logs import own_fault
+from jobs.quorum.health.codes import LIFE
 
 
 class DescribeDoor(Protocol):
@@ -120,7 +121,7 @@ def _succeed(
     if newest is not None:
         values["kraft_version"] = 0 if newest.is_static else 1
     with transaction.atomic():
-        findings.save_round(log, judged.found, now, judged.codes)
+        store.save(log, LIFE, judged.found, now, judged.codes)
         fine = {"failing_since": None, "error_code": "", "error": "", "hint": ""}
         _finish(log, now, begun, **values, **fine, memory=judged.memory)
 

@@ -1,4 +1,4 @@
 """What fails in flows without a word: looked at in rounds, kept, shown.
 
-In reading order: `models`, `collect`, `door`, `snapshot`, `store`, `api`, `pages`.
+In reading order: `models`, `collect`, `door`, `snapshot`, `api`, `pages`.
 """

@@ -5,23 +5,24 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Q
 
+from console.findings import store
 from console.frame.processes.work_sharing import longest_waiting
-from console.replication.findings import store as finding_save
 from console.replication.findings.door import KAFKA, FindingDoor
-from console.replication.findings.models import FlowFinding, FlowWatch
-from console.replication.findings.snapshot import TranslatorOf, take_snapshot
+from console.replication.findings.models import FlowWatch
+from console.replication.findings.snapshot import TranslatorOf, measured, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.findings import Finding
 from jobs.limits import SENTENCE, beyond, short
 from jobs.logs import own_fault
+from jobs.replication.findings.codes import DRIFT, LIFE, Code
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
-from jobs.replication.findings.finding import DRIFT, Code, Finding
 from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.silent_failures import Judgement, evaluate_snapshot
@@ -98,9 +99,12 @@ def _look(
     if _is_looked_at(flow) and time.monotonic() - begun <= BUDGET_S:
         drift = _drift(spec, watch, now, door, wire, faults)
     findings = (*judgement.findings, *(drift or ()))
-    finding_save.save_look(flow, watch, findings, _judged(flow, judgement, drift), now)
+    pending = {(code, about): datetime.fromtimestamp(at, UTC) for code, about, at in watch.pending}
+    codes = _judged(flow, judgement, drift)
+    pending = store.save(flow, LIFE, findings, now, codes, pending)
+    watch.pending = [[*key, at.timestamp()] for key, at in pending.items()]
     watch.memory = judgement.memory.to_mapping()
-    if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
+    if told := beyond(len(findings), LIFE.most_open, "findings"):
         faults["findings"] = told
     watch.faults = {part: short(text, SENTENCE) for part, text in faults.items()}
     if wire.tail is not None:
@@ -125,7 +129,7 @@ def _ask(flow: ReplicationFlow, spec: FlowSpec, watch: FlowWatch, door: FindingD
     """Query both clusters."""
     if not _is_looked_at(flow):
         return WireAnswers()
-    where = [row.where for row in finding_save.measured(flow)]
+    where = [row.where for row in measured(flow)]
     try:
         return door.wire(spec, where, watch.syncs, BUDGET_S)
     except ClusterFault as fault:
@@ -163,7 +167,7 @@ def _is_drift_due(watch: FlowWatch, now: datetime) -> bool:
         return True
     if any(Code(code) in DRIFT for code, *_ in watch.pending):
         return True
-    missing = FlowFinding.objects.filter(flow=watch.flow_id, code=Code.TOPIC_MISSING.value)
+    missing = store.of(watch.flow, LIFE.kind).filter(code=Code.TOPIC_MISSING.value)
     return missing.filter(closed_at=None).exists()
 
 

@@ -10,10 +10,10 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster, Group, GroupOffset
 from console.frame.errors import ActionRefused
 from console.replication.failover.queries import groups_failed_over
-from console.replication.findings import store as finding_save
 from console.replication.findings.door import FindingDoor
-from console.replication.flows.models import FlowRound, ReplicationFlow
+from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from console.replication.measurement.measure import Measured
+from console.replication.measurement.store import as_measured
 from console.runs.models import RunState
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -42,6 +42,11 @@ STEADY_AFTER = timedelta(minutes=2)
 _RESTS = {CopyState.PAUSED, CopyState.STOPPED, CopyState.FAILED}
 
 
+def measured(flow: ReplicationFlow) -> list[Measured]:
+    """Return the partitions of a flow as they were last measured; one query."""
+    return [as_measured(row) for row in FlowPartition.objects.filter(flow=flow)]
+
+
 def take_snapshot(
     flow: ReplicationFlow,
     spec: FlowSpec,
@@ -51,7 +56,7 @@ def take_snapshot(
     translator_of: TranslatorOf,
 ) -> FlowSnapshot:
     """Return everything that is known of a flow now; a constant number of queries."""
-    rows = finding_save.measured(flow)
+    rows = measured(flow)
     partitions = _partitions(flow, spec, rows, wire)
     is_asked = flow.is_watched or flow.is_wanted
     return FlowSnapshot(

@@ -18,7 +18,7 @@ from console.replication.failover import queries as failovers
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
 from jobs.replication.checkpoints.obstacles import Readiness
-from jobs.replication.findings.finding import DRIFT
+from jobs.replication.findings.codes import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State
 from jobs.reports.kinds.flows.recovery import (
     DisasterRecoveryRecorded,
@@ -132,7 +132,7 @@ def _holds(flows: Sequence[Any]) -> dict[tuple[int, str], Reason]:
 
 def _findings(flows: Sequence[Any], period: Period) -> dict[int, list[Any]]:
     """Return findings that were open at some moment of the period, the oldest first; one query."""
-    found: dict[int, list[Any]] = {flow.pk: [] for flow in flows}
+    found: dict[Any, list[Any]] = {flow.pk: [] for flow in flows}
     rows = list_findings(Kind.FLOW).filter(flow__in=list(found), opened_at__lt=period.end)
     rows = rows.filter(
         Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=Severity.INFO.rank

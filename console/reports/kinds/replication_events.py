@@ -14,7 +14,7 @@ from console.accounts.models import Outcome
 from console.findings.models import Kind
 from console.findings.queries import list_findings
 from console.runs import queries as runs
-from jobs.replication.findings.finding import DRIFT, Code
+from jobs.replication.findings.codes import DRIFT, Code
 from jobs.reports.kinds.flows.replication_data import Drift, FlowRun, Steering, TopicEvent
 from jobs.reports.periods import Period
 from jobs.severity import Severity
