@@ -142,11 +142,6 @@ class Finding(models.Model):
         return reverse(f"availability:{page}", args=[self.name])
 
     @property
-    def is_open(self) -> bool:
-        """Whether it is still so."""
-        return self.closed_at is None
-
-    @property
     def duration_ms(self) -> int | None:
         """How long it lasted; None while it is open."""
         if self.closed_at is None:
