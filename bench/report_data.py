@@ -173,24 +173,24 @@ def add_answers(flow: Any, groups: Sequence[str], end: datetime, chance: Any) ->
 
 
 def add_findings(flow: Any, end: datetime, chance: Any) -> None:
-    from console.replication.flows.queries import list_findings
+    from console.findings.models import Finding, Kind
 
     codes = (("retention_loss", "critical", 4), ("config_differs", "warning", 3))
-    model = list_findings().model
     rows = []
     for number in range(MONTHS * CHANGES):
         code, severity, rank = codes[number % 2]
         at = end - timedelta(seconds=chance.uniform(3600, MONTHS * MONTH.total_seconds()))
         sentence = f"{flow.topics[number % TOPICS]} differs on the target."
         rows.append(
-            model(
-                flow=flow, code=code, severity=severity, rank=rank, opened_at=at, last_seen_at=at,
+            Finding(
+                kind=Kind.FLOW, flow=flow, code=code, severity=severity, rank=rank, opened_at=at,
+                last_seen_at=at,
                 subject=f"{flow.topics[number % TOPICS]}-{number}", sentence=sentence,
                 topic=flow.topics[number % TOPICS],
                 closed_at=at + timedelta(minutes=50) if number % 10 else None,
             )
         )  # fmt: skip
-    model.objects.bulk_create(rows)
+    Finding.objects.bulk_create(rows)
 
 
 def add_runs(flow: Any, end: datetime) -> None:

@@ -36,6 +36,7 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
+from console.findings.api import FindingViewSet
 from console.frame.rest.api_docs import ResourcesView, api_docs
 from console.frame.rest.schema_view import SchemaView
 from console.quorum.api import (
@@ -57,6 +58,7 @@ from console.streams.api import StreamsViewSet
 
 router = SimpleRouter()
 router.register("clusters", ClusterViewSet, "api-cluster")
+router.register("findings", FindingViewSet, "api-finding")
 router.register("brokers", BrokerViewSet, "api-broker")
 router.register("topics", TopicViewSet, "api-topic")
 router.register("partitions", PartitionViewSet, "api-partition")

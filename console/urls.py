@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("console.metrics.urls")),
     # Each room's addresses begin with its own name.
     path("", include("console.accounts.urls")),
+    path("", include("console.findings.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
     path("", include("console.quorum.urls")),

@@ -6,5 +6,5 @@ Rooms: `patterns`, `wire`, `cluster`, `reports`, `replication`, `quorum`, `avail
 `lab`, `commands`.
 
 In reading order: `cli`, `__main__`, `archives`, `files`, `limits`, `logs`, `numbers`, `csv_text`,
-`visible`, `memory`, `json_text`, `near_names`, `waiting`, `two_rounds`, `severity`, `version`.
+`visible`, `memory`, `json_text`, `near_names`, `waiting`, `severity`, `findings`, `version`.
 """

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
-from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.accounts.models import AuditEntry, Outcome, Role, ServiceToken, User
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 
 AGO = "accounts/cells/ago.html"
-
-
-def _equals(field: str) -> Callable[[QuerySet[Any], str], QuerySet[Any]]:
-    return lambda rows, value: rows.filter(**{field: value})
 
 
 def grants_of(person: User) -> str:
@@ -55,7 +48,7 @@ PEOPLE = Table(
         Column("date_joined", "Created", "date_joined", template=AGO, is_hidden=True),
     ),
     search=("username", "email"),
-    filters={"role": Choice("Role", Role.choices, _equals("role"))},
+    filters={"role": Choice("Role", Role.choices, equals("role"))},
     default_sort="username",
 )
 TOKENS = Table(
@@ -94,11 +87,11 @@ ENTRIES = Table(
     ),
     search=("actor_name", "token_name", "action", "subject", "address", "request_id"),
     filters={
-        "outcome": Choice("Outcome", Outcome.choices, _equals("outcome")),
-        "actor": _equals("actor_name"),
-        "action": _equals("action"),
-        "subject": _equals("subject"),
-        "cluster": _equals("cluster"),
+        "outcome": Choice("Outcome", Outcome.choices, equals("outcome")),
+        "actor": equals("actor_name"),
+        "action": equals("action"),
+        "subject": equals("subject"),
+        "cluster": equals("cluster"),
     },
     default_sort="-at",
 )

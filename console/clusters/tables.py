@@ -17,7 +17,7 @@ from console.clusters.queries import freshness_of, status_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import oldest
 from console.frame.pages.states import spoken
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
 from jobs.limits import short
@@ -74,18 +74,6 @@ def _topic_on_step(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
 
 def _internal(topics: QuerySet[Topic], word: str) -> QuerySet[Topic]:
     return topics.filter(is_internal=word == "internal")
-
-
-def _in_state(groups: QuerySet[Group], state: str) -> QuerySet[Group]:
-    return groups.filter(state=state)
-
-
-def _of_type(groups: QuerySet[Group], word: str) -> QuerySet[Group]:
-    return groups.filter(type=word)
-
-
-def _with_lag_status(offsets: QuerySet[GroupOffset], word: str) -> QuerySet[GroupOffset]:
-    return offsets.filter(lag_status=word)
 
 
 def _on_broker(partitions: QuerySet[Partition], broker_id: str) -> QuerySet[Partition]:
@@ -308,8 +296,8 @@ GROUPS = Table(
     ),
     search=("group_id",),
     filters={
-        "state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state),
-        "type": Choice("Type", [(t, t) for t in GROUP_TYPES], _of_type),
+        "state": Choice("State", [(s, s) for s in GROUP_STATES], equals("state")),
+        "type": Choice("Type", [(t, t) for t in GROUP_TYPES], equals("type")),
     },
     default_sort="-lag",
 )
@@ -331,7 +319,7 @@ OFFSETS = Table(
         _CHANGED,
     ),
     search=("topic",),
-    filters={"state": Choice("State", LAG_STATUSES, _with_lag_status)},
+    filters={"state": Choice("State", LAG_STATUSES, equals("lag_status"))},
     default_sort="-lag",
     name="offsets",
 )

@@ -1,4 +1,5 @@
 """Findings of all rooms: one table, its life, one list.
 
-In reading order: `models`.
+In reading order: `apps`, `models`, `store`, `queries`, `serializers`, `api`, `pages`, `navigation`, `urls`,
+`tasks`.
 """

@@ -6,11 +6,33 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
 from console.frame.security.access import rights_of
 from jobs.severity import FINDING_SEVERITIES
 
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
+LEADERS_NOT_BALANCED = "leaders_not_balanced"
+# Where the code is not a good label.
+_WORDS = {
+    "acls_not_synced": "ACLs not synced",
+    "acls_only_on_target": "Extra ACLs",
+    "bare_majority": "Quorum at minimum",
+    "checkpoints_missing": "No checkpoints",
+    "config_deleted_next": "Config deleted",
+    "config_differs": "Configs differ",
+    "positions_not_compacted": "Long start",
+    "replication_factor_differs": "Fewer replicas",
+    "voter_silent": "Voter not fetching",
+}
+
+
+class Kind(models.TextChoices):
+    """The rules that found it."""
+
+    FLOW = "flow", "Flow"
+    QUORUM = "quorum", "Quorum"
+    OBSERVERS = "observers", "Observers and leaders"
 
 
 class Scope(models.TextChoices):
@@ -24,8 +46,8 @@ class Scope(models.TextChoices):
 class Finding(models.Model):
     """A finding; open while `closed_at` is null.
 
-    `kind` are the rules that found it (`observers`, `flow`, `quorum`); exactly one of `cluster`, `flow` and
-    `log` is set. `subject` is what it is about (a partition, a topic, a group and a partition, a node), empty
+    `kind` is one of `Kind`; exactly one of `cluster`, `flow` and `log` is set. `subject` is what it is about
+    (a partition, a topic, a group and a partition, a node), empty
     for all of its scope. `trouble` and `cause` name its runbook, `brokers` are those that it is about.
     `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
     is known, `last_seen_at` when it was last confirmed, `closed_at` when it had ended. `rank` orders
@@ -86,12 +108,38 @@ class Finding(models.Model):
     @property
     def word(self) -> str:
         """What it is, in two or three words."""
-        return self.code.replace("_", " ").replace("-", " ").capitalize()
+        if self.code == "few_voters" and (count := self.evidence.get("voters")):
+            return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
+        words = self.code.replace("_", " ").replace("-", " ").capitalize()
+        return _WORDS.get(self.code, words)
 
     @property
-    def is_open(self) -> bool:
-        """Whether it is still so."""
-        return self.closed_at is None
+    def scope(self) -> Scope:
+        """Which of the three fields is set."""
+        return next(one for one in Scope if getattr(self, f"{one}_id") is not None)
+
+    @property
+    def name(self) -> str:
+        """The name of its scope: alias of the cluster, name of the flow or of the metadata log."""
+        owner = getattr(self, self.scope)
+        return str(owner.alias if self.scope is Scope.CLUSTER else owner.name)
+
+    @property
+    def place(self) -> str:
+        """Its scope, for people."""
+        if self.log is not None:
+            return f"Quorum of {self.log.label}"
+        return f"{self.scope.value.capitalize()} {self.name}"
+
+    @property
+    def href(self) -> str:
+        """The page of its scope that has more of it."""
+        if self.flow_id is not None:
+            return reverse("replication:findings", args=[self.flow_id])
+        if self.log_id is not None:
+            return reverse("quorum:detail", args=[self.name])
+        page = "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"
+        return reverse(f"availability:{page}", args=[self.name])
 
     @property
     def duration_ms(self) -> int | None:

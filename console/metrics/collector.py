@@ -18,6 +18,8 @@ from prometheus_client.registry import Collector
 from console.clusters import queries as clusters
 from console.clusters.counted import UNKNOWN, on_step
 from console.clusters.models import CollectionRound
+from console.findings.models import Kind
+from console.findings.queries import open_findings
 from console.frame.pages.freshness import Freshness
 from console.metrics import definition as counters
 from console.metrics import definitions as known
@@ -120,7 +122,7 @@ class KafkaState(Collector):
 
     def _of_findings(self) -> Iterator[Sample]:
         """Return how many findings are open, and how old that knowledge is: two queries."""
-        rows = self._scope(replication.open_findings()).order_by()
+        rows = self._scope(open_findings(Kind.FLOW)).order_by()
         counted = rows.values_list(*_FLOW_NAMES, "code", "severity").annotate(number=Count("pk"))
         for *names, code, severity, number in counted:
             yield known.FLOW_FINDINGS, (*names, code, severity), number

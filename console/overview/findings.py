@@ -10,13 +10,13 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.availability.status.queries import Absence, ObserverFinding, Unclean
+from console.availability.status.queries import Absence, Unclean
 from console.clusters.models import Partition, Topic
 from console.clusters.trouble.stuck import trouble_of
+from console.findings.models import Finding as Row
 from console.frame.pages.states import spoken
 from console.frame.processes.liveness import Restart
-from console.quorum.queries import Problem
-from console.replication.flows.queries import Failure, Flow
+from console.replication.flows.queries import Flow
 from jobs.severity import Severity
 
 _LADDER = [Severity.CRITICAL, Severity.WARNING]
@@ -56,47 +56,30 @@ def of_flow(flow: Flow) -> list[Finding]:
     return [Finding(status.severity, word, what, href, status.reason, status.hint, status.since)]
 
 
-def of_failures(rows: Iterable[Failure]) -> list[Finding]:
-    """Return silent failures of flows: one line for each rule of each flow, its worst.
+def of_rows(rows: Iterable[Row]) -> list[Finding]:
+    """Return open findings of all rooms, worst first: one line for each rule of each flow and cluster.
 
-    `rows` are open findings, worst first; mere notices stay on the flow's page.
+    Each finding of a quorum has its own line.
     """
-    found: dict[tuple[int, str], list[Failure]] = {}
+    found: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        if row.severity in _LADDER:
-            found.setdefault((row.flow_id, row.code), []).append(row)
-    return [_of_failures(same) for same in found.values()]
+        scope = (row.flow_id, row.cluster_id) if row.log_id is None else (row.pk,)
+        found.setdefault((*scope, row.kind, row.code), []).append(row)
+    return [_of_rows(same) for same in found.values()]
 
 
-def _of_failures(same: Sequence[Failure]) -> Finding:
+def _of_rows(same: Sequence[Row]) -> Finding:
     first, more = same[0], len(same) - 1
     others = f" {more} more like it." if more else ""
     return Finding(
         Severity(first.severity),
         first.word,
-        f"Flow {first.flow.name}: {first.subject or first.word}",
-        reverse("replication:findings", args=[first.flow_id]),
+        first.place if first.log_id else f"{first.place}: {first.subject or first.word}",
+        first.href,
         f"{first.sentence}{others}",
         first.todo,
         min(row.opened_at for row in same),
     )
-
-
-def of_quorums(rows: Iterable[Problem]) -> list[Finding]:
-    """Return what is wrong with quorums; mere notices stay on the quorum's page."""
-    return [
-        Finding(
-            Severity(row.severity),
-            row.word,
-            f"Quorum of {row.log.label}",
-            reverse("quorum:detail", args=[row.log.name]),
-            row.sentence,
-            row.todo,
-            row.opened_at,
-        )
-        for row in rows
-        if row.severity in _LADDER
-    ]
 
 
 def of_unclean(rows: Iterable[Unclean]) -> list[Finding]:
@@ -132,32 +115,6 @@ def of_absences(rows: Iterable[Absence]) -> list[Finding]:
         )
         for row in rows
     ]
-
-
-def of_observers(rows: Iterable[ObserverFinding]) -> list[Finding]:
-    """Return findings about observers and leaders, worst first: one line for each rule of each cluster.
-
-    Mere notices stay on the pages of the cluster.
-    """
-    found: dict[tuple[int, str], list[ObserverFinding]] = {}
-    for row in rows:
-        if row.severity in _LADDER:
-            found.setdefault((row.cluster_id, row.code), []).append(row)
-    return [_of_observers(same) for same in found.values()]
-
-
-def _of_observers(same: Sequence[ObserverFinding]) -> Finding:
-    first, more = same[0], len(same) - 1
-    others = f" {more} more like it." if more else ""
-    return Finding(
-        Severity(first.severity),
-        first.word,
-        f"Cluster {first.cluster.alias}: {first.subject}",
-        reverse(f"availability:{first.page}", args=[first.cluster.alias]),
-        f"{first.sentence}{others}",
-        first.todo,
-        min(row.opened_at for row in same),
-    )
 
 
 def _more(count: int) -> str:

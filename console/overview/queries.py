@@ -11,20 +11,20 @@ from django.conf import settings
 from console.availability.status import queries as availability
 from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
+from console.findings.queries import above_notices, open_findings
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.pages.timerange import TimeRange
 from console.frame.processes.liveness import Restart, restarts_since
 from console.frame.security.access import visible
 from console.overview import findings
 from console.overview.findings import Finding
-from console.quorum import queries as quorum
 from console.replication.flows import queries as replication
 from console.replication.flows.queries import Flow
 
 # More topics than a person reads; the cluster's page has all of them.
 MOST_WRONG_TOPICS = 500
-# Worst first; the flows' pages have all of them.
-MOST_FAILURES = 500
+# Worst first; the page of findings has all of them.
+MOST_FINDINGS, MOST_STUCK = 1500, 500
 # How long the overview shows that a program of this machine was restarted.
 RESTARTS_FOR, CRASHES_FOR = timedelta(hours=1), timedelta(hours=24)
 
@@ -50,18 +50,14 @@ def read_overview(now: datetime, user: Any) -> Overview:
     replication.answers.with_answers(flows)
     topics = _wrong_topics()
     found = [finding for flow in flows for finding in findings.of_flow(flow)]
-    failures = visible(user, replication.open_findings())[:MOST_FAILURES]
-    found += findings.of_failures(failures)
-    found += findings.of_quorums(visible(user, quorum.open_findings())[:MOST_FAILURES])
+    found += findings.of_rows(visible(user, above_notices(open_findings()))[:MOST_FINDINGS])
     found += findings.of_unclean(visible(user, availability.list_unclean(None, _day(now))))
     found += findings.of_absences(
         visible(user, availability.oldest_absences(now - findings.LONG_ABSENCE))
     )
-    observers = availability.promotions.open_promotion_findings()
-    found += findings.of_observers(visible(user, observers)[:MOST_FAILURES])
     for cluster in clusters:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
-    found += map(findings.of_trouble, visible(user, clusters_queries.list_stuck())[:MOST_FAILURES])
+    found += map(findings.of_trouble, visible(user, clusters_queries.list_stuck())[:MOST_STUCK])
     found += findings.of_restarts(_restarts(now))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
     return Overview(now, findings.worst_first(found), rows, flows)

@@ -13,6 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters.models import NOT_RESERVED
+from console.findings.models import Kind as FindingKind
+from console.findings.queries import list_findings
+from console.findings.serializers import FindingFilters, narrowed
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
 from console.frame.rest.viewset import ApiViewSet
@@ -24,7 +27,6 @@ from console.quorum.api_filters import (
     AdviceFilters,
     ChangeFilters,
     DifferenceFilters,
-    FindingFilters,
     PartitionChangeFilters,
     RecordFilters,
     StateFilters,
@@ -101,9 +103,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @action(detail=True)
     def findings(self, request: Request, alias: str) -> Response:
         """List the findings of a quorum."""
-        rows = queries.list_findings(self._log())
-        if self.asked["state"] != "all":
-            rows = rows.filter(closed_at__isnull=self.asked["state"] == "open")
+        rows = narrowed(list_findings(FindingKind.QUORUM, log=self._log().pk or 0), self.asked)
         return self._paged(rows, QuorumFindingSerializer, "-pk")
 
     @extend_schema(responses=SubjectStateSerializer(many=True))

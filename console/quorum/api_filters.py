@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
-from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
+from console.frame.rest.parameters import OptionalTimeRange, PageParameters, Parameters
 from console.quorum.labels import Kind
 
 LARGEST_ID, LARGEST_OFFSET = 2**31 - 1, 2**63 - 1
@@ -17,13 +15,8 @@ class _OfCluster(PageParameters):
     cluster = serializers.CharField(required=False, max_length=100, help_text=_NAME)
 
 
-class TimedFilters(TimeRangeParameters, _OfCluster):
+class TimedFilters(OptionalTimeRange, _OfCluster):
     """Rows of one quorum, and of a time range when one is given."""
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Read a time range only where one is given: without one the whole history counts."""
-        is_timed = any(name in attrs for name in ("range", "from", "to"))
-        return super().validate(attrs) if is_timed else attrs
 
 
 class ChangeFilters(TimedFilters):
@@ -50,17 +43,6 @@ class PartitionChangeFilters(TimedFilters):
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     partition = serializers.IntegerField(
         required=False, min_value=0, max_value=LARGEST_ID, help_text="Its number."
-    )
-
-
-class FindingFilters(PageParameters):
-    """Filter of findings."""
-
-    state = serializers.ChoiceField(
-        choices=["open", "ended", "all"],
-        required=False,
-        default="open",
-        help_text="`open` (the default), `ended`, or `all`.",
     )
 
 

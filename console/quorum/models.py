@@ -19,7 +19,6 @@ from console.frame.rounds import Round
 from console.quorum.labels import Kind, field, told, told_changes
 from console.quorum.voters.models import ControllerSilence, Election, VoterSetEntry
 from console.quorum.voters.verdict import Verdict, verdict_of
-from jobs.severity import FINDING_SEVERITIES
 
 __all__ = [
     "ControllerSilence",
@@ -28,16 +27,13 @@ __all__ = [
     "MetadataChange",
     "MetadataLog",
     "MetadataSubject",
-    "QuorumFinding",
     "QuorumStatus",
     "Source",
     "VoterSetEntry",
 ]
 
-SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 # No alias of a cluster begins like this, so that an address says which of both it means.
 IMPORT_PREFIX = "_"
-_TITLES = {"bare_majority": "Quorum at minimum", "voter_silent": "Voter not fetching"}
 ID_LENGTH = 32
 _UNFINISHED = "The log ends with what its node had not finished, which is normal after a kill: "
 DAMAGE_WORDS = {"truncated_tail": _UNFINISHED, "zero_tail": _UNFINISHED}
@@ -190,52 +186,6 @@ class QuorumStatus(Round):
     def unjudged(self) -> str:
         """Why the last round could not judge the quorum; empty when it could."""
         return str(self.memory.get("unjudged", ""))
-
-
-class QuorumFinding(models.Model):
-    """Something about a quorum that a person should know; open while `closed_at` is null."""
-
-    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="findings")
-    code = models.CharField(max_length=40)
-    severity = models.CharField(max_length=10, choices=SEVERITIES)
-    rank = models.PositiveSmallIntegerField(default=0)
-    subject = models.CharField(max_length=200, blank=True)
-    sentence = models.TextField()
-    todo = models.TextField(blank=True)
-    evidence = models.JSONField(default=dict)
-    opened_at = models.DateTimeField()
-    last_seen_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True, blank=True)
-
-    clusters_at: ClassVar = ("log__cluster",)
-
-    class Meta:
-        ordering = ["-rank", "opened_at"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["log", "code", "subject"],
-                condition=Q(closed_at=None),
-                name="one_open_quorum_finding",
-            )
-        ]
-        indexes = [models.Index(fields=["log", "closed_at"], name="quorum_finding_open")]
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.subject}".rstrip()
-
-    @property
-    def word(self) -> str:
-        """Its title."""
-        if self.code == "few_voters" and (count := self.evidence.get("voters")):
-            return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
-        return _TITLES.get(self.code) or self.code.replace("_", " ").capitalize()
-
-    @property
-    def duration_ms(self) -> int | None:
-        """How long it lasted; None while it is open."""
-        if self.closed_at is None:
-            return None
-        return round((self.closed_at - self.opened_at).total_seconds() * 1000)
 
 
 class MetadataSubject(models.Model):

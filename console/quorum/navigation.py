@@ -9,6 +9,8 @@ from typing import Any
 from django.urls import reverse
 
 from console.clusters.trouble.stuck import Trouble
+from console.findings.models import Kind as FindingKind
+from console.findings.queries import open_findings
 from console.frame.pages.navigation import Badge, count_badge
 from console.frame.pages.search import SearchHit, pages_of
 from console.frame.security.access import visible
@@ -16,7 +18,7 @@ from console.quorum import queries
 from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog
 from jobs.numbers import format_age
-from jobs.quorum.health.finding import QuorumCode
+from jobs.quorum.health.codes import QuorumCode
 from jobs.severity import Severity
 
 _SERIOUS = (Severity.CRITICAL,)
@@ -44,7 +46,7 @@ def badge(user: Any) -> Badge | None:
 
 def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
     """Return the serious open findings about the quorums of clusters; one query."""
-    rows = queries.open_findings().filter(
+    rows = open_findings(FindingKind.QUORUM).filter(
         log__cluster__in=[one.pk for one in clusters], severity__in=_SERIOUS
     )
     rows = rows.exclude(code__in=_PERMANENT)
@@ -52,9 +54,8 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
         Trouble(
             Severity(row.severity),
             row.word,
-            f"Quorum of {row.log.label}: {row.sentence.rstrip('.')}, seen "
-            f"{format_age(row.last_seen_at, now)}.",
-            reverse("quorum:detail", args=[row.log.name]),
+            f"{row.place}: {row.sentence.rstrip('.')}, seen {format_age(row.last_seen_at, now)}.",
+            row.href,
             next=row.todo,
             since=row.opened_at,
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
+from console.findings import queries as findings
+from console.findings.models import Kind as FindingKind
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
@@ -36,7 +38,9 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the quorum now: leader, voters, observers, findings."""
     log = find_log(alias)
-    ended = ENDED.read(request, queries.list_findings(log).exclude(closed_at=None))
+    ended = ENDED.read(
+        request, findings.list_findings(FindingKind.QUORUM, log=log.pk or 0).exclude(closed_at=None)
+    )
     if ended.is_export:
         return csv_response(ended, f"{log.name}-quorum-findings", log.missing_sentences)
     context = {
@@ -44,7 +48,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         "status": (status := queries.status_of(log)),
         "replicas": shown_replicas(status),
         "facts": quorum_facts(log),
-        "findings": queries.open_findings(log)[:MOST_OPEN],
+        "findings": findings.open_findings(FindingKind.QUORUM, log=log.pk or 0)[:MOST_OPEN],
         "ended": ended,
         "equivalents": equivalents.of_quorum(log),
         "findings_call": equivalents.of_findings(log),

@@ -21,7 +21,6 @@ from console.quorum.models import (
     Election,
     MetadataChange,
     MetadataLog,
-    QuorumFinding,
     QuorumStatus,
     Source,
     VoterSetEntry,
@@ -34,7 +33,6 @@ MOST_NEWEST = 2000
 
 # What other rooms call the rows that they read here.
 Log = MetadataLog
-Problem = QuorumFinding
 Moment = history.Moment
 OutsideHistory = history.OutsideHistory
 Change = MetadataChange
@@ -51,10 +49,10 @@ def list_logs() -> QuerySet[MetadataLog]:
 
     Of an imported log those that ended within it count too.
     """
-    is_open = Q(findings__closed_at=None) | Q(cluster=None)
+    is_open = Q(finding__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
-        open_count=Count("findings", filter=is_open & Q(findings__rank__gt=Severity.INFO.rank)),
-        worst_rank=Max("findings__rank", filter=is_open),
+        open_count=Count("finding", filter=is_open & Q(finding__rank__gt=Severity.INFO.rank)),
+        worst_rank=Max("finding__rank", filter=is_open),
     )
 
 
@@ -78,17 +76,6 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
     """Return what DescribeQuorum last said; None when it never did."""
     status: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
     return status if status is not None and status.succeeded_at is not None else None
-
-
-def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:
-    """Return open findings, worst first, of one log; without one, of all quorums that there are now."""
-    rows = QuorumFinding.objects.filter(closed_at=None).select_related("log__cluster")
-    return rows.exclude(log__cluster=None) if log is None else rows.filter(log=log.pk or 0)
-
-
-def list_findings(log: MetadataLog) -> QuerySet[QuorumFinding]:
-    """Return all findings of a log, also those that ended."""
-    return QuorumFinding.objects.filter(log=log.pk or 0)
 
 
 def freshness_of(log: MetadataLog) -> list[Freshness]:

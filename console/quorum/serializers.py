@@ -7,15 +7,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from console.findings.serializers import FindingSerializer
 from console.frame.rest.serializers import FreshnessSerializer
 from console.quorum import queries
 from console.quorum.labels import Kind
 from console.quorum.models import (
-    SEVERITIES,
     Election,
     MetadataChange,
     MetadataLog,
-    QuorumFinding,
     QuorumStatus,
     Source,
     VoterSetEntry,
@@ -152,29 +151,14 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
         return [dict(FreshnessSerializer(entry).data) for entry in queries.freshness_of(log)]
 
 
-class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
+class QuorumFindingSerializer(FindingSerializer):
     """A finding: sentence, times, evidence and remedy."""
 
-    severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
-    evidence = serializers.DictField(child=serializers.JSONField())
-    duration_ms = serializers.IntegerField(allow_null=True, help_text="Null while it is open.")
-
-    class Meta:
-        model = QuorumFinding
+    class Meta(FindingSerializer.Meta):
         fields = (
-            "id",
-            "code",
-            "severity",
-            "subject",
-            "sentence",
-            "todo",
-            "evidence",
-            "opened_at",
-            "last_seen_at",
-            "closed_at",
-            "duration_ms",
-        )
-        read_only_fields = fields
+            "id", "code", "severity", "subject", "sentence", "todo", "evidence", "opened_at", "last_seen_at",
+            "closed_at", "duration_ms",
+        )  # fmt: skip
 
 
 class VoterSerializer(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.quorum import labels
 from console.quorum.labels import Kind
@@ -15,10 +15,6 @@ from jobs.numbers import format_count, format_span_ms, read_whole
 
 CELL = "quorum/cells/"
 _LARGEST = 2**31 - 1
-
-
-def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
-    return rows.filter(topic=topic)
 
 
 def _of_number(rows: QuerySet[Any], text: str, field: str) -> QuerySet[Any]:
@@ -37,10 +33,6 @@ def _of_broker(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
 
 def _of_type(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     return rows.filter(type=text.strip().upper())
-
-
-def _of_kind(rows: QuerySet[Any], kind: str) -> QuerySet[Any]:
-    return rows.filter(kind=kind)
 
 
 def _of_committed(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
@@ -152,10 +144,10 @@ ELECTIONS = Table(
 CHANGES = Table(
     (OFFSET, AT, _TYPE, _WHAT, _CHANGES, _CAUSE, EPOCH),
     filters={
-        "topic": _of_topic,
+        "topic": equals("topic"),
         "broker": _of_broker,
         "type": _of_type,
-        "kind": Choice("Kind", Kind.choices, _of_kind),
+        "kind": Choice("Kind", Kind.choices, equals("kind")),
     },
     default_sort="-offset",
 )
@@ -177,7 +169,7 @@ PARTITION_CHANGES = Table(
         _TYPE,
         EPOCH,
     ),
-    filters={"topic": _of_topic, "partition": _of_partition},
+    filters={"topic": equals("topic"), "partition": _of_partition},
     default_sort="-offset",
 )  # fmt: skip
 
@@ -200,14 +192,14 @@ STATES = Table(
         Column("since", "Since offset", numeric=True, template=f"{CELL}since.html"),
     ),
     search=("name",),
-    filters={"topic": _of_topic},
+    filters={"topic": equals("topic")},
     name="states",
 )
 
 ENDED = Table(
     (
-        Column("severity", "Finding", "rank", template=f"{CELL}finding.html"),
-        Column("sentence", "Description", template=f"{CELL}sentence.html"),
+        Column("severity", "Finding", "rank", template="findings/cells/severity.html"),
+        Column("sentence", "Description", template="findings/cells/sentence.html"),
         Column("opened_at", "Started", "opened_at", template=f"{CELL}moment.html"),
         Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
         Column("duration_ms", "Duration", numeric=True, format=format_span_ms),

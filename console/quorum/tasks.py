@@ -9,13 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from console.frame.rounds import KINDS, Kind
-from console.frame.tasks import PRUNES
 from console.quorum.log import imports, store
-from console.quorum.voters import findings
 from console.quorum.voters.collect import QUORUMS, collect_quorum
 
 KINDS[QUORUMS.name] = Kind(QUORUMS.due, collect_quorum)
-PRUNES["findings of quorums"] = findings.prune_findings
 
 
 @shared_task(

@@ -15,7 +15,6 @@ from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds.collect import CHECKPOINTS, collect_readiness
 from console.replication.control import reconcile
 from console.replication.failover.work import carry_out, due_plans, due_runs, read_plan
-from console.replication.findings import store as finding_save
 from console.replication.findings.collect import FINDINGS, look_at_flow
 from console.replication.measurement import series
 from console.replication.measurement.collect import MEASUREMENTS, collect_flow
@@ -31,7 +30,6 @@ ROLL_UPS["lag"] = series.roll_up
 PRUNES["checkpoints"] = checkpoint_series.prune
 PRUNES["lag"] = series.prune
 PRUNES["readiness of flows"] = readiness_history.prune_changes
-PRUNES["findings of flows"] = finding_save.prune_findings
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db.models import QuerySet
 from django.urls import reverse
 
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.reports.models import Report, ReportRun, RunState, Trigger
 from jobs.reports.kinds.kind import KINDS
@@ -33,19 +30,7 @@ def _run_page(run: ReportRun) -> str:
     return reverse("reports:run", args=[run.pk])
 
 
-def _of_kind(rows: QuerySet[Any], kind: str) -> QuerySet[Any]:
-    return rows.filter(kind=kind)
-
-
-def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
-    return rows.filter(state=state)
-
-
-def _by_trigger(rows: QuerySet[Any], trigger: str) -> QuerySet[Any]:
-    return rows.filter(trigger=trigger)
-
-
-_KIND = Choice("Kind", KIND_CHOICES, _of_kind)
+_KIND = Choice("Kind", KIND_CHOICES, equals("kind"))
 REPORTS = Table(
     (
         Column("name", "Name", "name", link=_page),
@@ -75,8 +60,8 @@ RUNS = Table(
     search=("name", "kind", "headline"),
     filters={
         "kind": _KIND,
-        "state": Choice("State", RunState.choices, _in_state),
-        "trigger": Choice("Started by", Trigger.choices, _by_trigger),
+        "state": Choice("State", RunState.choices, equals("state")),
+        "trigger": Choice("Started by", Trigger.choices, equals("trigger")),
     },
     default_sort="-created_at",
 )

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from django.db.models import QuerySet
-
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
-from console.runs.models import Run, RunState
+from console.runs.models import RunState
 from jobs.spark.analyses.kinds import ANALYSES
 
 _KINDS = [("replicate", "Replication"), *((one.kind, one.title) for one in ANALYSES.values())]
-
-
-def _in_state(runs: QuerySet[Run], state: str) -> QuerySet[Run]:
-    return runs.filter(state=state)
-
-
-def _of_kind(runs: QuerySet[Run], kind: str) -> QuerySet[Run]:
-    return runs.filter(kind=kind)
-
-
-def _about(runs: QuerySet[Run], subject: str) -> QuerySet[Run]:
-    return runs.filter(subject=subject)
 
 
 COLUMNS = (
@@ -45,8 +31,11 @@ COLUMNS = (
 RUNS = Table(
     COLUMNS,
     search=("title", "error", "host"),
-    filters={"state": Choice("State", RunState.choices, _in_state), "subject": _about},
+    filters={
+        "state": Choice("State", RunState.choices, equals("state")),
+        "subject": equals("subject"),
+    },
     default_sort="-created_at",
 )
 # With runs of all kinds.
-ALL_RUNS = replace(RUNS, filters={**RUNS.filters, "kind": Choice("Kind", _KINDS, _of_kind)})
+ALL_RUNS = replace(RUNS, filters={**RUNS.filters, "kind": Choice("Kind", _KINDS, equals("kind"))})

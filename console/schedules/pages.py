@@ -19,7 +19,7 @@ from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.schedules import actions, queries, timing
@@ -188,10 +188,6 @@ _OUTCOMES = [
 ]
 
 
-def _with_outcome(rows: QuerySet[Schedule], outcome: str) -> QuerySet[Schedule]:
-    return rows.filter(last_outcome=outcome)
-
-
 def _enabled(rows: QuerySet[Schedule], value: str) -> QuerySet[Schedule]:
     return rows.filter(is_enabled=value == "yes")
 
@@ -214,7 +210,7 @@ SCHEDULES = Table(
     ),
     search=("name", "kind", "last_sentence"),
     filters={
-        "outcome": Choice("Last run", _OUTCOMES, _with_outcome),
+        "outcome": Choice("Last run", _OUTCOMES, equals("last_outcome")),
         "enabled": Choice("Enabled", [("yes", "Enabled"), ("no", "Disabled")], _enabled),
     },
     default_sort="name",

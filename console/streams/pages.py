@@ -11,7 +11,7 @@ from console.clusters.trouble.told import troubles_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.streams import equivalents, page_context, queries
@@ -56,16 +56,8 @@ def _page(row: StreamsApplication) -> str:
     return address_of("streams:detail", row.cluster.alias, row.application_id)
 
 
-def _of_protocol(rows: QuerySet[StreamsApplication], word: str) -> QuerySet[StreamsApplication]:
-    return rows.filter(protocol=word)
-
-
 def _of_answers(rows: QuerySet[StreamsApplication], word: str) -> QuerySet[StreamsApplication]:
     return rows.filter(answers_wrong={"wrong": True, "right": False}.get(word))
-
-
-def _of_cluster(rows: QuerySet[StreamsApplication], alias: str) -> QuerySet[StreamsApplication]:
-    return rows.filter(cluster__alias=alias)
 
 
 APPLICATIONS = Table(
@@ -133,8 +125,8 @@ APPLICATIONS = Table(
     ),
     search=("application_id", "cluster__alias", "state"),
     filters={
-        "cluster": _of_cluster,
-        "protocol": Choice("Protocol", PROTOCOLS, _of_protocol),
+        "cluster": equals("cluster__alias"),
+        "protocol": Choice("Protocol", PROTOCOLS, equals("protocol")),
         "answers": Choice("Misrouted keys", _ANSWERS, _of_answers),
     },
     default_sort="application_id",

@@ -169,6 +169,12 @@ def test_a_new_database_goes_back_to_the_tables_of_a_release_and_forward_again(f
     assert tables_of(newest) == as_new
 
 
+def went_back(connection: BaseDatabaseWrapper, targets: list[tuple[str, str]]) -> Any:
+    """Undo migrations and return the models as they are then."""
+    executor_of(connection).migrate(targets)
+    return executor_of(connection).loader.project_state(targets).apps
+
+
 BEFORE_STATUS_WORDS = {
     "availability": "0001_squashed_0011", "quorum": "0001_squashed_0006",
     "replication": "0025_write_topic_ids_as_kafka_does", "runs": "0001_squashed_0005",
@@ -239,6 +245,9 @@ def words_in(apps: Any) -> list[dict[str, Any]]:
     def words(table: str, column: str) -> list[Any]:
         return sorted(of[table].values_list(column, flat=True))
 
+    kinds = {"QuorumFinding": "quorum", "FlowFinding": "flow", "PromotionFinding": "observers"}
+    if "Finding" in of:
+        of |= {table: of["Finding"].filter(kind=kind) for table, kind in kinds.items()}
     found = {"counts": of["FlowReadiness"].get().counts, "states": words("Run", "state")}
     found["codes"] = sorted({*words("PromotionFinding", "code")} - {"x"})
     readiness = [
@@ -248,8 +257,7 @@ def words_in(apps: Any) -> list[dict[str, Any]]:
     ]
     readiness.append(words("ReadinessChange", "readiness"))
     severities = [
-        sorted(of[table].filter(code="x").values_list("severity", "rank"))
-        for table in ("QuorumFinding", "FlowFinding", "PromotionFinding")
+        sorted(of[table].filter(code="x").values_list("severity", "rank")) for table in kinds
     ]
     verdicts = [words(table, "verdict") for table in ("FailoverPlan", "FailoverPlanGroup")]
     assert [readiness[0]] * 5 == readiness
@@ -267,11 +275,8 @@ def test_status_words_of_0_5_become_the_new_ones_and_are_written_again_on_the_wa
     make_rows_of_0_5(state.apps)
     leaves = executor_of(connection).loader.graph.leaf_nodes()
     assert words_in(executor_of(connection).migrate(leaves).apps) == NEW_WORDS
-    executor_of(connection).migrate(before)
-    # What `migrate` returns on the way back also has columns of migrations that were undone first.
-    apps = executor_of(connection).loader.project_state(before).apps
     back = [("crit", 4), ("crit", 4), ("notice", 1), ("warn", 2)]
-    assert words_in(apps) == OF_0_5_WORDS | {"severities": back}
+    assert words_in(went_back(connection, before)) == OF_0_5_WORDS | {"severities": back}
 
 
 def test_when_a_flow_is_measured_next_moves_to_the_row_of_its_source_and_back(fresh):
@@ -298,3 +303,63 @@ def test_when_a_flow_is_measured_next_moves_to_the_row_of_its_source_and_back(fr
     apps = executor_of(connection).migrate(before).apps
     rows = apps.get_model("replication", "ReplicationFlow").objects
     assert dict(rows.values_list("name", "claimed_until")) == {"new": None, "orders": NOW}
+
+
+SHARED = ("code", "severity", "rank", "subject", "sentence", "todo", "evidence", "opened_at")
+SHARED += ("last_seen_at", "closed_at")
+OF_FLOWS = (*SHARED, "flow_id", "topic", "partition")
+OF_OBSERVERS = (*SHARED, "cluster_id", "topic", "partition", "brokers", "trouble", "cause")
+
+
+def make_findings_of_0_5(apps: Any) -> None:
+    """Make open and ended findings in the three tables; the log was imported, it has no cluster."""
+    cluster = apps.get_model("clusters", "Cluster").objects.create(alias="east", created_at=NOW)
+    log = apps.get_model("quorum", "MetadataLog").objects.create(name="_old", created_at=NOW)
+    flow = apps.get_model("replication", "ReplicationFlow").objects.create(
+        name="orders", source=cluster, target=cluster, topics=["orders"], created_at=NOW
+    )
+    for number, closed_at in enumerate((NOW, None, NOW)):
+        subject = f"B\u00fcro \N{SNOWMAN} '{number}%"
+        values = {
+            "severity": "warn", "rank": 2, "subject": subject, "sentence": f"{subject}.", "todo": "-",
+            "evidence": {"where": subject, "count": number}, "code": "x", "opened_at": NOW,
+            "last_seen_at": NOW, "closed_at": closed_at,
+        }  # fmt: skip
+        place = {"topic": "orders", "partition": number or None}
+        about = {"brokers": [number, 7], "trouble": "under_min_isr", "cause": "unknown"}
+        apps.get_model("quorum", "QuorumFinding").objects.create(log=log, **values)
+        apps.get_model("replication", "FlowFinding").objects.create(flow=flow, **place, **values)
+        apps.get_model("availability", "PromotionFinding").objects.create(
+            cluster=cluster, **place, **about, **values
+        )
+
+
+def stored(rows: Any, columns: tuple[str, ...]) -> list[Any]:
+    return list(rows.order_by("pk").values_list(*columns))
+
+
+def findings_of_rooms(apps: Any) -> list[list[Any]]:
+    return [
+        stored(apps.get_model("quorum", "QuorumFinding").objects, (*SHARED, "log_id")),
+        stored(apps.get_model("replication", "FlowFinding").objects, OF_FLOWS),
+        stored(apps.get_model("availability", "PromotionFinding").objects, OF_OBSERVERS),
+    ]
+
+
+def test_findings_of_three_tables_come_into_one_with_their_history_and_go_back(fresh):
+    connection = fresh()
+    before = list(BEFORE_STATUS_WORDS.items())
+    state = executor_of(connection).migrate(before)
+    make_findings_of_0_5(state.apps)
+    of_0_5 = findings_of_rooms(state.apps)
+    leaves = executor_of(connection).loader.graph.leaf_nodes()
+    moved = executor_of(connection).migrate(leaves).apps.get_model("findings", "Finding").objects
+    new_words = [[(row[0], "warning", 3, *row[3:]) for row in rows] for rows in of_0_5]
+    assert [
+        stored(moved.filter(kind="quorum"), (*SHARED, "log_id")),
+        stored(moved.filter(kind="flow"), OF_FLOWS),
+        stored(moved.filter(kind="observers"), OF_OBSERVERS),
+    ] == new_words
+    lacked = ("topic", "partition", "brokers", "trouble", "cause", "cluster_id", "flow_id")
+    assert stored(moved.filter(kind="quorum"), lacked) == [("", None, [], "", "", None, None)] * 3
+    assert findings_of_rooms(went_back(connection, before)) == of_0_5

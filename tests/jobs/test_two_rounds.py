@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.two_rounds import Sightings
+from jobs.findings import Sightings
 
 KEY, OTHER = ("silent", "2"), ("silent", "3")
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from console.availability.advice.findings import Found
-from console.availability.advice.models import LEADERS_NOT_BALANCED
 from console.clusters.models import Cluster
+from console.findings.models import LEADERS_NOT_BALANCED
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.status.preferred_leaders import (
     LeaderShare,
@@ -17,6 +16,8 @@ from jobs.availability.status.preferred_leaders import (
     watch_leaders,
 )
 from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.findings import Finding
+from jobs.severity import Severity
 
 _KEY = "unbalanced"
 
@@ -31,20 +32,20 @@ def watched(
     return watch_leaders(leader_shares(model), before, int(seen_at.timestamp() * 1000))
 
 
-def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Found]:
+def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Finding]:
     """Return a finding for each broker whose leaders the controller did not give back in its time."""
     words = ["--election-type", "preferred", "--all-topic-partitions"]
     command = KafkaTools(cluster.bootstrap_servers).tool("kafka-leader-election", *words)
     for broker, one in watched.items():
         if one.is_lasting:
-            yield Found(
+            yield Finding(
                 LEADERS_NOT_BALANCED,
-                "warning",
-                f"broker {broker}",
+                Severity.WARNING,
                 f"Leaders are not balanced: broker {broker} leads {one.share.leads} of "
                 f"{one.share.preferred} partitions whose preferred leader it is.",
                 "The controller gives leaders back every leader.imbalance.check.interval.seconds (300 by "
                 f"default) unless auto.leader.rebalance.enable is false. By hand: {command}",
+                f"broker {broker}",
                 brokers=(broker,),
                 evidence={"leads": one.share.leads, "preferred": one.share.preferred},
             )

@@ -26,7 +26,7 @@ from console.availability.advice.evaluation import (
     remembered_of,
     to_document,
 )
-from console.availability.advice.findings import LoopFacts, found_in, save_findings
+from console.availability.advice.findings import LIFE, LoopFacts, found_in
 from console.availability.advice.models import PromotionRound
 from console.availability.advice.store import (
     save_advice,
@@ -41,6 +41,7 @@ from console.availability.what_if.cluster_models import cluster_model
 from console.availability.what_if.snapshot_reader import seen_at
 from console.clusters.models import Cluster
 from console.clusters.queries import enabled_clusters
+from console.findings import store
 from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.availability.promotion.advice import Advice
 from jobs.availability.promotion.live_state import LiveState, Place
@@ -152,7 +153,8 @@ def _take(
     rows = {one.pk: one for one in (*actions, *standing_rows, *_failed(cluster, now))}
     found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
     unbalanced = leader_balance.watched(model, row.memory, seen_at(cluster))
-    save_findings(cluster, [*found, *leader_balance.found_of(cluster, unbalanced)], now)
+    every = [*found, *leader_balance.found_of(cluster, unbalanced)]
+    store.save(cluster, LIFE, every, now)
     return Advised(
         values={
             "judged_count": judged.considered_count,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from console.availability.acting.models import HeldPromotion, StandbyEvent
 from console.availability.advice.evaluation import Evaluation
 from console.availability.advice.models import ObserverEvent
 from console.availability.promotion.models import (
@@ -178,3 +180,15 @@ def _lapse(row: PromotionAction, now: datetime) -> None:
     PromotionAction.objects.filter(pk=row.pk, state__in=WAITING).update(
         state=ActionState.LAPSED, ended_at=now
     )
+
+
+def prune(now: datetime) -> int:
+    """Remove events that are older than FINDINGS_RETENTION_D days; return how many rows.
+
+    Actions and drills stay: they say what was done to a cluster.
+    """
+    limit = now - timedelta(days=settings.FINDINGS_RETENTION_D)
+    limit_ms = int(limit.timestamp() * 1000)
+    gone = ObserverEvent.objects.filter(at__lt=limit).delete()[0]
+    gone += StandbyEvent.objects.filter(at_ms__lt=limit_ms).delete()[0]
+    return gone + HeldPromotion.objects.filter(ended_at_ms__lt=limit_ms).delete()[0]

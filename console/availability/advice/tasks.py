@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from console.availability.advice import findings as promotion_findings
+from console.availability.advice import store
 from console.availability.advice.round import ADVICE, advise_cluster
 from console.frame.rounds import KINDS, Kind
 from console.frame.tasks import PRUNES
 
 KINDS[ADVICE.name] = Kind(ADVICE.due, advise_cluster)
-PRUNES["promotions"] = promotion_findings.prune
+PRUNES["promotions"] = store.prune

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
-from console.availability.advice.models import ObserverEvent, PromotionFinding
+from console.availability.advice.models import ObserverEvent
 from console.availability.api_lookup import find_cluster
 from console.availability.promotion import actions, queries
 from console.availability.promotion.audit import RefusalsWritten
@@ -25,9 +25,9 @@ from console.availability.promotion.serializers import (
     ActorsQuery,
     ApplyPromotionSerializer,
     ChangedPromotionPolicySerializer,
-    FindingFilters,
     NewPromotionPolicySerializer,
     ObserverEventSerializer,
+    ObserverFindingFilters,
     OfCluster,
     PromotionActionDetailSerializer,
     PromotionActionSerializer,
@@ -39,6 +39,9 @@ from console.availability.promotion.serializers import (
     TurnStopSerializer,
 )
 from console.clusters.models import Cluster
+from console.findings.models import Finding, Kind
+from console.findings.queries import list_findings
+from console.findings.serializers import narrowed
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require
 
@@ -234,19 +237,17 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
         return queries.list_events(asked_cluster(self))
 
 
-class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding]):
+class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):
     """Findings about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
     ordering: ClassVar = ("-opened_at", "pk")
-    parameters: ClassVar = {"list": FindingFilters}
+    parameters: ClassVar = {"list": ObserverFindingFilters}
     anywhere_actions: ClassVar = ("list",)
 
-    def get_queryset(self) -> QuerySet[PromotionFinding]:
-        rows = queries.list_findings(asked_cluster(self))
-        if self.asked["state"] == "all":
-            return rows
-        return rows.filter(closed_at__isnull=self.asked["state"] == "open")
+    def get_queryset(self) -> QuerySet[Finding]:
+        rows = list_findings(Kind.OBSERVERS, cluster=asked_cluster(self))
+        return narrowed(rows, self.asked)
 
 
 def _uuid(text: str) -> UUID:

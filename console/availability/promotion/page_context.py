@@ -11,12 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.availability.acting.models import HeldPromotion
-from console.availability.advice.models import PromotionFinding, PromotionRound
+from console.availability.advice.models import PromotionRound
 from console.availability.promotion import queries
 from console.availability.promotion.models import ActionState, PromotionAction
 from console.availability.promotion.queries import StopState
 from console.availability.status.models import PartitionStatus
 from console.clusters.models import Cluster
+from console.findings.models import Finding, Kind
+from console.findings.queries import open_findings
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause, cause_of
 from jobs.availability.status.severity import Severity
 from jobs.numbers import format_count, format_span_ms, format_span_s
@@ -50,7 +52,9 @@ def promotion_facts(
     """Return the tiles of the page."""
     waiting = [one for one in live if one.is_waiting]
     standing = [one for one in live if one.is_in_effect]
-    blocked = queries.open_promotion_findings(cluster).filter(code="promotion_blocked").count()
+    blocked = (
+        open_findings(Kind.OBSERVERS, cluster=cluster).filter(code="promotion_blocked").count()
+    )
     return [
         _wanted(waiting, blocked, row),
         {
@@ -174,18 +178,18 @@ def _value(value: Any) -> str:
     return format_count(value) if isinstance(value, int) else str(value)
 
 
-def shown_findings(cluster: Cluster) -> list[dict[str, Any]]:
+def shown_findings(cluster: Cluster) -> list[tuple[Finding, str]]:
     """Return open findings about observers and leaders, by severity, with their runbooks; one query."""
-    rows = queries.open_promotion_findings(cluster)[:MOST_FINDINGS]
-    return [{"row": row, "href": runbook_of(row)} for row in rows]
+    rows = open_findings(Kind.OBSERVERS, cluster=cluster)[:MOST_FINDINGS]
+    return [(row, runbook_of(row)) for row in rows]
 
 
-def runbook_of(row: PromotionFinding) -> str:
+def runbook_of(row: Finding) -> str:
     """Return the address of a finding's runbook, with its partition filled in; empty without one."""
     if not (row.trouble and row.topic):
         return ""
     return runbook_address(
-        row.cluster.alias,
+        row.name,
         severity=row.trouble,
         cause=row.cause,
         topic=row.topic,

@@ -14,7 +14,6 @@ from django.db.models import Q, QuerySet
 from console.availability.acting.models import HeldPromotion, StandbyEvent, StandbySign
 from console.availability.advice.models import (
     ObserverEvent,
-    PromotionFinding,
     PromotionRound,
 )
 from console.availability.promotion.models import (
@@ -135,19 +134,6 @@ def list_loop_events(cluster: Cluster) -> QuerySet[StandbyEvent]:
 def list_events(cluster: Cluster | None = None) -> QuerySet[ObserverEvent]:
     """Return observer events, newest first, of one cluster when it is named."""
     rows = ObserverEvent.objects.select_related("cluster").order_by("-at", "-pk")
-    return rows if cluster is None else rows.filter(cluster=cluster)
-
-
-def open_promotion_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
-    """Return open findings about observers and leaders, by severity; also read by the overview."""
-    rows = PromotionFinding.objects.filter(closed_at=None).select_related("cluster")
-    rows = rows.order_by("-rank", "opened_at", "pk")
-    return rows if cluster is None else rows.filter(cluster=cluster)
-
-
-def list_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
-    """Return all findings about observers and leaders, also those that ended."""
-    rows = PromotionFinding.objects.select_related("cluster")
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 

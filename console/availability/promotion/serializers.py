@@ -7,11 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.accounts.asked_rights import STOPPED
-from console.availability.advice.models import (
-    SEVERITIES,
-    ObserverEvent,
-    PromotionFinding,
-)
+from console.availability.advice.models import ObserverEvent
 from console.availability.drills.models import Drill, DrillKind, DrillResult, DrillState
 from console.availability.placements.models import PatternKind
 from console.availability.promotion.models import (
@@ -24,6 +20,7 @@ from console.availability.promotion.models import (
     Trigger,
 )
 from console.clusters.models import TOPIC_NAME_LENGTH
+from console.findings.serializers import FindingFilters, FindingSerializer
 from console.frame.rest.parameters import PageParameters, Parameters
 from console.frame.rest.serializers import BodySerializer
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
@@ -60,15 +57,8 @@ class ActionFilters(OfCluster):
     )
 
 
-class FindingFilters(OfCluster):
+class ObserverFindingFilters(FindingFilters, OfCluster):
     """Filters of findings."""
-
-    state = serializers.ChoiceField(
-        choices=["open", "ended", "all"],
-        required=False,
-        default="open",
-        help_text="`open` (the default), `ended`, or `all`.",
-    )
 
 
 class ActorsQuery(Parameters):
@@ -285,19 +275,18 @@ class ObserverEventSerializer(serializers.ModelSerializer[ObserverEvent]):
         ]
 
 
-class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
+class PromotionFindingSerializer(FindingSerializer):
     """A finding about observers and leaders; `trouble` and `cause` name its runbook."""
 
     cluster = serializers.CharField(source="cluster.alias")
-    severity = serializers.ChoiceField(choices=SEVERITIES)
-    brokers = serializers.ListField(child=serializers.IntegerField())
+    topic = serializers.CharField(required=False, max_length=TOPIC_NAME_LENGTH)
 
-    class Meta:
-        model = PromotionFinding
-        fields = [
+    class Meta(FindingSerializer.Meta):
+        fields = (
             "id", "cluster", "code", "severity", "topic", "partition", "brokers", "trouble", "cause",
             "sentence", "todo", "opened_at", "last_seen_at", "closed_at",
-        ]  # fmt: skip
+        )  # fmt: skip
+        read_only_fields = ()
 
 
 class DrillResultSerializer(serializers.ModelSerializer[DrillResult]):

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.availability.advice.models import ObserverEvent
 from console.availability.drills.models import DrillKind, DrillState
 from console.availability.promotion.models import ActionState, Actor, Mode
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from jobs.numbers import format_span_ms
 
 CELL = "availability/promotion/cells/"
 EXPECTED = "Reference measurement on Kafka 4.3.1; a dash: not measured."
 TOOK = "From the first request until the ISR showed the effect."
-
-
-def _equals(field: str) -> Any:
-    def apply(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        return rows.filter(**{field: value})
-
-    return apply
 
 
 def _action(row: Any) -> str:
@@ -60,7 +52,7 @@ POLICIES = Table(
         Column("changed_at", "Changed", "changed_at", template=f"{CELL}ago.html", is_hidden=True),
     ),
     search=("pattern", "note"),
-    filters={"mode": Choice("Mode", Mode.choices, _equals("mode"))},
+    filters={"mode": Choice("Mode", Mode.choices, equals("mode"))},
     default_sort="pattern",
     name="policies",
 )
@@ -88,8 +80,8 @@ ACTIONS = Table(
     ),
     search=("subject", "topic", "why"),
     filters={
-        "state": Choice("State", ActionState.choices, _equals("state")),
-        "actor": Choice("Method", Actor.choices, _equals("actor")),
+        "state": Choice("State", ActionState.choices, equals("state")),
+        "actor": Choice("Method", Actor.choices, equals("actor")),
     },
     default_sort="-advised_at",
     per_page=20,
@@ -107,7 +99,7 @@ EVENTS = Table(
         Column("sentence", "Details", template=f"{CELL}sentence.html"),
     ),
     search=("topic", "sentence"),
-    filters={"kind": Choice("Event", ObserverEvent.KINDS, _equals("kind"))},
+    filters={"kind": Choice("Event", ObserverEvent.KINDS, equals("kind"))},
     default_sort="-at",
     per_page=20,
     name="events",
@@ -127,8 +119,8 @@ DRILLS = Table(
     ),
     search=("title", "topic"),
     filters={
-        "kind": Choice("Drill", DrillKind.choices, _equals("kind")),
-        "state": Choice("State", DrillState.choices, _equals("state")),
+        "kind": Choice("Drill", DrillKind.choices, equals("kind")),
+        "state": Choice("State", DrillState.choices, equals("state")),
     },
     default_sort="-created_at",
     name="drills",

@@ -10,8 +10,6 @@ from django.conf import settings
 from django.db.models import CharField, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Cast, Coalesce
 
-from console.availability.advice.models import PromotionFinding
-
 # Other rooms read promotions through here, too.
 from console.availability.promotion import queries as promotion_queries
 from console.availability.status import definitions
@@ -33,7 +31,6 @@ from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import COUNTED, ScopeKind
 
 # What other rooms call the rows that they read here.
-ObserverFinding = PromotionFinding
 Unclean = UncleanElection
 promotions = promotion_queries
 Absence = OutOfSyncSpan

@@ -12,7 +12,7 @@ from console.availability.status import definitions
 from console.availability.status.definitions import cause_words
 from console.availability.status.queries import with_replica
 from console.clusters.counted import COUNTED, COUNTED_FILTER, UNKNOWN, UNSURE, on_step
-from console.frame.tables.columns import ApplyFilter, Choice, Column
+from console.frame.tables.columns import ApplyFilter, Choice, Column, equals
 from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
 from jobs.numbers import format_count, read_whole
@@ -54,14 +54,6 @@ def _missing_on(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
 def _absent(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     number = read_whole(text, _LARGEST)
     return rows.none() if number is None else rows.filter(broker=number)
-
-
-def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
-    return rows.filter(topic=topic)
-
-
-def _of_source(rows: QuerySet[Any], source: str) -> QuerySet[Any]:
-    return rows.filter(source=source)
 
 
 def _cause(row: Any) -> str:
@@ -109,10 +101,10 @@ PARTITIONS = Table(
     filters={
         "severity": Choice("State", _SEVERITIES, _of_severity),
         "counted_as": COUNTED_FILTER,
-        "topic": _of_topic,
+        "topic": equals("topic"),
         "broker": _of_broker,
         "missing": _missing_on,
-        "source": Choice("Source", (("log", "metadata log"), ("poll", "poll")), _of_source),
+        "source": Choice("Source", (("log", "metadata log"), ("poll", "poll")), equals("source")),
     },
     default_sort="-severity",
 )  # fmt: skip

@@ -23,6 +23,7 @@ CHAPTERS = (
 # The first part of an address, and of some pages the last one too: the chapter and its section.
 CHAPTER_OF_PAGE = {
     "": "operate",
+    "findings": "operate#findings",
     "clusters": "operate#kafka-versions",
     "replication": "operate#runtime-controls",
     "replication/checkpoints": "operate#failover-readiness",

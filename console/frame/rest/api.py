@@ -50,6 +50,8 @@ class Pagination(CursorPagination):
     max_page_size = LARGEST_PAGE
     page_size_query_param = "limit"
     ordering = "pk"
+    # Rows with an equal first column are skipped by number: DRF's own limit of 1000 would repeat them.
+    offset_cutoff = 1_000_000
 
     def paginate_queryset(
         self, queryset: QuerySet[Any], request: Request, view: Any = None

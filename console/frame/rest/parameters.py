@@ -78,6 +78,15 @@ class TimeRangeParameters(Parameters):
         return {**rest, "time_range": time_range}
 
 
+class OptionalTimeRange(TimeRangeParameters):
+    """The same, only where a time range is given: without one the whole history counts."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Add `time_range` where one of the three parameters is given."""
+        is_timed = any(name in attrs for name in ("range", "from", "to"))
+        return super().validate(attrs) if is_timed else attrs
+
+
 def read_parameters(request: Request, kind: type[Parameters]) -> dict[str, Any]:
     """Return the validated parameters of a request; raises `ValidationError` naming every bad one."""
     given = request.query_params

@@ -75,7 +75,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter with a fixed set of answers, shown as a menu: `options` are (value, label) pairs."""
+    """A filter with a fixed set of answers, shown as a menu: `options` are (value, label) pairs.
+
+    `otherwise` names what is shown without an answer.
+    """
 
     # Templates call what is callable, and would lose the label.
     do_not_call_in_templates: ClassVar[bool] = True
@@ -83,11 +86,17 @@ class Choice:
     label: str
     options: Sequence[tuple[str, str]]
     apply: ApplyFilter
+    otherwise: str = "any"
 
     def __call__(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         """Apply a known value; an unknown one leaves the rows as they are."""
         known = {key for key, _ in self.options}
         return self.apply(queryset, value) if value in known else queryset
+
+
+def equals(field: str) -> ApplyFilter:
+    """Return a filter for the rows whose field has the value."""
+    return lambda rows, value: rows.filter(**{field: value})
 
 
 def read_path(row: Any, path: str) -> Any:

@@ -27,7 +27,8 @@ class Table:
     """What a table can do, independent of a request.
 
     `filters` maps a query parameter to a function (queryset, value) -> queryset, or to a `Choice`.
-    `default_sort` is a column key, with a leading minus for descending. `name` is the table's id
+    `default_sort` is a column key, with a leading minus for descending; `ties` are fields that sort equal
+    rows, likewise, and end with a unique one. `name` is the table's id
     in the page and, unless it is "table", the prefix of its query parameters.
     """
 
@@ -37,6 +38,7 @@ class Table:
     default_sort: str = ""
     per_page: int = PER_PAGE
     name: str = "table"
+    ties: Sequence[str] = ("pk",)
 
     def read(self, request: HttpRequest, queryset: QuerySet[Any]) -> TablePage:
         """Read the page that the URL asks for: two or three queries, whatever the number of rows.
@@ -118,13 +120,13 @@ class TableQuery:
     def ordering(self, queryset: QuerySet[Any]) -> list[OrderBy]:
         """Return the order asked for; rows without a value come last, and ties stay in one order."""
         order_by = {c.key: c.order_by for c in self.table.columns}.get(self.sort_key)
-        tie_breaker = OrderBy(F("pk"))
+        ties = [OrderBy(F(one.lstrip("-")), descending=one[0] == "-") for one in self.table.ties]
         if not order_by:
-            return [tie_breaker]
+            return ties
         nulls_last = True if _may_be_null(queryset, order_by) else None
         return [
             OrderBy(F(order_by), descending=self.is_descending, nulls_last=nulls_last),
-            tie_breaker,
+            *ties,
         ]
 
     def url(self, path: str, **changes: str | int | None) -> str:

@@ -10,11 +10,14 @@ from typing import Any
 from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
+from console.findings import store
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow
-from console.quorum.models import MetadataChange, MetadataLog, QuorumFinding
-from console.quorum.voters.findings import Found, save_round
+from console.quorum.models import MetadataChange, MetadataLog
 from jobs import limits
+from jobs.findings import Finding
 from jobs.limits import short
+from jobs.quorum.health.codes import LIFE
+from jobs.severity import Severity
 
 CODE = "texts_cut"
 # So much text needs no look at what the day has taken.
@@ -46,9 +49,8 @@ class TextLimit:
 
     def tell(self) -> None:
         """Keep a finding that is over, where texts of this portion were cut; at most one in an hour."""
-        recent = QuorumFinding.objects.filter(
-            log=self._log, code=CODE, closed_at__gt=self._now - _AGAIN
-        )
+        kept = store.of(self._log, LIFE.kind)
+        recent = kept.filter(code=CODE, closed_at__gt=self._now - _AGAIN)
         if not self._cut or recent.exists():
             return
         text = (
@@ -58,8 +60,16 @@ class TextLimit:
         )
         todo = "Find the client that writes such long configs or names."
         evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
-        found = Found(CODE, "info", text, todo, "", evidence, self._now, self._now)
-        save_round(self._log, [found], self._now, {CODE})
+        found = Finding(
+            CODE,
+            Severity.INFO,
+            text,
+            todo,
+            evidence=evidence,
+            since=self._now,
+            ended=self._now,
+        )
+        store.save(self._log, LIFE, [found], self._now, {CODE})
 
     def _is_day_full(self, state: Any) -> bool:
         self._taken += sum(len(one) for one in state.values() if isinstance(one, str))

@@ -1,5 +1,5 @@
 """Rounds that describe quorums: their voters, replicas and findings.
 
-In reading order: `collect`, `evaluation`, `findings`, `timelines`, `verdict`,
+In reading order: `collect`, `evaluation`, `timelines`, `verdict`,
 `models`.
 """

@@ -12,14 +12,15 @@ from django.utils import timezone
 
 from console.clusters.models import Cluster
 from console.clusters.queries import enabled_clusters
+from console.findings import store
 from console.frame.rounds import Clock, Outcome, Rounds
 from console.quorum import queries
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, QuorumStatus, Source
-from console.quorum.voters import findings
 from console.quorum.voters.evaluation import evaluate_description, known_before
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica, describe_quorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.network_addresses import host_text
+from jobs.quorum.health.codes import LIFE
 
 QUORUMS: Rounds[Cluster, QuorumStatus] = Rounds(
     name="quorums",
@@ -65,7 +66,7 @@ def collect_quorum(
         if newest is not None:
             values["kraft_version"] = 0 if newest.is_static else 1
         with transaction.atomic():
-            findings.save_round(row.log, judged.found, now, judged.codes)
+            store.save(row.log, LIFE, judged.found, now, judged.codes)
             QuorumStatus.objects.filter(pk=row.pk).update(**values, memory=judged.memory)
         return Outcome({"succeeded_at": values["succeeded_at"]})
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 
 from console.clusters.models import Broker, CollectionRound, Noun
+from console.findings import store
+from console.findings.models import Kind as FindingKind
+from console.findings.queries import open_findings
 from console.frame.pages.freshness import stale_after_s
 from console.quorum import queries
 from console.quorum.facts import WHY
@@ -21,10 +24,10 @@ from console.quorum.history import queries as history
 from console.quorum.labels import Kind
 from console.quorum.log import gaps
 from console.quorum.models import MetadataLog, QuorumStatus, Source
-from console.quorum.voters.findings import Found, open_keys, save_round
 from jobs.cluster.admin.quorum import QuorumDescription
+from jobs.findings import Finding, Sightings
 from jobs.quorum.advisor.state import is_alive
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding
+from jobs.quorum.health.codes import LIFE, QuorumCode
 from jobs.quorum.health.rules import (
     BY_LEADER,
     QuorumEvaluation,
@@ -36,7 +39,8 @@ from jobs.quorum.timeline.parts import Election, EntrySource, EpochSpan, VoterSe
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.voter_change import VoterChange
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode, VoterSet
-from jobs.two_rounds import Sightings
+from jobs.severity import Severity
+from jobs.wire.values import utc_time
 
 OTHER_DIRECTORY = "other_directory"
 _NEW_DISK = (
@@ -75,7 +79,7 @@ class Judged:
     `memory` is what the next round is to know.
     """
 
-    found: list[Found]
+    found: list[Finding]
     codes: set[str]
     replica_words: ReplicaWords
     memory: dict[str, Any]
@@ -115,7 +119,7 @@ def evaluate_description(
     raw = evaluate_quorum(picture, _ms(now))
     disks = list(_other_disks(told))
     kept = Sightings.from_mapping(memory.get("sightings", {}))
-    is_open = open_keys(log)
+    is_open = {*open_findings(FindingKind.QUORUM, log=log.pk or 0).values_list("code", "subject")}
     if is_new:
         kept = kept.without(BY_LEADER)
         is_open = {key for key in is_open if key[0] not in BY_LEADER}
@@ -130,7 +134,7 @@ def evaluate_description(
     # The rows have no anomalies: the follower judges the log itself.
     by_log = evaluate_quorum(QuorumSnapshot(timeline=picture.timeline), 0).judged
     codes = judgement.judged - by_log
-    found = [_found(one) for one in judgement.findings if one.code not in by_log] + disks
+    found = [one for one in judgement.findings if one.code not in by_log] + disks
     found = [
         replace(one, since=_since(one, sightings))
         for one in found
@@ -167,12 +171,12 @@ def _unjudged(
     )
 
 
-def _since(one: Found, sightings: Sightings) -> datetime | None:
+def _since(one: Finding, sightings: Sightings) -> datetime | None:
     seen = sightings.seen.get(one.key)
-    return None if seen is None else _at(seen.first_ms)
+    return None if seen is None else utc_time(seen.first_ms)
 
 
-def _replica_words(judgement: QuorumEvaluation, found: Collection[Found]) -> ReplicaWords:
+def _replica_words(judgement: QuorumEvaluation, found: Collection[Finding]) -> ReplicaWords:
     voters = judgement.voters
     words = {("voter", id_): ["silent"] for id_ in voters.ids(VoterState.SILENT)}
     words |= {("voter", id_): ["not_judged"] for id_ in voters.ids(VoterState.UNKNOWN)}
@@ -187,39 +191,22 @@ def _replica_words(judgement: QuorumEvaluation, found: Collection[Found]) -> Rep
 def judge_log(log: MetadataLog, timeline: VoterTimeline, at: datetime) -> None:
     """Write what is and was wrong by a log alone: a followed one now, an imported one at its own end."""
     found, codes = evaluate_log(timeline, at, queries.broker_hosts(log))
-    save_round(log, found, at, codes)
+    store.save(log, LIFE, found, at, codes)
     log.judged_at = at
     MetadataLog.objects.filter(pk=log.pk).update(judged_at=at)
 
 
 def evaluate_log(
     timeline: VoterTimeline, now: datetime, broker_hosts: Collection[str] = ()
-) -> tuple[list[Found], set[str]]:
+) -> tuple[list[Finding], set[str]]:
     """Return what is and was wrong by the last day of the log before a moment, and the codes it judges."""
     snapshot = QuorumSnapshot(timeline=timeline, broker_hosts=broker_hosts)
     judgement = evaluate_quorum(snapshot, _ms(now))
-    found = [_found(one) for one in (*judgement.findings, *judgement.over)]
+    found = [*judgement.findings, *judgement.over]
     return found, {code.value for code in judgement.judged}
 
 
-def _found(one: QuorumFinding) -> Found:
-    return Found(
-        one.code.value,
-        one.severity.value,
-        one.sentence,
-        one.todo,
-        one.subject,
-        dict(one.evidence),
-        _at(one.since_ms),
-        _at(one.ended_ms),
-    )
-
-
-def _at(ms: int | None) -> datetime | None:
-    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)
-
-
-def _other_disks(told: QuorumDescription) -> Iterator[Found]:
+def _other_disks(told: QuorumDescription) -> Iterator[Finding]:
     """Yield nodes that run with another directory than the voter of their id.
 
     A broker and controller in one fetches as a voter or as an observer, not as both; a directory that was
@@ -230,7 +217,14 @@ def _other_disks(told: QuorumDescription) -> Iterator[Found]:
         if one.id in voters and is_alive(one, None, leader_now_ms(told)):
             sentence = f"Node {one.id}: {WHY[OTHER_DIRECTORY]}"
             evidence = {"directory_id": one.directory_id}
-            yield Found(OTHER_DIRECTORY, "critical", sentence, _NEW_DISK, str(one.id), evidence)
+            yield Finding(
+                OTHER_DIRECTORY,
+                Severity.CRITICAL,
+                sentence,
+                _NEW_DISK,
+                str(one.id),
+                evidence=evidence,
+            )
 
 
 def _before(told: QuorumDescription, memory: Mapping[str, Any]) -> QuorumDescription | None:

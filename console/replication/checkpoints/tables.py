@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.replication.checkpoints import text as words
 from console.replication.checkpoints.queries import age_s
@@ -18,14 +15,6 @@ from jobs.replication.checkpoints.reasons import CheckpointReason
 
 _STEPS = [(step.value, words.WORDS[step]) for step in reversed(Readiness)]
 _REASONS = [(reason.value, words.reason_word(reason.value)) for reason in CheckpointReason]
-
-
-def _with_readiness(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
-    return rows.filter(readiness=word)
-
-
-def _with_reason(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
-    return rows.filter(reason=word)
 
 
 def _age(row: GroupReadiness) -> int | None:
@@ -119,8 +108,8 @@ GROUPS = Table(
     ),
     search=("group", "topic_names"),
     filters={
-        "answer": Choice("Readiness", _STEPS, _with_readiness),
-        "reason": Choice("Reason", _REASONS, _with_reason),
+        "answer": Choice("Readiness", _STEPS, equals("readiness")),
+        "reason": Choice("Reason", _REASONS, equals("reason")),
     },
     default_sort="-readiness",
 )
@@ -138,7 +127,7 @@ TOPICS = Table(
         _SINCE,
     ),
     search=("topic",),
-    filters={"answer": Choice("Readiness", _STEPS, _with_readiness)},
+    filters={"answer": Choice("Readiness", _STEPS, equals("readiness"))},
     default_sort="-readiness",
     per_page=20,
     name="topics",

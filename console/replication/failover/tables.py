@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.replication.failover.models import (
     EXPIRED,
@@ -37,14 +37,6 @@ def _plans_in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
     if state == EXPIRED:
         return rows.filter(is_expired)
     return rows.filter(state=state).exclude(is_expired)
-
-
-def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
-    return rows.filter(state=state)
-
-
-def _judged(rows: QuerySet[Any], verdict: str) -> QuerySet[Any]:
-    return rows.filter(verdict=verdict)
 
 
 PLANS = Table(
@@ -114,7 +106,7 @@ GROUPS = Table(
         Column("message", "Message", is_hidden=True),
     ),
     search=("group", "message"),
-    filters={"verdict": Choice("Pre-checks", VERDICTS, _judged)},
+    filters={"verdict": Choice("Pre-checks", VERDICTS, equals("verdict"))},
     default_sort="group",
     name="groups",
 )
@@ -131,7 +123,7 @@ RUNS = Table(
         Column("error", "Error", is_hidden=True),
     ),
     search=("error",),
-    filters={"state": Choice("State", FailoverState.choices, _in_state)},
+    filters={"state": Choice("State", FailoverState.choices, equals("state"))},
     default_sort="-created_at",
     name="runs",
 )

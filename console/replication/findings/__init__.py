@@ -1,4 +1,4 @@
 """What fails in flows without a word: looked at in rounds, kept, shown.
 
-In reading order: `models`, `collect`, `snapshot`, `store`, `api`, `pages`.
+In reading order: `models`, `collect`, `snapshot`, `api`, `pages`.
 """

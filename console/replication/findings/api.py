@@ -12,23 +12,16 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.rest.parameters import PageParameters
-from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
-from console.replication.flows import queries
+from console.findings.models import Kind
+from console.findings.queries import list_findings
+from console.findings.serializers import FindingFilters, FindingSerializer, narrowed
+from console.replication.findings.models import CODES
 from console.replication.flows.models import ReplicationFlow
 
-OPEN, ENDED, ALL = "open", "ended", "all"
 
-
-class FindingQuery(PageParameters):
+class FindingQuery(FindingFilters):
     """Filters of findings."""
 
-    state = serializers.ChoiceField(
-        choices=[OPEN, ENDED, ALL],
-        required=False,
-        default=OPEN,
-        help_text="`open` (the default), `ended`, or `all`.",
-    )
     code = serializers.ChoiceField(
         choices=[code for code, _ in CODES],
         required=False,
@@ -38,32 +31,20 @@ class FindingQuery(PageParameters):
     )
 
 
-class FlowFindingSerializer(serializers.ModelSerializer[FlowFinding]):
+class FlowFindingSerializer(FindingSerializer):
     """A finding: subject, sentence, evidence, and what to do."""
 
-    severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
+    code = serializers.ChoiceField(choices=CODES, read_only=True)
     evidence = serializers.DictField(
         child=serializers.JSONField(),
         help_text="Numbers and words; units are in the names.",
     )
 
-    class Meta:
-        model = FlowFinding
+    class Meta(FindingSerializer.Meta):
         fields = (
-            "id",
-            "code",
-            "severity",
-            "subject",
-            "topic",
-            "partition",
-            "sentence",
-            "todo",
-            "evidence",
-            "opened_at",
-            "last_seen_at",
-            "closed_at",
-        )
-        read_only_fields = fields
+            "id", "code", "severity", "subject", "topic", "partition", "sentence", "todo", "evidence",
+            "opened_at", "last_seen_at", "closed_at",
+        )  # fmt: skip
 
 
 class FindingRoutes:
@@ -77,9 +58,5 @@ class FindingRoutes:
     @action(detail=True)
     def findings(self, request: Request, pk: str) -> Response:
         """List silent failures of a flow, and differences between its clusters."""
-        rows = queries.list_findings(self._flow())
-        if self.asked["state"] != ALL:
-            rows = rows.filter(closed_at__isnull=self.asked["state"] == OPEN)
-        if self.asked["code"]:
-            rows = rows.filter(code=self.asked["code"])
+        rows = narrowed(list_findings(Kind.FLOW, flow=self._flow()), self.asked)
         return self._paged(rows, FlowFindingSerializer, "-pk")

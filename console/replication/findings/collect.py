@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from console.findings import store
 from console.frame.rounds import Clock, Outcome, Rounds
-from console.replication.findings import store as finding_save
-from console.replication.findings.models import FlowFinding, FlowWatch
-from console.replication.findings.snapshot import KAFKA, FlowQueries, TranslatorOf, take_snapshot
+from console.replication.findings.models import FlowWatch
+from console.replication.findings.snapshot import (
+    KAFKA,
+    FlowQueries,
+    TranslatorOf,
+    measured,
+    take_snapshot,
+)
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault
+from jobs.findings import Finding
 from jobs.limits import SENTENCE, beyond, short
+from jobs.replication.findings.codes import DRIFT, LIFE, Code
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
-from jobs.replication.findings.finding import DRIFT, Code, Finding
 from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.silent_failures import Judgement, evaluate_snapshot
@@ -75,13 +82,15 @@ def _look(
     if _is_looked_at(flow) and time.monotonic() - begun <= BUDGET_S:
         drift = _drift(spec, watch, now, kafka, wire, faults)
     findings = (*judgement.findings, *(drift or ()))
-    finding_save.save_look(flow, watch, findings, _judged(flow, judgement, drift), now)
-    if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
+    pending = {(code, about): datetime.fromtimestamp(at, UTC) for code, about, at in watch.pending}
+    codes = _judged(flow, judgement, drift)
+    pending = store.save(flow, LIFE, findings, now, codes, pending)
+    if told := beyond(len(findings), LIFE.most_open, "findings"):
         faults["findings"] = told
     return Outcome(
         {
             "memory": judgement.memory.to_mapping(),
-            "pending": watch.pending,
+            "pending": [[*key, at.timestamp()] for key, at in pending.items()],
             "syncs": watch.syncs if wire.tail is None else wire.tail.to_mapping(),
             "faults": {part: short(text, SENTENCE) for part, text in faults.items()},
             "drift_at": watch.drift_at,
@@ -109,7 +118,7 @@ def _ask(
     """Query both clusters."""
     if not _is_looked_at(flow):
         return WireAnswers()
-    where = [row.where for row in finding_save.measured(flow)]
+    where = [row.where for row in measured(flow)]
     try:
         return kafka.wire(spec, where, watch.syncs, BUDGET_S)
     except ClusterFault as fault:
@@ -150,5 +159,5 @@ def _is_drift_due(watch: FlowWatch, now: datetime) -> bool:
         return True
     if any(Code(code) in DRIFT for code, *_ in watch.pending):
         return True
-    missing = FlowFinding.objects.filter(flow=watch.flow_id, code=Code.TOPIC_MISSING.value)
+    missing = store.of(watch.flow, LIFE.kind).filter(code=Code.TOPIC_MISSING.value)
     return missing.filter(closed_at=None).exists()

@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_GET
 
+from console.findings import queries as findings
+from console.findings.models import SEVERITIES, Kind
+from console.findings.pages import CELL, evidence_in_words
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
-from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
+from console.replication.findings.models import CODES
 from console.replication.flows import queries
 from console.replication.flows.page_context import around_flow, find_flow
 
 MOST_OPEN = 100
 
 
-def _of_severity(rows: QuerySet[Any], severity: str) -> QuerySet[Any]:
-    return rows.filter(severity=severity)
-
-
-def _of_code(rows: QuerySet[Any], code: str) -> QuerySet[Any]:
-    return rows.filter(code=code)
-
-
-def _evidence_in_words(row: FlowFinding) -> str:
-    return "; ".join(f"{name}={value}" for name, value in row.evidence.items())
-
-
 HISTORY = Table(
     (
-        Column("severity", "Finding", "rank", template="replication/findings/cells/severity.html"),
-        Column("sentence", "Description", template="replication/findings/cells/finding.html"),
+        Column("severity", "Finding", "rank", template=f"{CELL}severity.html"),
+        Column("sentence", "Description", template=f"{CELL}sentence.html"),
         Column("code", "Rule", "code", is_hidden=True),
         Column("subject", "Subject", "subject", is_hidden=True),
-        Column("opened_at", "Opened", "opened_at", template="replication/cells/moment.html"),
-        Column("closed_at", "Resolved", "closed_at", template="replication/cells/moment.html"),
-        Column("evidence", "Evidence", csv=_evidence_in_words, is_hidden=True),
+        Column("opened_at", "Opened", "opened_at", template=f"{CELL}moment.html"),
+        Column("closed_at", "Resolved", "closed_at", template=f"{CELL}moment.html"),
+        Column("evidence", "Evidence", csv=evidence_in_words, is_hidden=True),
     ),
     search=("sentence", "subject", "code"),
     filters={
-        "severity": Choice("Severity", SEVERITIES, _of_severity),
-        "code": Choice("Rule", CODES, _of_code),
+        "severity": Choice("Severity", SEVERITIES, equals("severity")),
+        "code": Choice("Rule", CODES, equals("code")),
     },
     default_sort="-closed_at",
 )
@@ -56,11 +44,11 @@ HISTORY = Table(
 def findings_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show open findings with their evidence, and resolved ones."""
     flow = find_flow(flow_id)
-    history = queries.list_findings(flow).exclude(closed_at=None)
+    history = findings.list_findings(Kind.FLOW, flow=flow).exclude(closed_at=None)
     table = HISTORY.read(request, history)
     if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-findings")
-    failures = list(queries.open_findings(flow)[: MOST_OPEN + 1])
+    failures = list(findings.open_findings(Kind.FLOW, flow=flow)[: MOST_OPEN + 1])
     context = {
         **around_flow(request, flow, "findings"),
         "table": table,

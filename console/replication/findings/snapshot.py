@@ -12,9 +12,9 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster, Group, GroupOffset
 from console.frame.errors import ActionRefused
 from console.replication.failover.queries import groups_failed_over
-from console.replication.findings import store as finding_save
-from console.replication.flows.models import FlowRound, ReplicationFlow
+from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from console.replication.measurement.measure import Measured
+from console.replication.measurement.store import as_measured
 from console.runs.models import RunState
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
@@ -94,6 +94,11 @@ class FlowQueries:
 KAFKA = FlowQueries()
 
 
+def measured(flow: ReplicationFlow) -> list[Measured]:
+    """Return the partitions of a flow as they were last measured; one query."""
+    return [as_measured(row) for row in FlowPartition.objects.filter(flow=flow)]
+
+
 def take_snapshot(
     flow: ReplicationFlow,
     spec: FlowSpec,
@@ -103,7 +108,7 @@ def take_snapshot(
     translator_of: TranslatorOf,
 ) -> FlowSnapshot:
     """Return everything that is known of a flow now; a constant number of queries."""
-    rows = finding_save.measured(flow)
+    rows = measured(flow)
     partitions = _partitions(flow, spec, rows, wire)
     is_asked = flow.is_watched or flow.is_wanted
     return FlowSnapshot(

@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters.trouble.told import troubles_of
+from console.findings.models import Kind
+from console.findings.queries import above_notices, open_findings
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
 from console.replication.flows.facts import flow_tabs
 from console.replication.flows.models import ReplicationFlow
-from jobs.severity import Severity
 from jobs.spark.analyses.analysis import Analysis
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -35,7 +36,7 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
         "flow": flow,
         "troubles": troubles_of([flow.source_id, flow.target_id], now),
         "tabs": flow_tabs(
-            flow, current, queries.open_findings(flow).filter(rank__gt=Severity.INFO.rank).count()
+            flow, current, above_notices(open_findings(Kind.FLOW, flow=flow)).count()
         ),
         "freshness": queries.freshness_of(flow),
         "time_range": TimeRange.from_query(request.GET.dict(), now),

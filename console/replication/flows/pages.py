@@ -15,6 +15,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from console.accounts.asked_rights import person_of
 from console.clusters.trouble.told import troubles_of
+from console.findings.models import Kind
+from console.findings.queries import open_findings, worst_of_each_rule
 from console.frame.errors import ActionRefused
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
@@ -77,7 +79,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "empty": why_no_topics(flow),
         "stages": stages_of(flow.run, timezone.now()),
         "findings": queries.findings_of(flow),
-        "failures": queries.worst_of_each_rule(queries.open_findings(flow)[:MOST_FAILURES]),
+        "failures": worst_of_each_rule(open_findings(Kind.FLOW, flow=flow)[:MOST_FAILURES]),
         "topic_news": topic_news(flow),
         "answer": readiness_queries.answer_of(flow),
         "failover_freshness": readiness_queries.freshness_of(flow),

@@ -19,7 +19,7 @@ from console.frame.security.access import clusters_of, visible
 from console.frame.series import small_lines
 from console.replication.checkpoints import queries as readiness
 from console.replication.control.crashes import with_crashes
-from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.findings.models import FlowWatch
 from console.replication.flows.models import (
     FlowPartition,
     FlowRound,
@@ -37,7 +37,6 @@ RECENT_S = 3600
 
 # The names under which other rooms know what was read here, and the reads of answers.
 Flow = ReplicationFlow
-Failure = FlowFinding
 answers = readiness
 crashed = with_crashes
 
@@ -123,25 +122,6 @@ def list_runs(flow: ReplicationFlow) -> QuerySet[Run]:
 def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
     """Return partitions that are replicated and have findings."""
     return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
-
-
-def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
-    """Return silent failures of a flow, or of all flows; open and resolved ones."""
-    rows = FlowFinding.objects.select_related("flow__source", "flow__target")
-    return rows if flow is None else rows.filter(flow=flow)
-
-
-def open_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
-    """Return open findings, worst first and oldest before younger ones."""
-    return list_findings(flow).filter(closed_at=None).order_by("-rank", "opened_at", "pk")
-
-
-def worst_of_each_rule(findings: Iterable[FlowFinding]) -> list[tuple[FlowFinding, int]]:
-    """Return the first finding of each rule, with the number of others that the rule found."""
-    alike: dict[str, list[FlowFinding]] = {}
-    for finding in findings:
-        alike.setdefault(finding.code, []).append(finding)
-    return [(same[0], len(same) - 1) for same in alike.values()]
 
 
 def list_watches() -> QuerySet[FlowWatch]:

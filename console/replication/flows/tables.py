@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.replication.control.control import control_of
 from console.replication.flows.models import (
@@ -30,14 +29,6 @@ from jobs.numbers import (
 from jobs.spark.control import Control, is_named
 
 POSITION = "The next source offset to replicate. The target has acknowledged all records below it."
-
-
-def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
-    return rows.filter(state=state)
-
-
-def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
-    return rows.filter(topic=topic)
 
 
 def _word_of(flow: ReplicationFlow) -> str:
@@ -113,7 +104,7 @@ TOPICS = Table(
         Column("topic_id", "Topic ID", is_hidden=True),
     ),
     search=("topic", "remote_topic", "reason"),
-    filters={"state": Choice("State", STATE_CHOICES, _in_state)},
+    filters={"state": Choice("State", STATE_CHOICES, equals("state"))},
     default_sort="-lag",
     name="topics",
 )
@@ -248,7 +239,7 @@ PARTITIONS = Table(
         ),
     ),
     search=("topic", "reason"),
-    filters={"state": Choice("State", STATE_CHOICES, _in_state), "topic": _of_topic},
+    filters={"state": Choice("State", STATE_CHOICES, equals("state")), "topic": equals("topic")},
     default_sort="topic",
 )
 

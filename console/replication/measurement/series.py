@@ -13,11 +13,12 @@ from django.db import transaction
 from django.db.models import Avg, Max, Min, Q
 from django.urls import reverse
 
+from console.findings.models import Finding, Kind
+from console.findings.queries import above_notices, list_findings
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
 from console.frame.series import HOUR, LATE_S, MOST_POINTS, RAW, Series, floor, read_columns, upsert
-from console.replication.findings.models import FlowFinding
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement.models import LagHour
@@ -105,16 +106,14 @@ MOST = 100
 def finding_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
     """Return beginnings and ends of findings within the time range, without mere notices; one query."""
     inside = (time_range.start, time_range.end)
-    rows = FlowFinding.objects.filter(flow=flow, rank__gt=Severity.INFO.rank).order_by(
-        "-rank", "-pk"
-    )
+    rows = above_notices(list_findings(Kind.FLOW, flow=flow)).order_by("-rank", "-pk")
     rows = rows.filter(Q(opened_at__range=inside) | Q(closed_at__range=inside))
     href = reverse("replication:findings", args=[flow.pk])
     found = [event for row in rows[:MOST] for event in _of(row, href)]
     return [event for event in found if time_range.start <= event.at <= time_range.end]
 
 
-def _of(row: FlowFinding, href: str) -> list[Event]:
+def _of(row: Finding, href: str) -> list[Event]:
     what = f"{spoken(row.code)} {row.subject}".rstrip()
     events = [Event(row.opened_at, "Finding", row.sentence, Severity(row.severity), href)]
     if row.closed_at is not None:

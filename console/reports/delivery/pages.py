@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -17,7 +16,7 @@ from console.frame.errors import ActionRefused
 from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.columns import Choice, Column
+from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.reports.delivery import actions, channels, queries
@@ -93,14 +92,6 @@ def _page(delivery: Delivery) -> str:
     return reverse("reports:run", args=[delivery.run_id])
 
 
-def _in_state(rows: QuerySet[Delivery], state: str) -> QuerySet[Delivery]:
-    return rows.filter(state=state)
-
-
-def _by(rows: QuerySet[Delivery], channel: str) -> QuerySet[Delivery]:
-    return rows.filter(channel=channel)
-
-
 DELIVERIES = Table(
     (
         Column("created_at", "Created", "pk", template=_AGO),
@@ -115,8 +106,8 @@ DELIVERIES = Table(
     ),
     search=("run__name", "address"),
     filters={
-        "state": Choice("State", DeliveryState.choices, _in_state),
-        "channel": Choice("Channel", Channel.choices, _by),
+        "state": Choice("State", DeliveryState.choices, equals("state")),
+        "channel": Choice("Channel", Channel.choices, equals("channel")),
     },
     default_sort="-created_at",
 )

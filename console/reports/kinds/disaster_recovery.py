@@ -10,14 +10,15 @@ from django.conf import settings
 from django.db.models import Q, prefetch_related_objects
 from django.urls import reverse
 
+from console.findings.models import Kind
+from console.findings.queries import list_findings
 from console.frame.pages.addresses import address_of
 from console.replication.checkpoints import queries as answers
 from console.replication.failover import queries as failovers
-from console.replication.flows import queries as flow_queries
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
 from jobs.replication.checkpoints.obstacles import Readiness
-from jobs.replication.findings.finding import DRIFT
+from jobs.replication.findings.codes import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State
 from jobs.reports.kinds.flows.recovery import (
     DisasterRecoveryRecorded,
@@ -131,8 +132,8 @@ def _holds(flows: Sequence[Any]) -> dict[tuple[int, str], Reason]:
 
 def _findings(flows: Sequence[Any], period: Period) -> dict[int, list[Any]]:
     """Return findings that were open at some moment of the period, the oldest first; one query."""
-    found: dict[int, list[Any]] = {flow.pk: [] for flow in flows}
-    rows = flow_queries.list_findings().filter(flow__in=list(found), opened_at__lt=period.end)
+    found: dict[Any, list[Any]] = {flow.pk: [] for flow in flows}
+    rows = list_findings(Kind.FLOW).filter(flow__in=list(found), opened_at__lt=period.end)
     rows = rows.filter(
         Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=Severity.INFO.rank
     )

@@ -10,6 +10,8 @@ from django.db.models import Case, Count, Q, QuerySet, When
 from django.urls import reverse
 
 from console.clusters.models import Cluster
+from console.findings.models import Kind as FindingKind
+from console.findings.queries import list_findings
 from console.quorum import queries
 from console.quorum.history import queries as history
 from console.reports.kinds.asked import (
@@ -214,7 +216,9 @@ def _resource_of(key: str) -> tuple[str, str, str]:
 def _findings(log: queries.Log, start: datetime, end: datetime) -> Iterator[FindingRecorded]:
     """Yield the findings that were open in the period, those first that were open at its end."""
     is_open = Q(closed_at=None) | Q(closed_at__gte=end)
-    rows = queries.list_findings(log).filter(is_open | Q(closed_at__gt=start), opened_at__lt=end)
+    rows = list_findings(FindingKind.QUORUM, log=log.pk or 0).filter(
+        is_open | Q(closed_at__gt=start), opened_at__lt=end
+    )
     rows = rows.annotate(is_over=Case(When(is_open, then=0), default=1))
     for one in rows.order_by("is_over", "-rank", "opened_at", "pk")[:MOST_FINDINGS]:
         closed_at = one.closed_at if one.is_over else None

@@ -11,9 +11,10 @@ from django.urls import reverse
 
 from console.accounts import queries as accounts
 from console.accounts.models import Outcome
-from console.replication.flows import queries
+from console.findings.models import Kind
+from console.findings.queries import list_findings
 from console.runs import queries as runs
-from jobs.replication.findings.finding import DRIFT, Code
+from jobs.replication.findings.codes import DRIFT, Code
 from jobs.reports.kinds.flows.replication_data import Drift, FlowRun, Steering, TopicEvent
 from jobs.reports.periods import Period
 from jobs.severity import Severity
@@ -77,7 +78,7 @@ def read_steering(flows: Sequence[Any], period: Period) -> Iterator[Steering]:
 def read_drifts(flows: Sequence[Any], period: Period) -> tuple[list[Drift], list[TopicEvent]]:
     """Return drifts that were open in the period, and topics that were left out or taken in then."""
     names = {flow.pk: flow.name for flow in flows}
-    rows = queries.list_findings().filter(
+    rows = list_findings(Kind.FLOW).filter(
         Q(closed_at=None) | Q(closed_at__gte=period.start),
         flow__in=list(names),
         code__in=sorted(DRIFT),

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.admin.quorum import QuorumDescription
+from jobs.findings import Finding
 from jobs.quorum.advisor.state import described_voters
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.voter_states import leader_age_ms, leader_now_ms
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.voter_sets import VoterSet
@@ -23,7 +24,7 @@ UNCOMMITTED_AFTER_MS = 60_000
 
 def find_disagreement(
     description: QuorumDescription, timeline: VoterTimeline, epoch_before: int | None = None
-) -> Iterator[QuorumFinding]:
+) -> Iterator[Finding]:
     """Yield where the log says another quorum than its leader does.
 
     `epoch_before` is the newest epoch that the log had before DescribeQuorum (None: not known): only
@@ -84,7 +85,7 @@ def _leader_end(description: QuorumDescription) -> int | None:
     return next((one.log_end_offset for one in leader), None)
 
 
-def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[QuorumFinding]:
+def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[Finding]:
     is_named = all(voter.directory_id for voter in (*log, *described))
     differs = log.keys != described.keys if is_named else log.ids != described.ids
     if differs:
@@ -95,8 +96,8 @@ def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[QuorumFindin
         )
 
 
-def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> QuorumFinding:
-    return QuorumFinding(
+def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> Finding:
+    return Finding(
         QuorumCode.LOG_DISAGREES,
         Severity.CRITICAL,
         sentence,
@@ -109,7 +110,7 @@ def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> Q
 
 def find_uncommitted_change(
     description: QuorumDescription, timeline: VoterTimeline
-) -> Iterator[QuorumFinding]:
+) -> Iterator[Finding]:
     """Yield a change of voters that its leader had for a minute without committing it.
 
     The ages are those of the leader's clock; a change of an earlier epoch counts from the leader's election.
@@ -129,7 +130,7 @@ def find_uncommitted_change(
         age_ms = min(age_ms, leader_age_ms(description, timeline) or 0)
     if age_ms < UNCOMMITTED_AFTER_MS:
         return
-    yield QuorumFinding(
+    yield Finding(
         QuorumCode.CHANGE_NOT_COMMITTED,
         Severity.CRITICAL,
         f"The change of voters at offset {current.offset} ({current.change}) is not committed after "
@@ -160,9 +161,7 @@ class LogDigest:
         return self.checksums.get(offset, (-1, 0))[0]
 
 
-def find_different_replicas(
-    replicas: list[LogDigest], high_watermark: int
-) -> Iterator[QuorumFinding]:
+def find_different_replicas(replicas: list[LogDigest], high_watermark: int) -> Iterator[Finding]:
     """Yield replicas of the log that differ below the high watermark; above it a difference is normal.
 
     Compared are batches that both have: one may begin later (a snapshot) or end sooner (it lags). A replica
@@ -174,7 +173,7 @@ def find_different_replicas(
             yield from _compare_logs(one, other, high_watermark)
 
 
-def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iterator[QuorumFinding]:
+def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iterator[Finding]:
     shared = one.checksums.keys() & other.checksums.keys()
     bad = [at for at in shared if at < high_watermark and one.checksums[at] != other.checksums[at]]
     if not bad:
@@ -182,7 +181,7 @@ def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iter
     known = min(one.last_epoch, other.last_epoch)
     bad = sorted(at for at in bad if max(one.epoch_at(at), other.epoch_at(at)) <= known)
     if bad:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.REPLICAS_DIFFER,
             Severity.CRITICAL,
             f"The logs of {one.name} and {other.name} differ below the high watermark {high_watermark}, "

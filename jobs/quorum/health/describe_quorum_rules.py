@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.findings import Finding
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.voter_states import VoterState, VoterStates, leader_now_ms
 from jobs.quorum.voters.endpoints import ENDPOINT_TODO, endpoint_faults
 from jobs.quorum.voters.voter_sets import VoterSet
@@ -24,9 +25,7 @@ _FEWEST = 3
 STALLED_AFTER_MS = 10_000
 
 
-def find_weak_majority(
-    description: QuorumDescription, voters: VoterStates
-) -> Iterator[QuorumFinding]:
+def find_weak_majority(description: QuorumDescription, voters: VoterStates) -> Iterator[Finding]:
     """Yield what is wrong with the number of voters and of those that answer.
 
     Where the leader is too young to say of enough voters whether they answer, no majority is judged.
@@ -38,7 +37,7 @@ def find_weak_majority(
     missing = [str(one) for one in voters.ids(VoterState.SILENT)]
     nodes = f"node{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
     if description.leader_id is None:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.NO_LEADER,
             Severity.CRITICAL,
             "The quorum has no leader: no metadata can be changed, and no partition gets a new leader.",
@@ -46,7 +45,7 @@ def find_weak_majority(
             evidence=numbers,
         )
     elif possible < majority:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.NO_MAJORITY,
             Severity.CRITICAL,
             f"Only {alive} of {count} voters answer the leader; {majority} are needed.",
@@ -54,7 +53,7 @@ def find_weak_majority(
             evidence=numbers,
         )
     elif possible == majority and missing:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.BARE_MAJORITY,
             Severity.CRITICAL,
             f"{'At most ' if possible > alive else ''}{possible} of {count} voters answer: if one more "
@@ -65,10 +64,10 @@ def find_weak_majority(
     yield from _find_bad_number(count)
 
 
-def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
+def _find_bad_number(count: int) -> Iterator[Finding]:
     evidence = {"voters": count}
     if count < _FEWEST:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.FEW_VOTERS,
             Severity.WARNING,
             f"The quorum has {count} voter{'' if count == 1 else 's'}: the loss of one stops it.",
@@ -76,7 +75,7 @@ def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
             evidence=evidence,
         )
     elif count % 2 == 0:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.EVEN_VOTERS,
             Severity.WARNING,
             f"The quorum has {count} voters: it tolerates no more failures than with {count - 1}.",
@@ -85,9 +84,7 @@ def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
         )
 
 
-def find_lagging_voters(
-    description: QuorumDescription, voters: VoterStates
-) -> Iterator[QuorumFinding]:
+def find_lagging_voters(description: QuorumDescription, voters: VoterStates) -> Iterator[Finding]:
     """Yield voters that do not fetch, or are far behind; of a young leader's followers none is judged."""
     if not voters.is_settled:
         return
@@ -102,12 +99,12 @@ def find_lagging_voters(
             yield from _behind(one, end, now_ms)
 
 
-def _silent(one: QuorumReplica, now_ms: int) -> QuorumFinding:
+def _silent(one: QuorumReplica, now_ms: int) -> Finding:
     age = None if one.last_fetch_at_ms is None else now_ms - one.last_fetch_at_ms
     since = "has not fetched since this leader was elected" if age is None else (
         f"has not fetched for {age / 1000:.0f} s"
     )  # fmt: skip
-    return QuorumFinding(
+    return Finding(
         QuorumCode.VOTER_SILENT,
         Severity.CRITICAL,
         f"Voter {one.id} {since}.",
@@ -117,13 +114,13 @@ def _silent(one: QuorumReplica, now_ms: int) -> QuorumFinding:
     )
 
 
-def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding]:
+def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[Finding]:
     lag = None if one.log_end_offset is None else end - one.log_end_offset
     caught_up = one.last_caught_up_at_ms
     lag_ms = None if caught_up is None else now_ms - caught_up
     if (lag or 0) > LAG_RECORDS or (lag_ms or 0) > LAG_MS:
         words = [f"{lag:,} records" if lag else "", f"{lag_ms / 1000:.0f} s" if lag_ms else ""]
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.VOTER_LAGS,
             Severity.WARNING,
             f"Voter {one.id} is {' and '.join(word for word in words if word)} behind the leader.",
@@ -134,12 +131,10 @@ def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding
         )
 
 
-def find_endpoint_faults(
-    voters: VoterSet, broker_hosts: Collection[str]
-) -> Iterator[QuorumFinding]:
+def find_endpoint_faults(voters: VoterSet, broker_hosts: Collection[str]) -> Iterator[Finding]:
     """Yield endpoints of voters that other nodes cannot reach, or that several voters have."""
     for one in endpoint_faults(voters, broker_hosts):
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.VOTER_ENDPOINT,
             Severity.CRITICAL,
             f"{one.sentence} The voters may fail to elect a leader when the active controller is down.",
@@ -155,7 +150,7 @@ def find_replica_faults(
     controller_ids: Collection[int] | None = None,
     registered_ids: Collection[int] | None = None,
     is_settled: bool = True,
-) -> Iterator[QuorumFinding]:
+) -> Iterator[Finding]:
     """Yield voters without directory, controllers without a vote, and registrations without a node.
 
     `controller_ids` are nodes that are controllers (process.roles), `registered_ids` those with a
@@ -174,7 +169,7 @@ def find_replica_faults(
             yield _unnamed(one)
     known = controller_ids if controller_ids is not None else registered_ids
     for id_ in sorted((running - voters) & set(known or ())):
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.DANGLING_CONTROLLER,
             Severity.WARNING,
             f"Controller {id_} runs and replicates the metadata log, but is not a voter.",
@@ -183,7 +178,7 @@ def find_replica_faults(
         )
     gone = set(registered_ids or ()) - voters - observers if is_settled else ()
     for id_ in sorted(gone):
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.GHOST_REGISTRATION,
             Severity.WARNING,
             f"Controller {id_} is registered, but is neither voter nor observer: it is gone. Kafka refuses "
@@ -193,8 +188,8 @@ def find_replica_faults(
         )
 
 
-def _unnamed(one: QuorumReplica) -> QuorumFinding:
-    return QuorumFinding(
+def _unnamed(one: QuorumReplica) -> Finding:
+    return Finding(
         QuorumCode.NO_DIRECTORY_ID,
         Severity.WARNING,
         f"Voter {one.id} has no directory id: a wiped disk under its id would vote as if it knew the log.",
@@ -203,7 +198,7 @@ def _unnamed(one: QuorumReplica) -> QuorumFinding:
     )
 
 
-def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iterator[QuorumFinding]:
+def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iterator[Finding]:
     """Yield a high watermark that does not move between two descriptions, although records were written.
 
     Only descriptions of one leader are compared: a new one does not know the high watermark at first.
@@ -215,7 +210,7 @@ def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iter
     end = max((one.log_end_offset or 0 for one in now.voters), default=0)
     if waited_ms < STALLED_AFTER_MS or (now.high_watermark or 0) > mark or end <= mark:
         return
-    yield QuorumFinding(
+    yield Finding(
         QuorumCode.HIGH_WATERMARK_STALLED,
         Severity.CRITICAL,
         f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark is still "

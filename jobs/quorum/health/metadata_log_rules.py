@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from jobs.findings import Finding
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.elections import STORM_MS, in_storm
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding
 from jobs.quorum.timeline.parts import SKEW_MS, Anomaly, AnomalyCode, ControllerGap, Election
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.severity import Severity
+from jobs.wire.values import utc_time
 
 # What is older than this is history and no finding any more.
 RECENT_MS = 24 * 3_600_000
@@ -34,7 +36,7 @@ _BROKEN = {
 }
 
 
-def find_election_trouble(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFinding]:
+def find_election_trouble(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield storms of elections, skipped epochs and times without an active controller.
 
     What happened again within `STORM_MS` is one finding. It has ended when as much time passed without it.
@@ -79,18 +81,18 @@ def _span_of_gap(one: ControllerGap) -> tuple[int, int]:
     return one.from_ms, one.to_ms
 
 
-def _lasting(
-    finding: QuorumFinding, events: Sequence[T], span_of: Span[T], now_ms: int
-) -> QuorumFinding:
+def _lasting(finding: Finding, events: Sequence[T], span_of: Span[T], now_ms: int) -> Finding:
     """Return a finding with its begin, and with its end when it is over."""
     begin = min(span_of(one)[0] for one in events)
     end = max(span_of(one)[1] for one in events)
-    return replace(finding, since_ms=begin, ended_ms=end if now_ms - end > STORM_MS else None)
+    return replace(
+        finding, since=utc_time(begin), ended=utc_time(end) if now_ms - end > STORM_MS else None
+    )
 
 
-def _storm(elections: Sequence[Election]) -> QuorumFinding:
+def _storm(elections: Sequence[Election]) -> Finding:
     seconds = max(0, elections[-1].timestamp_ms - elections[0].timestamp_ms) // 1000
-    return QuorumFinding(
+    return Finding(
         QuorumCode.ELECTION_STORM,
         Severity.WARNING,
         f"{len(elections)} elections within {seconds} s, epochs {elections[0].epoch} to "
@@ -106,12 +108,12 @@ def _storm(elections: Sequence[Election]) -> QuorumFinding:
     )
 
 
-def _silence(silences: Sequence[ControllerGap]) -> QuorumFinding:
+def _silence(silences: Sequence[ControllerGap]) -> Finding:
     longest = max(silences, key=lambda one: one.gap_ms)
     total_ms, count = sum(one.gap_ms for one in silences), len(silences)
     many = f"{count} times no controller was active, {total_ms / 1000:.1f} s in all, at most "
     once = "No controller was active for "
-    return QuorumFinding(
+    return Finding(
         QuorumCode.NO_ACTIVE_CONTROLLER,
         Severity.WARNING,
         f"{once if count == 1 else many}{longest.gap_ms / 1000:.1f} s (before offset {longest.to_offset}).",
@@ -126,9 +128,9 @@ def _silence(silences: Sequence[ControllerGap]) -> QuorumFinding:
     )
 
 
-def _jump(skipped: Sequence[Election]) -> QuorumFinding:
+def _jump(skipped: Sequence[Election]) -> Finding:
     worst = max(skipped, key=lambda one: one.skipped_epochs)
-    return QuorumFinding(
+    return Finding(
         QuorumCode.EPOCH_JUMP,
         Severity.INFO if worst.skipped_epochs <= 1 else Severity.WARNING,
         f"Elections failed: {worst.skipped_epochs} epoch{'' if worst.skipped_epochs == 1 else 's'} before "
@@ -143,7 +145,7 @@ def _jump(skipped: Sequence[Election]) -> QuorumFinding:
     )
 
 
-def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFinding]:
+def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield clocks of controllers that differ: a leader's first record is dated before the last one."""
     back = [
         one
@@ -152,7 +154,7 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
     ]
     if back:
         worst = max(back, key=lambda one: int(one.evidence["back_ms"]))
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.CLOCK_SKEW,
             Severity.WARNING,
             f"Clocks of controllers differ by at least {worst.evidence['back_ms'] / 1000:.1f} s: "
@@ -163,26 +165,26 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
                 "offset": worst.offset,
                 "times": len(back),
             },
-            since_ms=back[0].timestamp_ms,
+            since=utc_time(back[0].timestamp_ms),
         )
 
 
-def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFinding]:
+def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield changes that were unsafe, records that make no sense, and records that are missing."""
     unsafe = _recent(timeline, now_ms, _UNSAFE)
     for one in unsafe[:10]:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.UNSAFE_CHANGE,
             Severity.CRITICAL,
             one.sentence,
             "Find the cause and compare the logs of all controllers: committed records may be lost.",
             subject=str(one.offset),
             evidence={"anomaly": one.code.value, "offset": one.offset, "epoch": one.epoch},
-            since_ms=one.timestamp_ms,
+            since=utc_time(one.timestamp_ms),
         )
     broken = [one for one in timeline.anomalies if one.code in _BROKEN]
     if broken:
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.LOG_BROKEN,
             Severity.CRITICAL,
             f"{len(broken)} places of the log are not as Kafka writes them; the first: {broken[0].sentence}",
@@ -196,7 +198,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
         )
     if timeline.unknown:
         start, end = timeline.unknown[-1]
-        yield QuorumFinding(
+        yield Finding(
             QuorumCode.RECORDS_MISSING,
             Severity.INFO,
             f"{len(timeline.unknown)} ranges of the log are missing, the last from {start} to {end - 1}: "

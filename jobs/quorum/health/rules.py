@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from jobs.cluster.admin.quorum import QuorumDescription
+from jobs.findings import Finding, worst_first
 from jobs.quorum.advisor.state import described_voters
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.compare import (
     LogDigest,
     can_compare_voters,
@@ -26,7 +28,6 @@ from jobs.quorum.health.describe_quorum_rules import (
     find_stall,
     find_weak_majority,
 )
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding, worst_first
 from jobs.quorum.health.metadata_log_rules import (
     find_clock_skew,
     find_election_trouble,
@@ -122,8 +123,8 @@ class QuorumEvaluation:
     `over` are those that have ended. `voters` are the states on which the findings about them rest.
     """
 
-    findings: tuple[QuorumFinding, ...]
-    over: tuple[QuorumFinding, ...]
+    findings: tuple[Finding, ...]
+    over: tuple[Finding, ...]
     judged: frozenset[QuorumCode]
     voters: VoterStates
 
@@ -132,12 +133,12 @@ def evaluate_quorum(snapshot: QuorumSnapshot, now_ms: int) -> QuorumEvaluation:
     """Return what is wrong with a quorum; of the log, the day before `now_ms` (since 1970) is judged."""
     placed = find_endpoint_faults(snapshot.placed_voters, snapshot.broker_hosts)
     found = [*_of_now(snapshot), *_of_log(snapshot, now_ms), *_of_both(snapshot), *placed]
-    lasting = worst_first([one for one in found if one.ended_ms is None])
-    over = tuple(one for one in found if one.ended_ms is not None)
+    lasting = worst_first(one for one in found if one.ended is None)
+    over = tuple(one for one in found if one.ended is not None)
     return QuorumEvaluation(tuple(lasting), over, _judged(snapshot), snapshot.voters)
 
 
-def _of_now(snapshot: QuorumSnapshot) -> Iterator[QuorumFinding]:
+def _of_now(snapshot: QuorumSnapshot) -> Iterator[Finding]:
     description = snapshot.description
     if description is None:
         return
@@ -153,7 +154,7 @@ def _of_now(snapshot: QuorumSnapshot) -> Iterator[QuorumFinding]:
     yield from find_stall(snapshot.before, description)
 
 
-def _of_log(snapshot: QuorumSnapshot, now_ms: int) -> Iterator[QuorumFinding]:
+def _of_log(snapshot: QuorumSnapshot, now_ms: int) -> Iterator[Finding]:
     timeline = snapshot.timeline
     if timeline is None:
         return
@@ -162,7 +163,7 @@ def _of_log(snapshot: QuorumSnapshot, now_ms: int) -> Iterator[QuorumFinding]:
     yield from find_log_faults(timeline, now_ms)
 
 
-def _of_both(snapshot: QuorumSnapshot) -> Iterator[QuorumFinding]:
+def _of_both(snapshot: QuorumSnapshot) -> Iterator[Finding]:
     description, timeline = snapshot.description, snapshot.timeline
     if description is not None and timeline is not None:
         yield from find_disagreement(description, timeline, snapshot.epoch_before)

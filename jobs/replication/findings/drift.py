@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from jobs.replication.findings.finding import Code, Finding
+from jobs.findings import Finding
+from jobs.replication.findings.codes import Code
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift
 from jobs.severity import Severity

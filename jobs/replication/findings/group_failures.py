@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from jobs.findings import Finding
 from jobs.replication.checkpoints.obstacles import BEYOND_END
-from jobs.replication.findings.finding import Code, Finding
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
 from jobs.severity import Severity

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jobs.replication.findings.finding import Code, Finding
+from jobs.findings import Finding
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
 from jobs.severity import Severity

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from jobs.replication.findings.finding import Code, Finding, about
+from jobs.findings import Finding
+from jobs.replication.findings.codes import Code, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
 from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
 from jobs.severity import Severity

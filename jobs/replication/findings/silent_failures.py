@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobs.replication.findings.finding import Code, Finding
+from jobs.findings import Finding
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.group_failures import (
     find_groups_ahead,
     find_groups_beyond_end,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from jobs.findings import Finding
 from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
-from jobs.replication.findings.finding import Code, Finding
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
 from jobs.severity import Severity
 from jobs.wire.topics.connect_records import StatusKey

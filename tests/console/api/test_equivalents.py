@@ -28,6 +28,7 @@ V1 = "/api/v1/"
 # What a person can do in a page, by the name of its address: the routes that do the same.
 ROUTES_OF_PAGES = {
     "overview:overview": {"GET clusters/", "GET flows/"},
+    "findings:list": {"GET findings/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
     "clusters:detail": {
@@ -217,6 +218,7 @@ WITHOUT_ROUTE = {
 }
 SHOWN = [
     ("overview:overview", "/"),
+    ("findings:list", "/findings/"),
     ("clusters:list", "/clusters/"),
     ("clusters:detail", "/clusters/east/"),
     ("clusters:brokers", "/clusters/east/brokers/"),

@@ -12,7 +12,6 @@ from django.utils import timezone
 from console.availability.acting.models import HeldPromotion, StandbySign
 from console.availability.advice.models import (
     ObserverEvent,
-    PromotionFinding,
     PromotionRound,
 )
 from console.availability.drills.models import Drill, DrillResult, DrillState
@@ -26,6 +25,7 @@ from console.availability.promotion.models import (
 )
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
+from console.findings.models import Finding
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.advice import ReplicaStanding
@@ -207,7 +207,8 @@ def fill_promotion(cluster: Cluster) -> PromotionAction:
         broker=STANDBY,
         sentence="Observer 3 joined the ISR of orders-0.",
     )
-    PromotionFinding.objects.create(
+    Finding.objects.create(
+        kind="observers",
         cluster=cluster,
         code="promotion_wanted",
         severity="critical",

@@ -45,7 +45,7 @@ def test_every_room_with_a_history_removes_what_is_old():
     assert set(ROLL_UPS) == {"counts of partitions", "checkpoints", "lag"}
     assert set(PRUNES) == {
         "sessions", "idempotency keys", "streams", "history of partitions", "promotions",
-        "findings of quorums", "findings of flows", "readiness of flows", "checkpoints", "lag",
+        "findings", "readiness of flows", "checkpoints", "lag",
         "reports", "runs", "uploads",
     }  # fmt: skip
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from console.findings.models import Finding
 from console.quorum.models import (
     Election,
     Kind,
     MetadataChange,
     MetadataLog,
     MetadataSubject,
-    QuorumFinding,
     QuorumStatus,
     VoterSetEntry,
 )
@@ -70,7 +70,7 @@ def make_status(log: MetadataLog, now: datetime = NOW, **fields) -> QuorumStatus
     return QuorumStatus.objects.create(log=log, **values)
 
 
-def make_finding(log: MetadataLog, code: str = "even_voters", **fields) -> QuorumFinding:
+def make_finding(log: MetadataLog, code: str = "even_voters", **fields) -> Finding:
     values = {
         "severity": "warning",
         "rank": 3,
@@ -79,7 +79,7 @@ def make_finding(log: MetadataLog, code: str = "even_voters", **fields) -> Quoru
         "opened_at": NOW,
         "last_seen_at": NOW,
     } | fields
-    return QuorumFinding.objects.create(log=log, code=code, **values)
+    return Finding.objects.create(kind="quorum", log=log, code=code, **values)
 
 
 def make_voter_set(log: MetadataLog, offset: int, seconds: float, *nodes: dict, **fields):

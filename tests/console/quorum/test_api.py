@@ -199,7 +199,7 @@ def test_no_change_is_planned_while_the_voters_are_not_judged(ask):
 
 def test_the_verdict_is_reported_with_its_reason(ask, log):
     assert ask("quorum/east/")["verdict"] == {"severity": "warning", "word": "1 finding", "why": ""}
-    log.findings.all().delete()
+    log.finding_set.all().delete()
     QuorumStatus.objects.update(
         succeeded_at=timezone.now(), failing_since=timezone.now(), error="No."
     )

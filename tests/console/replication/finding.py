@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from console.clusters.models import Group, GroupOffset
-from console.replication.findings.models import FlowFinding
+from console.findings.models import Finding
 from console.replication.findings.snapshot import FlowQueries
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import Unreachable
@@ -28,8 +28,8 @@ def make_finding(flow, code: str = "retention_loss", severity: str = "critical",
         "opened_at": NOW - timedelta(minutes=9),
         "last_seen_at": NOW,
     } | fields
-    return FlowFinding.objects.create(
-        flow=flow, code=code, severity=severity, rank=Severity(severity).rank, **values
+    return Finding.objects.create(
+        kind="flow", flow=flow, code=code, severity=severity, rank=Severity(severity).rank, **values
     )
 
 

@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
+from console.findings.models import Finding
 from console.replication.findings.collect import look_at_flow
-from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.findings.models import FlowWatch
 from jobs.replication.topics.drift import DriftReport
 from tests.console.making import (
     NOW,
@@ -28,7 +29,7 @@ def look(flow, kafka=None, minute=0, **more):
 
 
 def codes(flow, *, closed=False):
-    rows = FlowFinding.objects.filter(flow=flow, closed_at__isnull=not closed)
+    rows = Finding.objects.filter(flow=flow, closed_at__isnull=not closed)
     return sorted(rows.values_list("code", flat=True))
 
 

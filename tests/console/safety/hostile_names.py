@@ -56,7 +56,7 @@ FIELDS = frozenset(
 # Names of other things: a flow's, a policy's, a run's subject says whose run it is.
 KEPT = {
     "Run.subject",
-    "QuorumFinding.subject",
+    "Finding.subject",
     "GroupReadiness.reason",
     "FailoverPlanGroup.type",
     "BrokerStatus.source",

@@ -77,6 +77,9 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-person-reset-password": {"POST": RULE_ALONE},
     "api-person-unlock": {"POST": RULE_ALONE},
     "api-audit-list": {"GET": RULE_ALL},
+    # findings of all rooms
+    "findings:list": {"GET": SEE_ANY},
+    "api-finding-list": {"GET": SEE_ANY},
     # clusters
     "clusters:list": {"GET": SEE_ANY},
     "clusters:new": {"GET": RULE_ALL, "POST": RULE_ALL},

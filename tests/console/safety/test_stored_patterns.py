@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from console.availability.advice.models import PromotionFinding, PromotionRound
+from console.availability.advice.models import PromotionRound
 from console.availability.advice.round import advise_cluster
 from console.availability.promotion.policies import PolicyLookup
 from console.availability.promotion.queries import list_policies
+from console.findings.models import Finding
 from console.replication.checkpoints.rounds.collect import collect_readiness
 from console.replication.control.reconcile import reconcile_flows
 from console.replication.findings.collect import look_at_flow
@@ -50,7 +51,7 @@ def advise(cluster):
 def test_a_policy_that_cannot_be_evaluated_is_a_finding_of_a_round_that_works(cluster):
     make_policy(cluster, kind="regex", pattern=OLD)
     advise(cluster)
-    found = PromotionFinding.objects.get(code="promotion_policy_unusable")
+    found = Finding.objects.get(code="promotion_policy_unusable")
     assert (found.severity, found.subject) == ("critical", f"policy {OLD}")
     assert SAID in found.sentence
 

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from console.clusters import actions as cluster_actions
+from console.findings.models import Finding
 from console.frame.processes.threads import ThreadDependencies
 from console.quorum.history import queries as history
 from console.quorum.history.queries import Moment
@@ -16,7 +17,6 @@ from console.quorum.models import (
     Kind,
     MetadataChange,
     MetadataLog,
-    QuorumFinding,
     QuorumStatus,
     VoterSetEntry,
 )
@@ -143,7 +143,7 @@ def test_an_election_makes_no_false_finding_and_a_voter_that_was_killed_is_one(k
 def found_of(kept: Kept, true: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Look, and return the open findings of the voters; no other than these may ever open."""
     log = kept.look()
-    rows = QuorumFinding.objects.filter(log=log, severity__in=("critical", "critical"))
+    rows = Finding.objects.filter(log=log, severity__in=("critical", "critical"))
     found = set(rows.filter(closed_at=None).values_list("code", "subject"))
     assert found <= true
     return found

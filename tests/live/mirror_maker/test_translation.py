@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from console.findings.models import Finding
 from console.replication.findings.collect import look_at_flow
-from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.findings.models import FlowWatch
 from console.replication.measurement.collect import collect_flow
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
@@ -17,8 +18,8 @@ from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.replication.copy.positions import Positions, read_positions
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR, read_configs, read_statuses
-from jobs.replication.findings.finding import Code
 from jobs.replication.findings.group_failures import find_groups_ahead
 from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.reading import read_wire
@@ -330,7 +331,7 @@ def test_the_console_looks_at_it_and_tells_what_differs_and_nothing_else(pair):
         at = now + timedelta(minutes=minute)
         assert look_at_flow(flow.pk, lambda at=at: at)
     assert FlowWatch.objects.get(flow=flow).not_checked == {}
-    found = {(row.code, row.subject) for row in FlowFinding.objects.filter(closed_at=None)}
+    found = {(row.code, row.subject) for row in Finding.objects.filter(closed_at=None)}
     # Settings of topics are not synced here, and only the cleaned topic has some.
     assert found == {("config_differs", CLEANED), ("group_ahead", "rewound too")}
 

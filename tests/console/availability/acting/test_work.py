@@ -6,10 +6,11 @@ import pytest
 
 from console.accounts.models import AuditEntry
 from console.availability.acting.work import Worker
-from console.availability.advice.models import ObserverEvent, PromotionFinding
+from console.availability.advice.models import ObserverEvent
 from console.availability.advice.round import advise_cluster, take_round
 from console.availability.promotion import actions
 from console.availability.promotion.models import ActionState, Actor, Mode, PromotionAction
+from console.findings.models import Finding
 from console.frame.claims import CLAIM
 from jobs.cluster.errors import Unreachable
 from tests.console.availability.promotion_world import (
@@ -67,7 +68,7 @@ def test_a_round_advises_what_the_rules_want(cluster, clock, door):
 def test_advice_stands_as_a_finding_with_its_runbook(cluster, clock, door):
     make_policy(cluster)
     advise_cluster(cluster.pk, clock, door)
-    found = PromotionFinding.objects.get()
+    found = Finding.objects.get()
     assert (found.code, found.severity, found.trouble) == (
         "promotion_wanted",
         "critical",
@@ -172,7 +173,7 @@ def test_the_stop_switch_is_honoured(cluster, clock, door, operator):
     found = row()
     assert door.acts == []
     assert [one["code"] for one in found.refusals] == ["stopped"]
-    assert PromotionFinding.objects.filter(code="stop_switch_on").exists()
+    assert Finding.objects.filter(code="stop_switch_on").exists()
     actions.allow_promotions(cluster, "", operator, clock())
     clock.go(6)
     look(cluster, clock, door)

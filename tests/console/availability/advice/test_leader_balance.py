@@ -6,11 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from console.availability.advice.models import PromotionFinding
 from console.availability.advice.round import advise_cluster
 from console.availability.collection.collect import take_in
 from console.availability.status.models import AvailabilityRound
 from console.clusters.models import Broker, CollectionRound, Noun, Partition, Topic
+from console.findings.models import Finding
 from tests.console.availability.making import Story
 from tests.console.availability.promotion_world import Clock, PaperDoor
 from tests.console.making import make_cluster
@@ -100,7 +100,7 @@ def look(world, seconds, *, is_read=True):
 
 
 def open_findings():
-    return list(PromotionFinding.objects.filter(code="leaders_not_balanced", closed_at=None))
+    return list(Finding.objects.filter(code="leaders_not_balanced", closed_at=None))
 
 
 def test_a_broker_that_leads_few_of_its_partitions_for_long_is_a_finding(world):
@@ -124,7 +124,7 @@ def test_the_finding_is_over_when_the_leaders_are_back(world):
     world.lead(PARTITIONS)
     look(world, 60)
     assert open_findings() == []
-    assert PromotionFinding.objects.get(code="leaders_not_balanced").closed_at is not None
+    assert Finding.objects.get(code="leaders_not_balanced").closed_at is not None
 
 
 def test_rows_that_get_old_open_nothing_and_close_nothing(world):

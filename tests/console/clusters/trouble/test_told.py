@@ -12,8 +12,9 @@ from console.availability.status.broker_models import BrokerStatus, Source
 from console.availability.status.models import AvailabilityRound, Rollup
 from console.clusters.models import Cluster, CollectionRound, Group, Noun
 from console.clusters.trouble.told import troubles_of
+from console.findings.models import Finding
 from console.overview.queries import read_overview
-from console.quorum.models import MetadataLog, QuorumFinding
+from console.quorum.models import MetadataLog
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_topic, make_user
 from tests.console.streams.making import make_streams, two_instances
 
@@ -121,7 +122,8 @@ def test_a_serious_finding_about_the_quorum_is_told():
     make_rounds(cluster, NOW)
     log = MetadataLog.objects.create(name="east", cluster=cluster, created_at=NOW, heard_at=NOW)
     for code, severity in [("bare_majority", "critical"), ("election_storm", "info")]:
-        QuorumFinding.objects.create(
+        Finding.objects.create(
+            kind="quorum",
             log=log, code=code, severity=severity, sentence="2 of 3 voters answer.", opened_at=ago(30),
             last_seen_at=ago(5),
         )  # fmt: skip

@@ -30,6 +30,7 @@ def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
     places = list_places(operator, "/")
     assert [place.label for place in places] == [
         "Overview",
+        "Findings",
         "Clusters",
         "Replication",
         "Quorum",
@@ -72,7 +73,7 @@ def test_a_stranger_sees_no_section():
 
 
 def test_each_section_has_a_key_of_its_own():
-    assert "".join(one.key for one in SECTIONS) == "ocrqasnued"
+    assert "".join(one.key for one in SECTIONS) == "ofcrqasnued"
 
 
 @pytest.mark.django_db

@@ -2,11 +2,12 @@
 
 import pytest
 
+from console.findings.models import Finding
 from console.quorum.log.change_rows import row_of
 from console.quorum.log.change_texts import TextLimit
 from console.quorum.log.log_fold import Portion
 from console.quorum.log.store import save_portion
-from console.quorum.models import MetadataChange, MetadataSubject, QuorumFinding
+from console.quorum.models import MetadataChange, MetadataSubject
 from jobs import limits
 from jobs.quorum.history.changes import AclChange, Cause, ConfigChange
 from tests.console.making import NOW, make_cluster
@@ -59,7 +60,7 @@ def texts(name):
 def test_a_setting_as_long_as_a_reassignment_writes_it_is_kept_whole(log):
     save(log, setting(1, "1:2," * 2_250))
     assert len(texts("value")[0]) == 9_000
-    assert not QuorumFinding.objects.exists()
+    assert not Finding.objects.exists()
 
 
 def test_longer_settings_are_cut_stay_different_and_are_said(log):
@@ -67,12 +68,12 @@ def test_longer_settings_are_cut_stay_different_and_are_said(log):
     one, other = texts("value")
     assert len(one) == len(other) == limits.VALUE
     assert one != other
-    finding = QuorumFinding.objects.get()
+    finding = Finding.objects.get()
     assert (finding.code, finding.evidence["texts"]) == ("texts_cut", 2)
     assert finding.closed_at == NOW
     assert "At least 2 texts of changes were cut" in finding.sentence
     save(log, setting(3, "x" * 60_000 + "c"))
-    assert QuorumFinding.objects.count() == 1
+    assert Finding.objects.count() == 1
 
 
 @pytest.mark.parametrize("text", ["p" * 32_000, "User:a\0b"], ids=["long", "NUL"])

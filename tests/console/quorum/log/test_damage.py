@@ -160,7 +160,7 @@ def test_a_damaged_end_leaves_the_end_unknown(sign_in, operator, node):
     assert (gap["from"], gap["to"]) == (last, None)
     shown = client.get("/quorum/_incident/").content.decode()
     assert f"Records from offset {last:,} on cannot be read: {LAST}, byte " in shown
-    assert log.findings.filter(code="log_broken").exists()
+    assert log.finding_set.filter(code="log_broken").exists()
     assert f"<dt>Gaps</dt><dd>Records from offset {last:,} on cannot be read" in shown
 
 
@@ -171,7 +171,7 @@ def test_an_unfinished_end_is_normal_and_told_with_its_offset(sign_in, operator,
     client = sign_in(operator)
     log = imported(client, node)
     assert log.gaps == []
-    assert not log.findings.filter(code="log_broken").exists()
+    assert not log.finding_set.filter(code="log_broken").exists()
     shown = client.get("/quorum/_incident/").content.decode()
     assert f"normal after a kill: {LAST}, byte {last.position:,}: " in shown
     (place,) = client.get(f"{API}_incident/").json()["damage"]

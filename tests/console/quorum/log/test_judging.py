@@ -5,13 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from console.findings.models import Finding
+from console.findings.queries import open_findings
 from console.quorum import queries
 from console.quorum.facts import quorum_facts
 from console.quorum.log import imports
 from console.quorum.log.archives import archive_of
 from console.quorum.log.log_fold import LogFold
 from console.quorum.log.store import save_portion
-from console.quorum.models import ControllerSilence, Election, MetadataLog, QuorumFinding
+from console.quorum.models import ControllerSilence, Election, MetadataLog
 from console.quorum.voters.evaluation import judge_log
 from console.quorum.voters.verdict import verdict_of
 from tests.console.making import NOW, make_cluster
@@ -64,7 +66,7 @@ def followed(log, archive, now_ms=None):
 
 def findings_of(log):
     fields = ("code", "subject", "sentence", "opened_at", "closed_at")
-    return sorted(QuorumFinding.objects.filter(log=log).values_list(*fields), key=str)
+    return sorted(Finding.objects.filter(log=log).values_list(*fields), key=str)
 
 
 def test_an_imported_log_has_the_findings_of_a_followed_one(archive):
@@ -130,7 +132,7 @@ def test_a_cluster_that_was_never_described_is_unknown():
 
 def test_findings_of_an_imported_log_are_no_news_of_now(archive):
     imported(incident(), archive)
-    assert not queries.open_findings().exists()
+    assert not open_findings().exists()
 
 
 def test_the_rows_of_elections_say_their_anomalies(archive):
@@ -156,7 +158,7 @@ def test_each_election_of_a_storm_is_marked_also_the_first_ones(archive):
 def test_a_storm_ends_with_its_last_election(archive):
     told = storm()
     log = followed(told, archive)
-    assert QuorumFinding.objects.get(code="election_storm").closed_at is None
+    assert Finding.objects.get(code="election_storm").closed_at is None
     first, last = (
         Election.objects.filter(log=log).order_by("offset").values_list("at", flat=True)[0:7:6]
     )
@@ -164,7 +166,7 @@ def test_a_storm_ends_with_its_last_election(archive):
     list(fold.begin(archive / "followed" / "__cluster_metadata-0"))
     for minutes in (11, 12, 13):
         judge_log(log, fold.timeline(None), at(told.at_ms + minutes * 60_000))
-    found = QuorumFinding.objects.get(code="election_storm")
+    found = Finding.objects.get(code="election_storm")
     assert (found.opened_at, found.closed_at) == (first, last)
     assert found.duration_ms == round((last - first).total_seconds() * 1000)
 
@@ -183,7 +185,7 @@ def test_what_was_over_before_it_was_seen_is_kept_once(archive):
     fold = LogFold()
     list(fold.begin(archive / "followed" / "__cluster_metadata-0"))
     judge_log(log, fold.timeline(None), at(told.at_ms + 12 * 60_000))
-    assert QuorumFinding.objects.get(code="election_storm").closed_at is not None
+    assert Finding.objects.get(code="election_storm").closed_at is not None
 
 
 def test_an_imported_log_shows_what_there_was_at_its_end(archive):

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from console.clusters.models import Broker, CollectionRound
+from console.findings.models import Finding
 from console.quorum import queries
 from console.quorum.facts import quorum_facts
-from console.quorum.models import QuorumFinding, QuorumStatus
+from console.quorum.models import QuorumStatus
 from console.quorum.voters import collect
 from console.quorum.voters.verdict import verdict_of
 from jobs.cluster.admin.quorum import (
@@ -86,7 +87,7 @@ def brokers(cluster):
 
 
 def codes():
-    return set(QuorumFinding.objects.filter(closed_at=None).values_list("code", "subject"))
+    return set(Finding.objects.filter(closed_at=None).values_list("code", "subject"))
 
 
 @pytest.mark.parametrize("end", [None, 1001], ids=["never fetched", "ahead of the leader's end"])
@@ -213,7 +214,7 @@ def test_a_voter_that_was_killed_is_a_finding_after_two_rounds(cluster):
     row = run(cluster, described(*SILENT), later(10))
     assert codes() == {("voter_silent", "2"), ("bare_majority", "")}
     assert (spare(row)["note"], words_of(row)[2]) == ("2 of 3 voters online", ["silent"])
-    assert QuorumFinding.objects.get(code="voter_silent").opened_at == NOW
+    assert Finding.objects.get(code="voter_silent").opened_at == NOW
     assert verdict(cluster, later(10)).word == "2 findings"
 
 
@@ -222,7 +223,7 @@ def test_tile_and_finding_agree_while_one_voter_is_judged_and_another_is_not_yet
         run(cluster, described(*SILENT), later(seconds))
     both = (SILENT[0], SILENT[1], replica(3, fetched_ms=11_000))
     row = run(cluster, described(*both), later(10))
-    found = QuorumFinding.objects.get(code="bare_majority", closed_at=None)
+    found = Finding.objects.get(code="bare_majority", closed_at=None)
     assert found.sentence.startswith("At most 2 of 3 voters answer")
     assert spare(row)["note"] == "at most 2 of 3 voters online"
     row = run(cluster, described(*both), later(20))
@@ -263,7 +264,7 @@ def test_a_finding_ends_with_the_round_that_no_longer_sees_it(cluster):
         run(cluster, described(*SILENT), later(seconds))
     row = run(cluster, described(), later(20))
     assert codes() == set()
-    found = QuorumFinding.objects.get(code="voter_silent")
+    found = Finding.objects.get(code="voter_silent")
     assert (found.opened_at, found.closed_at) == (later(-60), later(10))
     assert found.duration_ms == 70_000
     assert spare(row)["note"] == "3 of 3 voters online"

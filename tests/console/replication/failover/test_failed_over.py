@@ -3,10 +3,10 @@
 import pytest
 
 from console.clusters.models import Group
+from console.findings.models import Finding
 from console.replication.checkpoints.news import checkpoint_news
 from console.replication.failover.models import FailoverPlan, FailoverPlanGroup
 from console.replication.failover.queries import groups_failed_over
-from console.replication.findings.models import FlowFinding
 from console.replication.flows.models import GroupReadiness, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.findings.reading import WireAnswers
@@ -102,7 +102,7 @@ def test_a_group_ahead_is_a_finding_only_without_a_plan(moved, has_plan, expecte
     kafka = clusters_that_answer(WireAnswers(**checkpoints(100, 500)), [seen])
     for minute in range(2):
         look(moved, kafka, minute, translator_of=translator)
-    found = FlowFinding.objects.filter(code="group_ahead").values_list("subject", flat=True)
+    found = Finding.objects.filter(code="group_ahead").values_list("subject", flat=True)
     assert list(found) == expected
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from console.clusters.models import GroupOffset
+from console.findings import store
+from console.findings.models import Finding
 from console.replication.findings.collect import EVERY, FINDINGS, look_at_flow
-from console.replication.findings.models import FlowFinding
-from console.replication.findings.store import prune_findings
 from console.replication.flows.models import FlowRound
 from jobs.replication.checkpoints.topic import CheckpointTopic
 from jobs.replication.findings.reading import SyncTail, WireAnswers
@@ -55,7 +55,7 @@ def test_what_stands_still_over_looks_becomes_a_row(flow):
     row(flow)
     for minute in range(6):
         look(flow, minute=minute)
-    found = FlowFinding.objects.get(code="not_moving")
+    found = Finding.objects.get(code="not_moving")
     assert (found.severity, found.rank, found.subject) == ("warning", 3, "")
     assert found.opened_at == NOW
     assert found.last_seen_at == NOW + 5 * MINUTE
@@ -72,7 +72,7 @@ def test_a_row_ends_when_it_was_last_seen_and_stays_for_the_history(flow):
     for minute in range(2, 5):
         look(flow, minute=minute)
     assert codes(flow) == []
-    ended = FlowFinding.objects.get(code="retention_loss")
+    ended = Finding.objects.get(code="retention_loss")
     assert ended.closed_at == NOW + MINUTE
 
 
@@ -247,7 +247,7 @@ def test_offset_syncs_prove_by_how_much_a_group_is_ahead(flow, billing):
     kafka = clusters_that_answer(WireAnswers(**checkpoints(100, 80)), [billing])
     for minute in range(2):
         look(flow, kafka, minute, translator_of=lambda _flow: translator)
-    found = FlowFinding.objects.get(code="group_ahead")
+    found = Finding.objects.get(code="group_ahead")
     assert found.evidence["offsets_skipped_at_least"] == 15
 
 
@@ -304,19 +304,20 @@ def test_hundreds_of_partitions_cost_as_many_statements_as_one(flow, django_asse
     look(flow)
     with django_assert_max_num_queries(40):
         look(flow, minute=1)
-    assert FlowFinding.objects.count() == 300
+    assert Finding.objects.count() == 300
 
 
 def test_findings_that_ended_long_ago_are_removed_and_open_ones_stay(flow, settings):
     settings.FINDINGS_RETENTION_D = 2
     old = NOW - timedelta(days=3)
     for subject, closed_at in (("a", old), ("b", NOW), ("c", None)):
-        FlowFinding.objects.create(
+        Finding.objects.create(
+            kind="flow",
             flow=flow, code="loop", severity="critical", subject=subject, sentence="s",
             opened_at=old, last_seen_at=old, closed_at=closed_at,
         )  # fmt: skip
-    assert prune_findings(NOW) == 1
-    assert set(FlowFinding.objects.values_list("subject", flat=True)) == {"b", "c"}
+    assert store.prune(NOW) == 1
+    assert set(Finding.objects.values_list("subject", flat=True)) == {"b", "c"}
 
 
 def test_a_group_that_seems_to_be_beyond_the_end_is_asked_for_again_before_it_is_told(flow):

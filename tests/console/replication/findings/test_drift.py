@@ -2,8 +2,8 @@
 
 import pytest
 
+from console.findings.models import Finding
 from console.replication.findings.collect import DRIFT_EVERY
-from console.replication.findings.models import FlowFinding
 from jobs.replication.findings.connect_topics import Configs
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.topics.drift import ConfigDrift, TopicDrift
@@ -101,7 +101,7 @@ def test_two_flows_that_keep_names_both_ways_are_a_loop():
     make_flow("back", source="west", target="east", policy="identity", is_wanted=True)
     row(there)
     look(there)
-    found = FlowFinding.objects.get(code="loop")
+    found = Finding.objects.get(code="loop")
     assert found.evidence == {"known_by": "The flow back replicates it back."}
 
 

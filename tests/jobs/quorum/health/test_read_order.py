@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.compare import LogDigest
-from jobs.quorum.health.finding import QuorumCode
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.jobs.quorum.voter_sets import Log, plus, voters

@@ -4,18 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.admin.quorum import (
-    QuorumDescription,
-    QuorumEndpoint,
-    QuorumNode,
-    QuorumReplica,
-)
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumEndpoint, QuorumNode, QuorumReplica
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.compare import LogDigest
-from jobs.quorum.health.finding import QuorumCode
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.quorum.voters.voter_sets import Endpoint, VoterSet
 from jobs.severity import Severity
+from jobs.wire.values import utc_time
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
 
 NOW = 1_800_000_100_000
@@ -222,7 +218,7 @@ class TestLog:
         judged = evaluate_quorum(QuorumSnapshot(timeline=read_voter_timeline(log)), last + quiet_ms)
         (storm,) = judged.over if is_over else judged.findings
         assert storm.code is QuorumCode.ELECTION_STORM
-        assert (storm.since_ms, storm.ended_ms) == (first, last if is_over else None)
+        assert (storm.since, storm.ended) == (utc_time(first), utc_time(last) if is_over else None)
 
     def test_times_without_a_controller_that_lie_apart_are_findings_of_their_own(self):
         log = started().wait(8_000).noop(2_000).wait(3_000).noop(60)

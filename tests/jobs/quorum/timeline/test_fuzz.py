@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.quorum.health.finding import QuorumCode
+from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.wire.batches.log_batches import DamageKind, LogDamage

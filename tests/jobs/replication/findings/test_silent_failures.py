@@ -1,6 +1,6 @@
 """All rules over one snapshot: what is judged, what is remembered."""
 
-from jobs.replication.findings.finding import Code
+from jobs.replication.findings.codes import Code
 from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, GroupSnapshot, TopicSnapshot
 from tests.jobs.replication.pictures import MINUTE, NOW, look, partition, picture

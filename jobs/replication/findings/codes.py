@@ -1,17 +1,13 @@
-"""A finding about a flow: code, severity, sentence, advice, subject and evidence."""
+"""The codes of findings about a flow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.severity import Severity
-
-Evidence = Mapping[str, str | int | float | None]
+from jobs.findings import Life
 
 
 class Code(StrEnum):
@@ -67,41 +63,31 @@ DRIFT = frozenset(
         Code.BROKEN_PATTERN,
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One finding.
-
-    `subject` is what it is about (a partition `orders-3`, a topic, a group and a partition, a task); empty
-    for the flow as a whole. `evidence` are numbers and words, their units in their names. `since` is when it
-    began, None when only the moment is known at which it was seen.
-    """
-
-    code: Code
-    severity: Severity
-    sentence: str
-    todo: str
-    subject: str = ""
-    topic: str = ""
-    partition: int | None = None
-    evidence: Evidence = field(default_factory=dict)
-    since: datetime | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes it the same finding the next time."""
-        return self.code.value, self.subject
-
-    def to_mapping(self) -> dict[str, Any]:
-        values = asdict(self)
-        return {
-            **values,
-            "code": self.code.value,
-            "severity": self.severity.value,
-            "evidence": dict(self.evidence),
-            "since": self.since.isoformat() if self.since else None,
+# What the next look may already contradict: two looks must agree.
+LIFE = Life(
+    "flow",
+    two_rounds=frozenset(
+        {
+            Code.TARGET_CUT,
+            Code.SOURCE_CUT,
+            Code.RETENTION_LOSS,
+            Code.GROUP_AHEAD,
+            Code.GROUP_BEYOND_END,
+            Code.GROUP_BEYOND_TARGET_END,
+            Code.SYNCS_MISSING,
+            Code.SYNCS_UNREADABLE,
+            Code.HEARTBEATS_ABSENT,
+            Code.CHECKPOINTS_MISSING,
+            Code.TASK_FAILED,
+            Code.HEARTBEATS_STALE,
+            Code.TOPIC_MISSING,
+            Code.PARTITIONS_DIFFER,
         }
+    ),
+    end_after=timedelta(minutes=3),
+    # A topic with thousands of partitions must not create thousands of rows.
+    most_open=500,
+)
 
 
 def about(where: TopicPartition) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""Rows of findings: opened, confirmed and ended by rounds, removed when their time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+
+from console.findings.models import Finding, Scope
+from jobs import findings
+from jobs.findings import Key, Life
+from jobs.limits import CAUTIONS, SENTENCE, short
+
+_FIELDS = (
+    "severity", "rank", "topic", "partition", "brokers", "trouble", "cause", "sentence", "todo", "evidence",
+    "last_seen_at",
+)  # fmt: skip
+_SUBJECT, _TOPIC = 600, 320
+
+
+def of(scope: Model, kind: str) -> QuerySet[Finding]:
+    """Return the findings of one kind about a cluster, a flow or a metadata log, also those that ended."""
+    return Finding.objects.filter(**_scope(scope), kind=kind)
+
+
+def save(
+    scope: Model,
+    life: Life,
+    found: Iterable[findings.Finding],
+    now: datetime,
+    judged: Container[str] | None = None,
+    pending: Mapping[Key, datetime] | None = None,
+) -> dict[Key, datetime]:
+    """Open, confirm and end findings, and return those that are pending; a constant number of statements.
+
+    `judged` are the codes whose rules were applied (None: all). What was over before it was seen is kept as
+    ended, once.
+    """
+    kind = life.kind
+    open_now = of(scope, kind).filter(closed_at=None)
+    told = [_within_limits(one) for one in found]
+    change = findings.follow(open_now, pending or {}, told, judged, now, life)
+    opened = [_row(scope, kind, one, began, now) for one, began in change.opened]
+    kept = [_confirmed(row, one, now) for row, one in change.kept]
+    for row, ended in change.closed:
+        row.closed_at = ended
+    with transaction.atomic():
+        # Two programs may judge the same cluster.
+        Finding.objects.bulk_create(opened, ignore_conflicts=True)
+        Finding.objects.bulk_update(kept, _FIELDS, batch_size=200)
+        Finding.objects.bulk_update(
+            [row for row, _ in change.closed], ["closed_at"], batch_size=200
+        )
+        Finding.objects.bulk_create(_unkept(scope, kind, change.past))
+    return change.pending
+
+
+def prune(now: datetime) -> int:
+    """Remove findings that ended more than FINDINGS_RETENTION_D days ago; return how many."""
+    limit = now - timedelta(days=settings.FINDINGS_RETENTION_D)
+    return Finding.objects.filter(closed_at__lt=limit).delete()[0]
+
+
+def _scope(scope: Model) -> dict[str, Any]:
+    """Return the field of a finding that leads to what it belongs to."""
+    models = {name: Finding._meta.get_field(name).related_model for name in Scope.values}
+    return {name: scope for name, model in models.items() if isinstance(scope, model)}
+
+
+def _unkept(scope: Model, kind: str, past: Iterable[findings.Finding]) -> list[Finding]:
+    """Return rows for ended findings that no kept one overlaps."""
+    spans = [(one, one.since, one.ended) for one in past if one.since and one.ended]
+    if not spans:
+        return []
+    rows = of(scope, kind).filter(code__in={str(one.code) for one, *_ in spans})
+    least = min(since for _, since, _ in spans)
+    rows = rows.filter(Q(closed_at=None) | Q(closed_at__gte=least))
+    kept = list(rows.values_list("code", "subject", "opened_at", "closed_at"))
+    return [
+        _row(scope, kind, one, since, ended, closed_at=ended)
+        for one, since, ended in spans
+        if not any(
+            one.key == (code, subject)
+            and opened_at <= ended
+            and (closed_at is None or closed_at >= since)
+            for code, subject, opened_at, closed_at in kept
+        )
+    ]
+
+
+def _within_limits(one: findings.Finding) -> findings.Finding:
+    """Return a finding whose texts fit a row: clients choose names of connectors and settings."""
+    evidence = {
+        short(name): short(value, SENTENCE) if isinstance(value, str) else value
+        for name, value in list(one.evidence.items())[:CAUTIONS]
+    }
+    return replace(
+        one,
+        subject=short(one.subject, _SUBJECT),
+        topic=short(one.topic, _TOPIC),
+        sentence=short(one.sentence, SENTENCE),
+        todo=short(one.todo, SENTENCE),
+        evidence=evidence,
+    )
+
+
+def _row(
+    scope: Model,
+    kind: str,
+    one: findings.Finding,
+    opened_at: datetime,
+    seen_at: datetime,
+    **more: Any,
+) -> Finding:
+    code, subject = one.key
+    row = Finding(
+        **_scope(scope), kind=kind, code=code, subject=subject, opened_at=opened_at, **more
+    )
+    return _confirmed(row, one, seen_at)
+
+
+def _confirmed(row: Finding, one: findings.Finding, now: datetime) -> Finding:
+    row.severity, row.rank = one.severity.value, one.severity.rank
+    row.topic, row.partition, row.brokers = one.topic, one.partition, list(one.brokers)
+    row.trouble, row.cause = one.trouble, one.cause
+    row.sentence, row.todo, row.evidence = one.sentence, one.todo, dict(one.evidence)
+    row.last_seen_at = now
+    return row

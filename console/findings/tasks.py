@@ -1,0 +1,8 @@
+"""Upkeep of findings."""
+
+from __future__ import annotations
+
+from console.findings import store
+from console.frame.tasks import PRUNES
+
+PRUNES["findings"] = store.prune
