@@ -61,7 +61,7 @@ def of_failures(rows: Iterable[Failure]) -> list[Finding]:
 
     `rows` are open findings, worst first; mere notices stay on the flow's page.
     """
-    found: dict[tuple[int, str], list[Failure]] = {}
+    found: dict[tuple[Any, str], list[Failure]] = {}
     for row in rows:
         if row.severity in _LADDER:
             found.setdefault((row.flow_id, row.code), []).append(row)
@@ -139,7 +139,7 @@ def of_observers(rows: Iterable[ObserverFinding]) -> list[Finding]:
 
     Mere notices stay on the pages of the cluster.
     """
-    found: dict[tuple[int, str], list[ObserverFinding]] = {}
+    found: dict[tuple[Any, str], list[ObserverFinding]] = {}
     for row in rows:
         if row.severity in _LADDER:
             found.setdefault((row.cluster_id, row.code), []).append(row)

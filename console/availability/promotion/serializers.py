@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -293,6 +293,7 @@ class PromotionFindingSerializer(serializers.ModelSerializer[Finding]):
 
     class Meta:
         model = Finding
+        extra_kwargs: ClassVar = {"topic": {"max_length": TOPIC_NAME_LENGTH}}
         fields = [
             "id", "cluster", "code", "severity", "topic", "partition", "brokers", "trouble", "cause",
             "sentence", "todo", "opened_at", "last_seen_at", "closed_at",

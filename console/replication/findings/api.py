@@ -42,7 +42,7 @@ class FindingQuery(PageParameters):
 class FlowFindingSerializer(serializers.ModelSerializer[Finding]):
     """A finding: subject, sentence, evidence, and what to do."""
 
-    code = serializers.ChoiceField(choices=CODES)
+    code = serializers.ChoiceField(choices=CODES, read_only=True)
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     evidence = serializers.DictField(
         child=serializers.JSONField(),

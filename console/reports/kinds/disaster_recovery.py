@@ -131,7 +131,7 @@ def _holds(flows: Sequence[Any]) -> dict[tuple[int, str], Reason]:
 
 def _findings(flows: Sequence[Any], period: Period) -> dict[int, list[Any]]:
     """Return findings that were open at some moment of the period, the oldest first; one query."""
-    found: dict[int, list[Any]] = {flow.pk: [] for flow in flows}
+    found: dict[Any, list[Any]] = {flow.pk: [] for flow in flows}
     rows = flow_queries.list_findings().filter(flow__in=list(found), opened_at__lt=period.end)
     rows = rows.filter(
         Q(closed_at=None) | Q(closed_at__gte=period.start), rank__gt=Severity.INFO.rank
