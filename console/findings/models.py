@@ -47,17 +47,23 @@ class Finding(models.Model):
     """A finding; open while `closed_at` is null.
 
     `kind` is one of `Kind`; exactly one of `cluster`, `flow` and `log` is set. `subject` is what it is about
-    (a partition, a topic, a group and a partition, a node), empty
-    for all of its scope. `trouble` and `cause` name its runbook, `brokers` are those that it is about.
+    (a partition, a topic, a group and a partition, a node), empty for all of its scope. `trouble` and `cause`
+    name its runbook, `brokers` are those that it is about.
     `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
     is known, `last_seen_at` when it was last confirmed, `closed_at` when it had ended. `rank` orders
     severities, the worst is highest.
     """
 
     kind = models.CharField(max_length=20)
-    cluster = models.ForeignKey("clusters.Cluster", null=True, on_delete=models.CASCADE)
-    flow = models.ForeignKey("replication.ReplicationFlow", null=True, on_delete=models.CASCADE)
-    log = models.ForeignKey("quorum.MetadataLog", null=True, on_delete=models.CASCADE)
+    cluster: models.ForeignKey[Any, Any] = models.ForeignKey(
+        "clusters.Cluster", null=True, on_delete=models.CASCADE
+    )
+    flow: models.ForeignKey[Any, Any] = models.ForeignKey(
+        "replication.ReplicationFlow", null=True, on_delete=models.CASCADE
+    )
+    log: models.ForeignKey[Any, Any] = models.ForeignKey(
+        "quorum.MetadataLog", null=True, on_delete=models.CASCADE
+    )
     code = models.CharField(max_length=60)
     severity = models.CharField(max_length=10, choices=SEVERITIES)
     rank = models.PositiveSmallIntegerField(default=0)

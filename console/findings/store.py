@@ -68,7 +68,9 @@ def prune(now: datetime) -> int:
 
 def _scope(scope: Model) -> dict[str, Any]:
     """Return the field of a finding that leads to what it belongs to."""
-    models = {name: Finding._meta.get_field(name).related_model for name in Scope.values}
+    models: dict[str, Any] = {
+        name: Finding._meta.get_field(name).related_model for name in Scope.values
+    }
     return {name: scope for name, model in models.items() if isinstance(scope, model)}
 
 
