@@ -175,6 +175,18 @@ def test_a_flow_is_due_again_after_its_interval(is_running, after_s):
     assert MEASUREMENTS.due(NOW + timedelta(seconds=after_s)) == [flow.pk]
 
 
+def test_a_running_flow_whose_round_broke_is_measured_again_after_its_interval():
+    flow = make_flow()
+    running(flow)
+
+    def ranges(*_):
+        raise ValueError("boom")
+
+    collect_flow(flow.pk, lambda: NOW, replace(StubFlow().queries, ranges=ranges))
+    assert flow.rounds.get(noun="source").error.startswith("crosslog failed while measuring")
+    assert MEASUREMENTS.due(NOW + timedelta(seconds=5)) == [flow.pk]
+
+
 def test_unchanged_partitions_are_not_written_again():
     flow = make_flow()
     running(flow)
