@@ -105,6 +105,7 @@ def test_a_round_never_raises(cluster, error, sentence):
     assert row_of(cluster).error.startswith(sentence)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_values_that_no_column_takes_are_a_fault_of_the_round(cluster):
     assert run(cluster, lambda: Outcome({"row_count": "many"}))
     row = row_of(cluster)
