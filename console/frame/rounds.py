@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import models
+from django.db import InterfaceError, OperationalError, models
 from django.db.models import F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from console.frame.claims import CLAIM, is_free, take
-from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.frame.processes import liveness
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.limits import SENTENCE, short
@@ -113,7 +112,7 @@ class Rounds(Generic[Subject, Row]):
     ) -> bool:
         """Run the round of one subject when it is due; False when it was not, or the subject is gone.
 
-        Never raises: a fault is written to the row. `row_of` makes the row where its key is not enough.
+        A fault is written to the row, not raised. `row_of` makes the row where its key is not enough.
         """
         subject = self.subjects().filter(pk=pk).first()
         if subject is None:
@@ -139,20 +138,28 @@ class Rounds(Generic[Subject, Row]):
     def carry_out(
         self, row: Row, label: str, collect: Callable[[], Outcome], clock: Clock
     ) -> Outcome:
-        """Collect for a claimed row and write how it ended; never raises."""
+        """Collect for a claimed row and write how it ended; raises only what the database does."""
         begun = time.monotonic()
+
+        def end(outcome: Outcome) -> Outcome:
+            self.finish(row, label, outcome, clock(), time.monotonic() - begun)
+            return outcome
+
         try:
-            outcome = collect()
-        except InvalidFields as problem:
-            outcome = Outcome(fault=unusable_settings(problem, label))
-        except ClusterFault as fault:
-            outcome = Outcome(fault=fault)
-        except Exception:
-            # What broke here must not cost other subjects their round.
-            logger.exception("round broke kind=%s subject=%s", self.name, label)
-            outcome = Outcome(fault=ClusterFault(own_fault(self.activity), cluster=label, hint=""))
-        self.finish(row, label, outcome, clock(), time.monotonic() - begun)
-        return outcome
+            return end(collect())
+        except Exception as problem:  # noqa: BLE001  logged by `fault_of`
+            # Also values that no column takes: the row says so, and other subjects have their rounds.
+            return end(Outcome(fault=self.fault_of(problem, label)))
+
+    def fault_of(self, problem: Exception, label: str) -> ClusterFault:
+        """Return what the row of a round says that raised this; a fault of the program is logged."""
+        if isinstance(problem, ClusterFault):
+            return problem
+        if isinstance(problem, InvalidFields):
+            text = f"The settings are not usable: {problem}"
+            return ClusterFault(text, cluster=label, hint="Correct the settings.")
+        logger.error("round broke kind=%s subject=%s", self.name, label, exc_info=problem)
+        return ClusterFault(own_fault(self.activity), cluster=label, hint="")
 
     def finish(self, row: Row, label: str, outcome: Outcome, now: datetime, took_s: float) -> None:
         """Write how a round ended, unless another worker has claimed the row since."""
@@ -171,18 +178,8 @@ class Rounds(Generic[Subject, Row]):
         ours = rows.filter(claimed_until=row.claimed_until)
         until = now + max(rest, timedelta()) if self.rests else None
         if not ours.update(claimed_until=until, **values):
-            # A round at once was requested meanwhile: the row stays due.
-            rows.filter(claimed_until=None).update(**values)
-
-    def freshness(self, noun: str, row: Row | None) -> Freshness:
-        """Return how fresh the rows of a round are."""
-        return freshness_of_round(noun, row, self.every_s())
-
-
-def unusable_settings(problem: InvalidFields, label: str) -> ClusterFault:
-    """Return the fault of a subject whose stored settings no longer pass their checks."""
-    text = f"The settings are not usable: {problem}"
-    return ClusterFault(text, cluster=label, hint="Correct the settings.")
+            # A round at once was requested meanwhile: the row stays due. No other round has ended since.
+            rows.filter(claimed_until=None, finished_at=row.finished_at).update(**values)
 
 
 def sentence_about(what: str, reasons: Mapping[str, str], total: int) -> str:
@@ -252,9 +249,22 @@ def longest_waiting(due: QuerySet[Any], since: str) -> list[int]:
 def work_through_due(
     kind: Kind, clock: Clock = timezone.now, monotonic: Callable[[], float] = time.monotonic
 ) -> int:
-    """Take due rows, longest waiting first, until none is left or the share is used up; return how many."""
+    """Take due rows, longest waiting first, until none is left or the share is used up; return how many.
+
+    One that breaks is passed over: it would cost all that are due after it their turns.
+    """
     until, taken = monotonic() + SHARE_S, 0
-    while any(kind.take(each) for each in kind.due(clock())):
+
+    def take(each: Any) -> bool:
+        try:
+            return bool(kind.take(each))
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            logger.exception("turn broke key=%s", each)
+            return False
+
+    while any(take(each) for each in kind.due(clock())):
         taken += 1
         liveness.sign()
         if monotonic() >= until:

@@ -24,8 +24,6 @@ _TABS = (
     ("log", "Metadata changes"),
     ("advisor", "Voter change planner"),
 )
-# A majority is lost with the next failure.
-_BARE = 3
 
 
 def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:

@@ -65,7 +65,3 @@ MISROUTED = (
     "Share of all keys for which the application's own metadata names an instance that does not serve "
     "them, or another partition, in its worst store."
 )
-STORE_CONFIDENCE = (
-    "Exact: registered or committed. Given: by the description. Inferred: by partition counts."
-)
-JOINS = "Rejoins of the thread since it started, modulo 256."

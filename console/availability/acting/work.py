@@ -33,7 +33,7 @@ from console.availability.promotion.models import (
     PromotionAction,
 )
 from console.clusters.models import Cluster
-from console.frame.claims import release, take
+from console.frame.claims import is_free, release, take
 from console.frame.security.read_only import is_read_only
 from jobs.availability.acting.plans import Outcome
 from jobs.availability.acting.standby.promotions import StoreAway
@@ -66,7 +66,7 @@ class Worker:
     def work(self, advised: Advised | None) -> int:
         """Carry out all due actions in sequence; return how many changed their state."""
         busy = self._rows(ActionState.ACTING, ActionState.REVERTING)
-        crashed = busy.filter(claimed_until__lt=self._clock())
+        crashed = busy.filter(is_free(self._clock()))
         done = sum([self._settle(row) for row in crashed])
         if advised is None:
             return done

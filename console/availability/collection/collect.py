@@ -26,6 +26,7 @@ from console.availability.status.models import (
 )
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.clusters.queries import enabled_clusters
+from console.frame.claims import is_free
 from console.frame.rounds import EARLY, Clock, Outcome, Rounds, longest_waiting
 from console.quorum import queries as quorum
 
@@ -51,7 +52,7 @@ def due_clusters(now: datetime) -> list[int]:
     rows = AvailabilityRound.objects.filter(**STATUS.part, cluster=OuterRef("pk"))
     polled = rows.annotate(topics_at=Subquery(topics.values("succeeded_at")[:1]))
     is_known = ~Q(source=Source.POLL) | Q(topics_at=None) | Q(topics_at=F("polled_at"))
-    resting = polled.filter(Q(claimed_until__gte=now) | Q(finished_at__gt=late) & is_known)
+    resting = polled.filter(~is_free(now) | Q(finished_at__gt=late) & is_known)
     due = enabled_clusters().exclude(Exists(resting))
     return longest_waiting(due.annotate(last=Subquery(rows.values("finished_at")[:1])), "last")
 

@@ -21,18 +21,12 @@ from console.clusters.collection.stuck import watch_stable_offsets
 from console.clusters.collection.topics import collect_topics
 from console.clusters.models import Cluster, CollectionRound, Noun, Partition, Topic
 from console.clusters.queries import enabled_clusters
-from console.frame.rounds import (
-    Clock,
-    Outcome,
-    Rounds,
-    longest_waiting,
-    sentence_about,
-    unusable_settings,
-)
+from console.frame.claims import is_free
+from console.frame.rounds import Clock, Outcome, Rounds, longest_waiting, sentence_about
 from jobs.cluster.check import NO_TOPIC
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription, OffsetRange, TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields, RegisteredTwice
+from jobs.cluster.errors import ClusterFault, RegisteredTwice
 
 # The round for offsets: from where to where every partition reaches.
 
@@ -114,7 +108,7 @@ ROUNDS: Mapping[Noun, Rounds[Cluster, CollectionRound]] = {
 
 def due_clusters(now: datetime) -> list[int]:
     """Return the ids of enabled clusters with a round that is due, the one that waits longest first."""
-    waiting = CollectionRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
+    waiting = CollectionRound.objects.filter(~is_free(now), cluster=OuterRef("pk"))
     # With all rounds claimed or resting there is nothing to do; a new cluster has no round at all.
     resting = Q()
     for noun in Noun.values:
@@ -158,15 +152,10 @@ def _visit(
             for noun, row in claimed.items():
                 collect = partial(_collect, noun, cluster, kafka, described, clock)
                 ROUNDS[noun].carry_out(row, cluster.alias, collect, clock)
-    except (ClusterFault, InvalidFields) as problem:
-        fault = (
-            unusable_settings(problem, cluster.alias)
-            if isinstance(problem, InvalidFields)
-            else problem
-        )
+    except Exception as problem:  # noqa: BLE001  logged by `fault_of`
         for noun, row in claimed.items():
-            took_s = time.monotonic() - begun
-            ROUNDS[noun].finish(row, cluster.alias, Outcome(fault=fault), clock(), took_s)
+            failed = Outcome(fault=ROUNDS[noun].fault_of(problem, cluster.alias))
+            ROUNDS[noun].finish(row, cluster.alias, failed, clock(), time.monotonic() - begun)
 
 
 def _identify(

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from console.clusters.models import Topic
+from console.frame.claims import is_free
 from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.control.steering import with_person
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
@@ -99,7 +100,7 @@ MEASUREMENTS: Rounds[ReplicationFlow, FlowRound] = Rounds(
     of="flow",
     part={"noun": FlowRound.Noun.SOURCE},
     subjects=lambda: ReplicationFlow.objects.select_related("source", "target", "run"),
-    every_s=lambda: RESTS_S,
+    every_s=lambda: settings.FLOW_INTERVAL_S,
     activity="measuring",
 )
 
@@ -114,7 +115,7 @@ def collect_flow(flow_id: int, clock: Clock = timezone.now, queries: FlowQueries
 def measure_soon(flow_id: int, now: datetime) -> None:
     """Let the next tick of the scheduler measure a flow that was at rest; a running round stays."""
     rows = FlowRound.objects.filter(flow=flow_id, noun=FlowRound.Noun.SOURCE)
-    rows.filter(claimed_until__lte=now + timedelta(seconds=RESTS_S)).update(claimed_until=None)
+    rows.filter(is_free(now + timedelta(seconds=RESTS_S))).update(claimed_until=None)
 
 
 @dataclass(slots=True)
@@ -139,7 +140,7 @@ class _Round:
         rows = [with_person(row, flow) for row in rows]
         save.save_measurement(flow, rows, progress, self.now, sample=outcome.fault is None)
         is_watched_closely = flow.is_wanted or _is_copying(flow.run)
-        return replace(outcome, due_in_s=settings.FLOW_INTERVAL_S if is_watched_closely else None)
+        return replace(outcome, due_in_s=None if is_watched_closely else RESTS_S)
 
     def _from_run(self, progress: Mapping[str, Any]) -> list[Measured]:
         """The newest positions are with the run: it has committed them on the target."""

@@ -66,7 +66,7 @@ def deliver_due(now: datetime, clock: Callable[[], float] = time.monotonic) -> i
 
     A server that did not answer is not tried again in the same round: what hangs costs one time-out.
     """
-    if Delivery.objects.filter(claimed_until__gt=now).exists():
+    if Delivery.objects.exclude(is_free(now)).exists():
         return 0
     round_ = _Round(now, clock)
     due = _due(now).order_by("next_at", "run_id", "pk").values_list("pk", flat=True)

@@ -25,7 +25,7 @@ from django.views.debug import SafeExceptionReporterFilter
 from console.accounts.asked_rights import acting
 from console.accounts.models import User
 from console.env import names_read
-from console.frame.claims import ending, owned, release, take
+from console.frame.claims import ending, is_free, owned, release, take
 from console.frame.errors import ActionRefused
 from console.reports.delivery import outbox
 from console.reports.delivery.contents import link_to
@@ -94,7 +94,7 @@ def wake_waiting() -> None:
 
 def give_up_lost(now: datetime) -> None:
     """Queue again what a program has left behind, and give up what several have."""
-    lost = ReportRun.objects.filter(state=RunState.BUILDING, claimed_until__lt=now)
+    lost = ReportRun.objects.filter(is_free(now), state=RunState.BUILDING)
     lost.filter(attempts__lt=MOST_ATTEMPTS).update(state=RunState.QUEUED, claimed_until=None)
     lost.filter(attempts__gte=MOST_ATTEMPTS).update(
         state=RunState.FAILED,
@@ -279,9 +279,8 @@ def _make_apart(run_id: UUID) -> None:
     if code != 0:
         logger.error("the program that makes a report failed run_id=%s code=%s", run_id, code)
         # Its claim is over: the next round queues it again, or gives up.
-        ReportRun.objects.filter(pk=run_id, state=RunState.BUILDING).update(
-            claimed_until=F("started_at")
-        )
+        building = ReportRun.objects.filter(pk=run_id, state=RunState.BUILDING)
+        building.update(claimed_until=None)
 
 
 _SECRET = SafeExceptionReporterFilter.hidden_settings

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import OperationalError
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -104,6 +105,15 @@ def test_a_round_never_raises(cluster, error, sentence):
     assert row_of(cluster).error.startswith(sentence)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_values_that_no_column_takes_are_a_fault_of_the_round(cluster):
+    assert run(cluster, lambda: Outcome({"row_count": "many"}))
+    row = row_of(cluster)
+    assert (row.failing_since, row.row_count) == (NOON, 0)
+    assert row.error.startswith("crosslog failed while testing")
+    assert ROUNDS.due(NOON) == []
+
+
 def test_a_round_with_a_fault_may_write_values_all_the_same(cluster):
     run(cluster, lambda: Outcome({"row_count": 2, "succeeded_at": NOON}, fault=fault()))
     row = row_of(cluster)
@@ -163,30 +173,32 @@ def test_new_subjects_come_first_and_then_the_longest_overdue(db):
 class Worker:
     """A worker whose round is cut into its two writes: the claim and the end."""
 
-    def __init__(self, count):
-        self.count, self.row = count, None
+    def __init__(self, count, rounds):
+        self.count, self.rounds, self.row = count, rounds, None
 
     def begin(self, cluster, now):
-        row = ROUNDS.row_of(cluster)
-        self.row = row if ROUNDS.claim_row(row, now) else None
+        row = self.rounds.row_of(cluster)
+        self.row = row if self.rounds.claim_row(row, now) else None
 
     def end(self, now):
         if self.row is not None:
-            ROUNDS.finish(self.row, "east", Outcome({"row_count": self.count}), now, 0.0)
+            self.rounds.finish(self.row, "east", Outcome({"row_count": self.count}), now, 0.0)
         self.row = None
 
 
 class TestInterleavings(TestCase):
     @given(
         steps=st.lists(
-            st.tuples(st.sampled_from(["begin", "end", "die"]), st.sampled_from([0, 1]))
+            st.tuples(st.sampled_from(["begin", "end", "die", "request"]), st.sampled_from([0, 1]))
         ),
         pause_s=st.integers(1, 200),
+        rests=st.booleans(),
     )
-    def test_any_order_of_two_workers_and_a_death_leaves_the_same_row(self, steps, pause_s):
+    def test_any_order_of_two_workers_and_a_death_leaves_the_same_row(self, steps, pause_s, rests):
         """One round at the end, by one worker alone, is the row whatever came before."""
         cluster = make_cluster()
-        workers = [Worker(1), Worker(2)]
+        rounds = replace(ROUNDS, rests=rests)
+        workers = [Worker(1, rounds), Worker(2, rounds)]
         now = NOON
         owner = None
         for step, who in steps:
@@ -204,15 +216,17 @@ class TestInterleavings(TestCase):
                 owner = None if who == owner else owner
             elif step == "die":
                 worker.row = None
+            elif step == "request" and owner is None:
+                StreamsRound.objects.update(claimed_until=None)
         now += ROUNDS.claim + timedelta(seconds=1)
-        last = Worker(3)
+        last = Worker(3, rounds)
         last.begin(cluster, now)
         for worker in workers:
             worker.end(now)
         last.end(now)
         row = StreamsRound.objects.get(cluster=cluster)
         assert (row.row_count, row.succeeded_at) == (3, now)
-        assert row.claimed_until == now + timedelta(seconds=EVERY_S) - EARLY
+        assert row.claimed_until == (now + timedelta(seconds=EVERY_S) - EARLY if rests else None)
 
 
 class Waiting:
@@ -256,6 +270,27 @@ def test_a_row_that_another_worker_has_is_passed_over():
 
     assert work_through_due(Kind(lambda _: [1, 2, 3], take), monotonic=lambda: 0.0) == 2
     assert taken == [2, 3]
+
+
+def test_a_row_that_breaks_costs_the_others_no_turn(caplog):
+    waiting = Waiting(2, 3)
+
+    def take(name):
+        if name == 1:
+            raise ValueError("its row cannot be made")
+        return waiting.take(name)
+
+    assert work_through_due(Kind(lambda _: [1, *waiting.names], take), monotonic=lambda: 0.0) == 2
+    assert waiting.taken == [2, 3]
+    assert "key=1" in caplog.text
+
+
+def test_a_database_that_is_away_ends_the_turn():
+    def take(name):
+        raise OperationalError("server closed the connection")
+
+    with pytest.raises(OperationalError):
+        work_through_due(Kind(lambda _: [1, 2], take))
 
 
 def test_without_a_due_row_there_is_one_query():

@@ -1,6 +1,6 @@
 """Rounds that advise, beside a promoter that checks the same cluster."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -8,10 +8,12 @@ from console.availability.acting.promoter import PromoterDependencies, Promotion
 from console.availability.advice.models import PromotionRound
 from console.availability.advice.round import ADVICE, advise_cluster, take_round
 from console.availability.promotion.models import Mode
+from console.frame.processes.threads import THREADS
 from jobs.cluster.errors import Unreachable
 from tests.console.availability.promotion_world import Clock, PaperDoor, make_policy, make_short
 
 pytestmark = pytest.mark.django_db
+STILL = replace(THREADS, renew=lambda: None)
 
 
 @dataclass
@@ -39,7 +41,7 @@ def test_scheduled_rounds_keep_away_while_a_promoter_checks(cluster, clock):
     make_policy(cluster, mode=Mode.ACT)
     door = Beside(clock)
     ADVICE.row_of(cluster)
-    ways = PromoterDependencies(door=door, clock=clock, renew=lambda: None)
+    ways = PromoterDependencies(door=door, clock=clock, threads=STILL)
     PromotionCycle(cluster, "here:1", ways).tick()
     assert door.seen
     assert not any(door.seen)
@@ -51,7 +53,7 @@ def test_a_promoter_takes_a_cluster_whose_round_is_not_due(cluster, clock):
     door = PaperDoor(clock)
     assert advise_cluster(cluster.pk, clock, door)
     assert not advise_cluster(cluster.pk, clock, door)
-    ways = PromoterDependencies(door=door, clock=clock, renew=lambda: None)
+    ways = PromoterDependencies(door=door, clock=clock, threads=STILL)
     assert PromotionCycle(cluster, "here:1", ways).tick() == 1
 
 

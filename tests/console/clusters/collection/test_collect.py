@@ -125,6 +125,12 @@ def test_what_breaks_in_one_noun_is_written_down_and_the_others_go_on(cluster, k
     assert rounds["groups"].succeeded_at == NOW
 
 
+def test_what_breaks_before_any_noun_is_written_to_all(cluster, kafka):
+    kafka.faults["describe_cluster"] = ZeroDivisionError("by zero")
+    rounds = run_rounds(cluster, kafka)
+    assert all("a fault of the program" in row.error for row in rounds.values())
+
+
 def test_settings_that_are_not_usable_any_more_are_explained(cluster, kafka):
     Cluster.objects.update(security_protocol="SASL_SSL")
     row = run_rounds(cluster, kafka)["brokers"]

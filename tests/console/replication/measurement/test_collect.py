@@ -3,7 +3,6 @@ from datetime import timedelta
 
 import pytest
 
-from console.frame.claims import CLAIM
 from console.replication.flows.models import (
     FlowPartition,
     FlowRound,
@@ -11,7 +10,7 @@ from console.replication.flows.models import (
     LagSample,
     ReplicationFlow,
 )
-from console.replication.measurement.collect import MEASUREMENTS, collect_flow, measure_soon
+from console.replication.measurement.collect import collect_flow
 from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.limits import POSITIONS
@@ -149,30 +148,6 @@ def test_two_workers_measure_a_flow_once():
 
     assert collect_flow(flow.pk, lambda: NOW, replace(stub.queries, positions=positions))
     assert inner == [False]
-
-
-def test_a_flow_that_is_wanted_is_measured_as_often_before_its_run_is_up():
-    flow = make_flow(is_wanted=True)
-    measured(flow, StubFlow(positions={}, ranges=source()))
-    assert MEASUREMENTS.due(NOW + timedelta(seconds=5)) == [flow.pk]
-
-
-def test_a_flow_at_rest_that_is_started_is_measured_at_once_and_a_round_on_its_way_stays():
-    resting, claimed = make_flow("resting"), make_flow("claimed")
-    for flow, until in ((resting, NOW + timedelta(seconds=29)), (claimed, NOW + CLAIM)):
-        FlowRound.objects.create(flow=flow, noun="source", claimed_until=until)
-        measure_soon(flow.pk, NOW)
-    assert MEASUREMENTS.due(NOW) == [resting.pk]
-
-
-@pytest.mark.parametrize(("is_running", "after_s"), [(True, 5), (False, 30)])
-def test_a_flow_is_due_again_after_its_interval(is_running, after_s):
-    flow = make_flow()
-    if is_running:
-        running(flow)
-    measured(flow, StubFlow(positions={}, ranges=source()))
-    assert MEASUREMENTS.due(NOW + timedelta(seconds=after_s - 2)) == []
-    assert MEASUREMENTS.due(NOW + timedelta(seconds=after_s)) == [flow.pk]
 
 
 def test_unchanged_partitions_are_not_written_again():
