@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
+from jobs.commands.command import BAD_INPUT, FINDING, INTERRUPTED, OK, add_run, print_answer, say
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
@@ -31,9 +31,7 @@ from jobs.spark.analyses.analysis import (
 )
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobResult, JobSpec, Outcome
-from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 LOOK_S = 0.1
 TASKS = 2
 _SHOWN = {
@@ -65,7 +63,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             parser.add_argument(
                 "--archive", metavar="DIR", type=Path, help="archive of the flow's offset syncs"
             )
-        parser.add_argument("--json", action="store_true", help="print the result document")
+        add_run(parser, run, "print the result document")
         parser.add_argument(
             "--output", metavar="FOLDER", type=Path, help="keep the tables there, as Parquet"
         )
@@ -75,7 +73,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             type=Path,
             help="cache the tables of whole logs there, for the next analysis",
         )
-        parser.set_defaults(run=run, analysis=analysis)
+        parser.set_defaults(analysis=analysis)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,8 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.writelines(f"{_option(one)}: {text}\n" for one, text in refusal.errors.items())
         return BAD_INPUT
     except JavaMissing as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return say(error)
     folder = Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     values = {
         "arguments": given,
@@ -102,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     try:
         result = _result(JobSpec(f"{analysis.kind} {folder.name}", analysis.kind, values), folder)
-        return _tell(result, as_json=arguments.json)
+        return _tell(result, arguments)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -233,18 +230,13 @@ def _stopped_by_signals(folder: Path) -> Iterator[list[int]]:
             signal.signal(one, handler)
 
 
-def _tell(result: JobResult, *, as_json: bool) -> int:
+def _tell(result: JobResult, arguments: argparse.Namespace) -> int:
     if result.outcome is Outcome.STOPPED:
-        sys.stderr.write("crosslog: interrupted\n")
-        return INTERRUPTED
+        return say("crosslog: interrupted", INTERRUPTED)
     if result.outcome is not Outcome.SUCCEEDED:
-        sys.stderr.write(f"{result.outcome.lower()}: {result.error}\n")
-        return FINDING
+        return say(f"{result.outcome.lower()}: {result.error}", FINDING)
     document: Mapping[str, Any] = result.summary
-    if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
-    else:
-        print_lines(lines_of(document))
+    print_answer(arguments, lambda: document, lines_of(document))
     return FINDING if document["notes"] else OK
 
 

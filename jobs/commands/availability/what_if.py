@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,20 @@ from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.outcome import Counts, IsrState, PartitionOutcome
 from jobs.availability.what_if.simulation import WhatIf, simulate
 from jobs.availability.what_if.steps import Loss, Step, UncleanElection, UnknownTarget
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import (
+    BAD_INPUT,
+    FINDING,
+    OK,
+    add_flag,
+    add_run,
+    print_answer,
+    print_json,
+    read_bounded,
+    refuse,
+    say,
+)
 from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 512 << 20
 MOST_LINES = 40
 MOST_COLUMNS = 200
@@ -81,18 +90,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             default=argparse.SUPPRESS,
             help=f"a {kind} that is lost, at once with all it holds; may be given again",
         )
-    parser.add_argument("--together", action="store_true", help="all losses happen at one moment")
-    parser.add_argument(
-        "--unclean", action="store_true", help="then elect a leader uncleanly where there is none"
-    )
-    parser.add_argument(
-        "--matrix",
-        action="store_true",
-        help="each loss by itself (without losses: every rack, broker and controller), with sums only",
-    )
+    add_flag(parser, "--together", "all losses happen at one moment")
+    add_flag(parser, "--unclean", "then elect a leader uncleanly where there is none")
+    each = "each loss by itself (without losses: every rack, broker and controller), with sums only"
+    add_flag(parser, "--matrix", each)
     parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, losses=[])
+    add_run(parser, run)
+    parser.set_defaults(losses=[])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -110,16 +114,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(arguments, error.problems)
     except (OSError, ValueError) as error:
         return refuse(error)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps(_of_topic(what_if_document(answer), arguments.topic))}\n")
-    else:
-        print_lines(lines(answer, arguments.topic))
+    topic = arguments.topic
+    print_answer(
+        arguments, lambda: _of_topic(what_if_document(answer), topic), lines(answer, topic)
+    )
     return FINDING if answer.does_harm else OK
 
 
 def _refuse(arguments: argparse.Namespace, problems: dict[str, str]) -> int:
     for path, sentence in problems.items():
-        sys.stderr.write(f"{arguments.file}: {path}: {sentence}\n" if path else f"{sentence}\n")
+        say(f"{arguments.file}: {path}: {sentence}" if path else sentence)
     return BAD_INPUT
 
 
@@ -130,10 +134,7 @@ def _option(path: str) -> str:
 
 
 def _read(path: Path) -> Any:
-    with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
-    if len(content) > LARGEST_DOCUMENT_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    content = read_bounded(path, LARGEST_DOCUMENT_BYTES, may_be_stdin=True)
     try:
         return document_of_text(content.decode(json.detect_encoding(content), "replace"))
     except InvalidCluster as error:
@@ -261,7 +262,7 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
         for part in told["losses"]:
             if arguments.topic is not None:
                 part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
-        sys.stdout.write(f"{json.dumps(told)}\n")
+        print_json(told)
     else:
         print_lines(_matrix_lines(cluster, answer, worst))
     return FINDING if any(one.does_harm for one in answer.columns) else OK

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import FINDING, OK, add_flag, add_run, refuse, say
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.visible import print_lines
@@ -28,8 +28,6 @@ from jobs.wire.topics.internal_logs import (
     largest_batch_bytes,
     records_of_batch,
 )
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 _BOOTSTRAP = "bootstrap.checkpoint"
 _AUTO = "auto"
@@ -49,13 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=_AUTO,
         help="the internal topic of the records; default: from the folder's name, else the metadata log",
     )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="stop where Kafka's own reader would: at the first damage",
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON document a line")
-    parser.set_defaults(run=run)
+    add_flag(parser, "--strict", "stop where Kafka's own reader would: at the first damage")
+    add_run(parser, run, "print a JSON document a line")
 
 
 class _NoLog(ValueError):
@@ -81,11 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             return refuse(error, path)
         except _NoLog as error:
-            sys.stderr.write(f"{path}: {error}\n")
-            return BAD_INPUT
+            return say(f"{path}: {error}")
         except RecordFormatError as error:
-            sys.stderr.write(f"{path}: {error}\n")
-            return FINDING
+            return say(f"{path}: {error}", FINDING)
     _tell(seen)
     return FINDING if seen.damages else OK
 

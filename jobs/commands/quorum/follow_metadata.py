@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import BAD_INPUT, FINDING, OK, add_flag, add_run, print_json, refuse, say
 from jobs.quorum.log.archive import UNPACKED, LogArchive
 from jobs.quorum.log.archive_manifest import Manifest
 from jobs.quorum.log.batches import LogBroken
@@ -24,8 +23,6 @@ from jobs.quorum.log.importer import Imported, NotALogFolder, import_folder
 from jobs.quorum.log.source import MetadataSource, read_source_file
 from jobs.quorum.log.uploads import UploadRefused, unpack_upload
 from jobs.quorum.timeline.anomalies import UNFINISHED
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,13 +37,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
     follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)
-    follows.add_argument(
-        "--until-caught-up",
-        action="store_true",
-        help="end when all committed records are in the archive",
-    )
-    follows.add_argument("--json", action="store_true", help="print a JSON document per change")
-    follows.set_defaults(run=run)
+    add_flag(follows, "--until-caught-up", "end when all committed records are in the archive")
+    add_run(follows, run, "print a JSON document per change")
     imports = commands.add_parser(
         "import-metadata",
         help="take a node's log folder, or a tar or zip of it, into an archive",
@@ -56,8 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     imports.add_argument("sources", metavar="PATH", type=Path, nargs="+")
     imports.add_argument("--into", metavar="FOLDER", type=Path, required=True)
-    imports.add_argument("--json", action="store_true", help="print a JSON document per source")
-    imports.set_defaults(run=run_import)
+    add_run(imports, run_import, "print a JSON document per source")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,9 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         source = read_source_file(arguments.connection)
     except InvalidFields as error:
-        for name, text in error.errors.items():
-            sys.stderr.write(f"{arguments.connection}: {name}: {text}\n")
-        return BAD_INPUT
+        return refuse(error, arguments.connection)
     return _with_archive(arguments.into, lambda archive: _follow(source, archive, arguments))
 
 
@@ -86,8 +75,7 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
         with LogArchive(folder) as archive:
             return work(archive)
     except (ArchiveBusy, BadArchive, LogBroken, NotALogFolder, UploadRefused) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return say(error)
     except OSError as error:
         return refuse(error, folder)
 
@@ -100,7 +88,7 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
     try:
         follow(source, archive, stop, told)
     except ClusterFault as fault:
-        sys.stderr.write(f"{fault}\n{fault.hint}\n")
+        refuse(fault)
         return FINDING if told.last_fault == str(fault) else BAD_INPUT
     return OK if told.has_read_log else FINDING
 
@@ -136,7 +124,7 @@ class _FollowPrinter:
     def _print(self, heard: Heard) -> None:
         known = self._archive.manifest
         if self._as_json:
-            sys.stdout.write(json.dumps(_document(heard, known)) + "\n")
+            print_json(_document(heard, known))
         elif heard.fault is not None:
             sys.stderr.write(f"{heard.fault} {heard.fault.hint}\n")
             sys.stderr.writelines(f"  not seen: {what}\n" for what in heard.lost)
@@ -195,7 +183,7 @@ def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bo
     if as_json:
         told = found._asdict() | {"source": str(path), "next_offset": known.next_offset}
         told["damaged"] = [asdict(one) for one in known.damaged]
-        sys.stdout.write(json.dumps(told) + "\n")
+        print_json(told)
         return
     sys.stdout.write(
         f"{path}: {found.batches} batches, {found.size_bytes} bytes, {len(found.snapshots)} snapshots; "

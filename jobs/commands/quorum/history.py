@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from jobs.commands.command import FINDING, OK, add_run, say
 from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
@@ -17,7 +17,6 @@ from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import BadFolder, read_folder
 from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 _FEW = 5
 _ALL = "all"
 # The fields of other changes that stand in every line anyway, or only in the JSON.
@@ -58,8 +57,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=ChangeKind.PARTITION.value,
         help="changes of what (partition)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document a line")
-    parser.set_defaults(run=run)
+    add_run(parser, run, "print one JSON document a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,8 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _told(arguments)
     except BadFolder as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return say(error)
 
 
 def _told(arguments: argparse.Namespace) -> int:
@@ -79,7 +76,7 @@ def _told(arguments: argparse.Namespace) -> int:
     for change in read_changes(items, image):
         if isinstance(change, Anomaly):
             anomalies += 1
-            sys.stderr.write(f"{arguments.path}: offset {change.offset}: {change.problem}\n")
+            say(f"{arguments.path}: offset {change.offset}: {change.problem}")
         elif not is_known and isinstance(change, TopicChange):
             is_known = arguments.topic in {None, change.topic} and (
                 arguments.topic_id in {None, change.topic_id}
@@ -123,8 +120,7 @@ def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
     known = sorted(image.topic_ids)
     more = ", ..." if len(known) > _FEW else ""
     there = f"it has {', '.join(known[:_FEW])}{more}" if known else "it has none"
-    sys.stderr.write(f"{arguments.path}: this log never had a topic {wanted}; now {there}\n")
-    return BAD_INPUT
+    return say(f"{arguments.path}: this log never had a topic {wanted}; now {there}")
 
 
 def _print(change: AnyChange, *, as_json: bool) -> None:

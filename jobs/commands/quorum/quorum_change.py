@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import (
+    FINDING,
+    OK,
+    add_repeated,
+    add_run,
+    print_answer,
+    read_bounded,
+    refuse,
+)
 from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
@@ -19,7 +25,6 @@ from jobs.quorum.advisor.site_layout import plan_layout
 from jobs.quorum.advisor.state import QuorumState, state_from_timeline
 from jobs.quorum.log.folder import read_folder
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 16 << 20
 
 
@@ -39,25 +44,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     _add_requirements(parser)
     _add_facts(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    add_run(parser, run)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
-    _repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
-    _repeated(parser, "--remove", "ID", "a voter that is to leave")
-    _repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
+    add_repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
+    add_repeated(parser, "--remove", "ID", "a voter that is to leave")
+    add_repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
     wanted = "number of voters at a site; --add names the candidates, --site the site of each"
-    _repeated(parser, "--layout", "SITE=N", wanted)
-
-
-def _repeated(parser: argparse.ArgumentParser, option: str, metavar: str, what: str) -> None:
-    parser.add_argument(option, metavar=metavar, help=what, action="append", default=[])
+    add_repeated(parser, "--layout", "SITE=N", wanted)
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
-    _repeated(parser, "--dead", "ID", "a voter that does not answer")
-    _repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
+    add_repeated(parser, "--dead", "ID", "a voter that does not answer")
+    add_repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
     parser.add_argument(
         "--leader", metavar="ID", type=int, help="the current leader: it is changed last"
     )
@@ -86,10 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         plan = _plan(arguments, state, tools)
     except (OSError, ValueError) as error:
         return refuse(error)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps(plan.to_mapping())}\n")
-    else:
-        sys.stdout.write("\n".join(lines(plan)) + "\n")
+    print_answer(arguments, plan.to_mapping, lines(plan))
     return OK if plan.refusal is None else FINDING
 
 
@@ -120,10 +117,7 @@ def _state(arguments: argparse.Namespace) -> tuple[QuorumState, str]:
 
 
 def _from_file(path: Path) -> tuple[QuorumState, str]:
-    with path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
-    if len(content) > LARGEST_DOCUMENT_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    content = read_bounded(path, LARGEST_DOCUMENT_BYTES)
     try:
         return state_from_text(content)
     except ValueError as error:

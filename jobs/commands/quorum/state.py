@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jobs.commands.command import FINDING, OK, add_run, print_answer, say
 from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
@@ -21,10 +21,7 @@ from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.parts import voter_mapping
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters.control_scan import ControlItem, items_of_all_segments
-from jobs.visible import print_lines
 from jobs.wire.metadata.log import LogRecord, PassedBatch
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,8 +55,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="print what is different at this moment instead",
     )
     parser.add_argument("--topic", help="of this topic only")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, moment=LogPosition())
+    add_run(parser, run)
+    parser.set_defaults(moment=LogPosition())
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,8 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.diff_to is not None:
             return _differences(arguments, found, _state(folder, arguments.diff_to))
     except (BadFolder, _NoMoment) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return say(error)
     return _whole(arguments, folder, found)
 
 
@@ -100,10 +96,10 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
             f"{found.image.last_offset}.{_damage_behind(found)}"
         )
     for one in found.anomalies:
-        sys.stderr.write(f"{folder.path}: offset {one.offset}: {one.problem}\n")
+        say(f"{folder.path}: offset {one.offset}: {one.problem}")
     hidden = found.anomaly_count - len(found.anomalies)
     if hidden:
-        sys.stderr.write(f"{folder.path}: {hidden} more anomalies\n")
+        say(f"{folder.path}: {hidden} more anomalies")
     if found.tail is not None:
         write_tail(folder.path, found.tail)
     return found
@@ -133,15 +129,11 @@ def _code(*states: StateAt) -> int:
 def _whole(arguments: argparse.Namespace, folder: LogFolder, found: StateAt) -> int:
     image = found.image
     if arguments.topic is not None and arguments.topic not in image.topic_ids:
-        sys.stderr.write(f"{arguments.path}: there was no topic {arguments.topic} then\n")
-        return BAD_INPUT
+        return say(f"{arguments.path}: there was no topic {arguments.topic} then")
     told = _where(image) | _voters(folder, arguments.moment)
     told |= state_mapping(image, arguments.topic)
-    if arguments.json:
-        told["anomalies"] = [change_mapping(one) for one in found.anomalies]
-        sys.stdout.write(f"{json.dumps(told)}\n")
-    else:
-        print_lines(_lines(told))
+    anomalies = [change_mapping(one) for one in found.anomalies]
+    print_answer(arguments, lambda: told | {"anomalies": anomalies}, _lines(told))
     return _code(found)
 
 
@@ -247,15 +239,15 @@ def _differences(arguments: argparse.Namespace, before: StateAt, after: StateAt)
         for one in diff_images(before.image, after.image)
         if arguments.topic is None or arguments.topic in _topics_of(one)
     ]
-    if arguments.json:
-        told = {
+    print_answer(
+        arguments,
+        lambda: {
             "from": _where(before.image),
             "to": _where(after.image),
             "differences": [difference_mapping(one) for one in found],
-        }
-        sys.stdout.write(f"{json.dumps(told)}\n")
-    else:
-        print_lines(_difference_lines(before, after, found))
+        },
+        _difference_lines(before, after, found),
+    )
     return _code(before, after)
 
 

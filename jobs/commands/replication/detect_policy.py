@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import FINDING, OK, add_run, print_answer, refuse
 from jobs.replication.naming.detection import Candidate, detect_policies
 
-OK, NOTHING, BAD_INPUT = 0, 1, 2
 MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -26,8 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--topics", metavar="FILE", type=Path, required=True, help="names, one a line"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,12 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         return refuse(error, arguments.topics)
     found = detect_policies(names)
-    if arguments.json:
-        text = json.dumps({"topics": len(names), "policies": [one.to_mapping() for one in found]})
-    else:
-        text = "\n".join(lines(found))
-    sys.stdout.write(f"{text}\n")
-    return OK if found else NOTHING
+    told = {"topics": len(names), "policies": [one.to_mapping() for one in found]}
+    print_answer(arguments, lambda: told, lines(found))
+    return OK if found else FINDING
 
 
 def _read(path: Path) -> list[str]:

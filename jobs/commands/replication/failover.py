@@ -6,7 +6,6 @@ import argparse
 import getpass
 import json
 import os
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,18 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.bad_input import refuse
+from jobs.commands.command import (
+    FINDING,
+    OK,
+    add_flag,
+    add_flow,
+    add_repeated,
+    add_run,
+    print_answer,
+    print_json,
+    refuse,
+    say,
+)
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
@@ -46,7 +56,6 @@ from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
 from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
     "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
     "with proof, pre-checks and the records that are reprocessed. Without --rehearse or --apply only the "
@@ -61,20 +70,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="move consumer groups to a flow's target, or back",
         description=_DESCRIPTION,
     )
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
-    parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="G",
-        help="a name or pattern; again for more",
-    )
-    parser.add_argument(
-        "--topic", action="append", default=[], metavar="T", help="only these topics; default: all"
-    )
-    parser.add_argument("--back", action="store_true", help="from the target back to the source")
+    add_flow(parser)
+    add_repeated(parser, "--group", "G", "a name or pattern; again for more")
+    add_repeated(parser, "--topic", "T", "only these topics; default: all")
+    add_flag(parser, "--back", "from the target back to the source")
     parser.add_argument(
         "--reverse-flow", metavar="FLOW.yaml", type=Path,
         help="the flow of the opposite direction, for records that were written there meanwhile",
@@ -84,10 +83,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--rehearse", action="store_true", help="dry run: change nothing; groups that can move"
-    )
-    what.add_argument("--apply", action="store_true", help="set the offsets")
+    add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
+    add_flag(what, "--apply", "set the offsets")
     what.add_argument(
         "--undo",
         metavar="FILE",
@@ -98,14 +95,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--save", metavar="FILE", type=Path,
         help="where --apply saves previous offsets; default: failover-<time>.json here",
     )  # fmt: skip
-    parser.add_argument(
-        "--even-if-moved",
-        action="store_true",
-        help="roll back although a group has committed since",
-    )
+    add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the signed report there")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -113,19 +105,12 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         task = _Task(arguments)
         return task.undo() if arguments.undo else task.plan()
-    except InvalidFields as error:
-        for field, text in error.errors.items():
-            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
     except BadUndoFile as error:
-        sys.stderr.write(f"{arguments.undo}: {error}\n")
+        return say(f"{arguments.undo}: {error}")
     except PlanRefused as refusal:
-        sys.stderr.write(f"{refusal.message}\n")
-        return FINDING
-    except ClusterFault as fault:
-        sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
-    except OSError as error:
+        return say(refusal.message, FINDING)
+    except (InvalidFields, ClusterFault, OSError) as error:
         return refuse(error, arguments.flow)
-    return BAD_INPUT
 
 
 @dataclass(slots=True)
@@ -188,8 +173,7 @@ class _Task:
                 done.outcomes.append(outcome)
         self._report(saved.plan, done)
         told = [one.to_mapping() for one in done.outcomes]
-        document = json.dumps({"outcomes": told})
-        print_lines([document] if self.arguments.json else words.outcomes(done.outcomes))
+        print_answer(self.arguments, lambda: {"outcomes": told}, words.outcomes(done.outcomes))
         return OK if done.is_well else FINDING
 
     def _asking(self) -> EvidenceRequest:
@@ -229,7 +213,7 @@ class _Task:
                 )
                 done.outcomes.append(outcome)
         if saved.before:
-            sys.stderr.write(f"Previous offsets are in {path}: --undo {path} restores them.\n")
+            say(f"Previous offsets are in {path}: --undo {path} restores them.")
         self._report(plan, done)
         return done
 
@@ -251,7 +235,7 @@ class _Task:
             told: dict[str, Any] = {"plan": plan.to_mapping()}
             told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
             told |= {"left_out": dict(done.left_out)} if done else {}
-            print_lines([json.dumps(told)])
+            print_json(told)
             return
         lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
         print_lines(lines)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jobs.commands.command import FINDING, OK, add_flag, add_repeated, add_run, say
 from jobs.replication.mirror_config.export.forms import FORMS, ExportForm, export
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.lint.rules import lint
@@ -15,8 +16,6 @@ from jobs.replication.mirror_config.read.configuration import MirrorConfig, read
 from jobs.replication.mirror_config.read.text_input import MOST_BYTES, BadInput, InputFile
 from jobs.replication.mirror_config.report import report
 from jobs.replication.mirror_config.values import Config, Finding, Kind, MirrorFlow, Pair
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,33 +30,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--flow", metavar="A->B", help="only this flow, also when it is not enabled"
     )
-    parser.add_argument("--lint", action="store_true", help="print findings only")
-    parser.add_argument(
-        "--defaults",
-        action="store_true",
-        help="also print defaults, and values that only repeat another one",
-    )
-    parser.add_argument(
-        "--brokers",
-        metavar="ALIAS=N",
-        action="append",
-        default=[],
-        help="how many brokers a cluster has",
-    )
-    parser.add_argument(
-        "--topics",
-        metavar="ALIAS=FILE",
-        action="append",
-        default=[],
-        help="names of a cluster's topics, one a line",
-    )
+    add_flag(parser, "--lint", "print findings only")
+    add_flag(parser, "--defaults", "also print defaults, and values that only repeat another one")
+    add_repeated(parser, "--brokers", "ALIAS=N", "how many brokers a cluster has")
+    add_repeated(parser, "--topics", "ALIAS=FILE", "names of a cluster's topics, one a line")
     parser.add_argument(
         "--export",
         choices=[form.value for form in FORMS],
         help="print the configuration in another form; what does not carry over goes to standard error",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         files = [_read(path) for path in arguments.files]
         config, only = _config(files, arguments.flow)
     except BadInput as error:
-        sys.stderr.write(f"{error.file}: {error}\n")
-        return BAD_INPUT
+        return say(f"{error.file}: {error}")
     if arguments.export:
         return _export(config, ExportForm(arguments.export), only)
     findings = lint(config, facts, only)
