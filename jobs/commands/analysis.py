@@ -15,7 +15,16 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
-from jobs.commands.command import BAD_INPUT, FINDING, INTERRUPTED, OK, add_run, print_answer, say
+from jobs.commands.command import (
+    BAD_INPUT,
+    FINDING,
+    INTERRUPTED,
+    OK,
+    add_path,
+    add_run,
+    print_answer,
+    say,
+)
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
@@ -60,19 +69,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         for argument in analysis.arguments:
             _add(parser, argument, is_positional=argument == analysis.positional)
         if _flow_of(analysis):
-            parser.add_argument(
-                "--archive", metavar="DIR", type=Path, help="archive of the flow's offset syncs"
-            )
+            add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
         add_run(parser, run, "print the result document")
-        parser.add_argument(
-            "--output", metavar="FOLDER", type=Path, help="keep the tables there, as Parquet"
-        )
-        parser.add_argument(
-            "--histories",
-            metavar="FOLDER",
-            type=Path,
-            help="cache the tables of whole logs there, for the next analysis",
-        )
+        add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
+        kept = "cache the tables of whole logs there, for the next analysis"
+        add_path(parser, "--histories", "FOLDER", kept)
         parser.set_defaults(analysis=analysis)
 
 

@@ -20,19 +20,26 @@ ONE_DOCUMENT = "print one JSON document"
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 
+def add_path(
+    parser: argparse._ActionsContainer, name: str, metavar: str, what: str = "", **more: Any
+) -> None:
+    """Add an argument that is a file or a folder; `more` is for `add_argument`."""
+    parser.add_argument(name, metavar=metavar, type=Path, help=what or None, **more)
+
+
 def add_flow(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
+    add_path(parser, "flow", "FLOW.yaml", "the flow; see docs/automation.md")
 
 
 def add_flag(parser: argparse._ActionsContainer, option: str, what: str) -> None:
     parser.add_argument(option, action="store_true", help=what)
 
 
-def add_repeated(parser: argparse.ArgumentParser, option: str, metavar: str, what: str) -> None:
+def add_repeated(
+    parser: argparse.ArgumentParser, option: str, metavar: str | None, what: str, type_: type = str
+) -> None:
     """Add an option that may be given again and again."""
-    parser.add_argument(option, metavar=metavar, help=what, action="append", default=[])
+    parser.add_argument(option, metavar=metavar, help=what, type=type_, action="append", default=[])
 
 
 def add_run(parser: argparse.ArgumentParser, run: Run, json_is: str = ONE_DOCUMENT) -> None:

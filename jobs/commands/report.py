@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from jobs.commands.command import BAD_INPUT, FINDING, OK, add_flag, say
+from jobs.commands.command import BAD_INPUT, FINDING, OK, add_flag, add_repeated, say
 from jobs.files import write_whole
 from jobs.reports.kinds.kind import KINDS
 from jobs.reports.periods import PeriodName
@@ -47,12 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--time-zone", default="UTC", help="of days, weeks and months: Europe/Berlin"
     )
-    parser.add_argument(
-        "--subject",
-        action="append",
-        default=[],
-        help="a flow or a cluster, can be repeated; without it all that the owner may see",
-    )
+    subject = "a flow or a cluster, can be repeated; without it all that the owner may see"
+    add_repeated(parser, "--subject", None, subject)
     parser.add_argument("--format", choices=[one.value for one in Format], default="pdf")
     parser.add_argument("--paper", choices=[one.value for one in Paper], default="a4")
     add_flag(parser, "--no-before", "without the period before beside it")

@@ -16,7 +16,16 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.settings_file import parse_settings, read_text
-from jobs.commands.command import FINDING, OK, ONE_DOCUMENT, add_flag, print_answer, refuse, say
+from jobs.commands.command import (
+    FINDING,
+    OK,
+    ONE_DOCUMENT,
+    add_flag,
+    add_path,
+    print_answer,
+    refuse,
+    say,
+)
 from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
@@ -49,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
         "input.",
     )
-    parser.add_argument("path", metavar="FILE", type=Path, help="a capture (.json) or a connection")
+    add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")
     parser.add_argument("--store", metavar="S", help="who has this store")
     parser.add_argument("--key", metavar="K", help="who serves this key of the store")
@@ -61,9 +70,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     searched = "also look the key up in the store's changelog, within half a minute"
     add_flag(parser, "--changelog", searched)
-    parser.add_argument(
-        "--topology", metavar="FILE", type=Path, help="what Topology#describe() printed"
-    )
+    add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
     form = parser.add_mutually_exclusive_group()
     add_flag(form, "--json", ONE_DOCUMENT)
     add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")

@@ -24,6 +24,7 @@ from jobs.commands.command import (
     FINDING,
     OK,
     add_flag,
+    add_path,
     add_repeated,
     add_run,
     print_answer,
@@ -59,9 +60,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
         "the requirements (the closest one is printed), 2 bad input.",
     )
-    parser.add_argument(
-        "file", metavar="FILE.json", type=Path, nargs="?", help="requirements (docs/formats.md)"
-    )
+    add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
     _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
@@ -74,9 +73,7 @@ def _add_requirements(parser: argparse.ArgumentParser) -> None:
     site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
     add_repeated(parser, "--site", "NAME=ID,ID", site)
     standby = "a broker that is (or shall be) a fenced standby; repeat it"
-    parser.add_argument(
-        "--standby", metavar="ID", type=int, action="append", default=[], help=standby
-    )
+    add_repeated(parser, "--standby", "ID", standby, int)
     parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
     parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
     after = "writes resume automatically after the loss of it"

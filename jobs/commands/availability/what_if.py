@@ -32,6 +32,7 @@ from jobs.commands.command import (
     FINDING,
     OK,
     add_flag,
+    add_path,
     add_run,
     print_answer,
     print_json,
@@ -79,9 +80,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
         "2 bad input.",
     )
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="the cluster; - reads it from standard input"
-    )
+    add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
     for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
         parser.add_argument(
             f"--lose-{kind}",

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.command import FINDING, OK, add_flag, add_run, refuse, say
+from jobs.commands.command import FINDING, OK, add_flag, add_path, add_run, refuse, say
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.visible import print_lines
@@ -40,7 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Print every batch and record, with secrets redacted and damage marked. Exit codes: 0 "
         "all was read, 1 a part is damaged, 2 a file cannot be opened or is no log.",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--records",
         choices=(_AUTO, *LogKind),
@@ -245,10 +245,10 @@ def _count(found: BatchAt | LogRecord | LogDamage, seen: _Seen) -> None:
 
 def _tell(seen: _Seen) -> None:
     for name, count in seen.unknown.most_common():
-        sys.stderr.write(f"{count} records of a kind that this version does not know: {name}\n")
+        say(f"{count} records of a kind that this version does not know: {name}")
     if seen.foreign_tags:
-        sys.stderr.write(f"{seen.foreign_tags} tagged fields that this version does not know\n")
+        say(f"{seen.foreign_tags} tagged fields that this version does not know")
     for tail in seen.tails:
-        sys.stderr.write(f"{UNFINISHED} before offset {tail.expected}: {tail.sentence}\n")
+        say(f"{UNFINISHED} before offset {tail.expected}: {tail.sentence}")
     if seen.damages:
-        sys.stderr.write(f"{seen.damages} places are damaged\n")
+        say(f"{seen.damages} places are damaged")

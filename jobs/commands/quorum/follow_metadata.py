@@ -8,13 +8,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import BAD_INPUT, FINDING, OK, add_flag, add_run, print_json, refuse, say
+from jobs.commands.command import (
+    FINDING,
+    OK,
+    add_flag,
+    add_path,
+    add_run,
+    print_answer,
+    print_json,
+    refuse,
+    say,
+)
 from jobs.quorum.log.archive import UNPACKED, LogArchive
 from jobs.quorum.log.archive_manifest import Manifest
 from jobs.quorum.log.batches import LogBroken
@@ -35,8 +45,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
         "the archive cannot be used.",
     )
-    follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
-    follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)
+    add_path(follows, "connection", "CONNECTION.yaml")
+    add_path(follows, "--into", "FOLDER", required=True)
     add_flag(follows, "--until-caught-up", "end when all committed records are in the archive")
     add_run(follows, run, "print a JSON document per change")
     imports = commands.add_parser(
@@ -46,8 +56,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
         "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used.",
     )
-    imports.add_argument("sources", metavar="PATH", type=Path, nargs="+")
-    imports.add_argument("--into", metavar="FOLDER", type=Path, required=True)
+    add_path(imports, "sources", "PATH", nargs="+")
+    add_path(imports, "--into", "FOLDER", required=True)
     add_run(imports, run_import, "print a JSON document per source")
 
 
@@ -62,12 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Run `import-metadata`; returns its exit code."""
-
-    def take_all(archive: LogArchive) -> int:
-        codes = [_take(path, archive, as_json=arguments.json) for path in arguments.sources]
-        return max(codes)
-
-    return _with_archive(arguments.into, take_all)
+    return _with_archive(
+        arguments.into,
+        lambda archive: max([_take(path, archive, arguments) for path in arguments.sources]),
+    )
 
 
 def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
@@ -88,8 +96,8 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
     try:
         follow(source, archive, stop, told)
     except ClusterFault as fault:
-        refuse(fault)
-        return FINDING if told.last_fault == str(fault) else BAD_INPUT
+        code = refuse(fault)
+        return FINDING if told.last_fault == str(fault) else code
     return OK if told.has_read_log else FINDING
 
 
@@ -126,7 +134,7 @@ class _FollowPrinter:
         if self._as_json:
             print_json(_document(heard, known))
         elif heard.fault is not None:
-            sys.stderr.write(f"{heard.fault} {heard.fault.hint}\n")
+            say(f"{heard.fault} {heard.fault.hint}")
             sys.stderr.writelines(f"  not seen: {what}\n" for what in heard.lost)
         elif heard.step is not None:
             sys.stdout.write(_line(heard, known))
@@ -167,7 +175,7 @@ def _line(heard: Heard, known: Manifest) -> str:
     return f"{', '.join(parts)}\n"
 
 
-def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
+def _take(path: Path, archive: LogArchive, arguments: argparse.Namespace) -> int:
     now_ms = int(time.time() * 1000)
     if path.is_dir():
         found = import_folder(path, archive, now_ms=now_ms)
@@ -175,23 +183,20 @@ def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
         with tempfile.TemporaryDirectory(dir=archive.folder, prefix=UNPACKED) as folder:
             unpacked = unpack_upload(path, Path(folder) / "node")
             found = import_folder(unpacked, archive, now_ms=now_ms)
-    _print_imported(path, found, archive.manifest, as_json=as_json)
+    known = archive.manifest
+    damaged = [asdict(one) for one in known.damaged]
+    told = {"source": str(path), "next_offset": known.next_offset, "damaged": damaged}
+    print_answer(arguments, lambda: found._asdict() | told, _import_lines(path, found, known))
     return FINDING if found.problems or found.conflicts else OK
 
 
-def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bool) -> None:
-    if as_json:
-        told = found._asdict() | {"source": str(path), "next_offset": known.next_offset}
-        told["damaged"] = [asdict(one) for one in known.damaged]
-        print_json(told)
-        return
-    sys.stdout.write(
+def _import_lines(path: Path, found: Imported, known: Manifest) -> Iterator[str]:
+    yield (
         f"{path}: {found.batches} batches, {found.size_bytes} bytes, {len(found.snapshots)} snapshots; "
-        f"the archive reaches to offset {known.next_offset}.\n"
+        f"the archive reaches to offset {known.next_offset}."
     )
-    for problem in found.problems:
-        sys.stdout.write(f"  {problem}\n")
+    yield from (f"  {problem}" for problem in found.problems)
     if found.tail:
-        sys.stdout.write(f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}.\n")
+        yield f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}."
     if found.conflicts:
-        sys.stdout.write(f"  {found.conflicts} batches differ from the archive.\n")
+        yield f"  {found.conflicts} batches differ from the archive."

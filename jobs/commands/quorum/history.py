@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
-from jobs.commands.command import FINDING, OK, add_run, say
+from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, say
 from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
@@ -15,7 +15,6 @@ from jobs.quorum.history.histories import read_changes
 from jobs.quorum.history.partition_causes import cause_words, word_of
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import BadFolder, read_folder
-from jobs.visible import print_lines
 
 _FEW = 5
 _ALL = "all"
@@ -44,7 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
         "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
     parser.add_argument("--partition", type=int, help="of this partition only")
     parser.add_argument("--topic-id", help="of the topic with this id only (22 characters)")
@@ -82,7 +81,7 @@ def _told(arguments: argparse.Namespace) -> int:
                 arguments.topic_id in {None, change.topic_id}
             )
         if _is_asked(change, arguments):
-            _print(change, as_json=arguments.json)
+            print_answer(arguments, partial(change_mapping, change), map(line_of, [change]))
     if not is_known:
         return _unknown_topic(arguments, image)
     return FINDING if anomalies else OK
@@ -121,11 +120,6 @@ def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
     more = ", ..." if len(known) > _FEW else ""
     there = f"it has {', '.join(known[:_FEW])}{more}" if known else "it has none"
     return say(f"{arguments.path}: this log never had a topic {wanted}; now {there}")
-
-
-def _print(change: AnyChange, *, as_json: bool) -> None:
-    text = json.dumps(change_mapping(change)) if as_json else line_of(change)
-    print_lines([text])
 
 
 def line_of(change: AnyChange) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from jobs.commands.command import (
     FINDING,
     OK,
+    add_path,
     add_repeated,
     add_run,
     print_answer,
@@ -36,12 +37,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "state before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 refused "
         "(with the reason), 2 bad input.",
     )
-    parser.add_argument(
-        "path",
-        metavar="PATH_OR_JSON",
-        type=Path,
-        help="a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)",
-    )
+    what = "a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)"
+    add_path(parser, "path", "PATH_OR_JSON", what)
     _add_requirements(parser)
     _add_facts(parser)
     add_run(parser, run)

@@ -6,10 +6,9 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from jobs.commands.command import FINDING, OK, add_run, print_answer, say
+from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, say
 from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
@@ -32,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
         "is missing or damaged, 2 there is no such log or moment.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument(
         "--offset",

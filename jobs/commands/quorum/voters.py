@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from jobs.commands.command import FINDING, OK, add_flag, add_run, print_answer, say
+from jobs.commands.command import FINDING, OK, add_flag, add_path, add_run, print_answer, say
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters.control_scan import items_of_all_segments
@@ -20,7 +19,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
         "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path)
+    add_path(parser, "path", "PATH")
     parser.add_argument(
         "--high-watermark",
         metavar="OFFSET",

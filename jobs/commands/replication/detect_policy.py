@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.commands.command import FINDING, OK, add_run, print_answer, refuse
+from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, refuse
 from jobs.replication.naming.detection import Candidate, detect_policies
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -20,9 +20,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
         "2 the file cannot be read.",
     )
-    parser.add_argument(
-        "--topics", metavar="FILE", type=Path, required=True, help="names, one a line"
-    )
+    add_path(parser, "--topics", "FILE", "names, one a line", required=True)
     add_run(parser, run)
 
 

@@ -7,9 +7,10 @@ import getpass
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from jobs.commands.command import (
     OK,
     add_flag,
     add_flow,
+    add_path,
     add_repeated,
     add_run,
     print_answer,
-    print_json,
     refuse,
     say,
 )
@@ -54,7 +55,6 @@ from jobs.replication.failover.session import (
 )
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
-from jobs.visible import print_lines
 
 _DESCRIPTION = (
     "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
@@ -74,10 +74,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_repeated(parser, "--group", "G", "a name or pattern; again for more")
     add_repeated(parser, "--topic", "T", "only these topics; default: all")
     add_flag(parser, "--back", "from the target back to the source")
-    parser.add_argument(
-        "--reverse-flow", metavar="FLOW.yaml", type=Path,
-        help="the flow of the opposite direction, for records that were written there meanwhile",
-    )  # fmt: skip
+    reverse = "the flow of the opposite direction, for records that were written there meanwhile"
+    add_path(parser, "--reverse-flow", "FLOW.yaml", reverse)
     parser.add_argument(
         "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
         help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
@@ -85,18 +83,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     what = parser.add_mutually_exclusive_group()
     add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
     add_flag(what, "--apply", "set the offsets")
-    what.add_argument(
-        "--undo",
-        metavar="FILE",
-        type=Path,
-        help="roll back: restore the offsets that --apply saved there",
-    )
-    parser.add_argument(
-        "--save", metavar="FILE", type=Path,
-        help="where --apply saves previous offsets; default: failover-<time>.json here",
-    )  # fmt: skip
+    add_path(what, "--undo", "FILE", "roll back: restore the offsets that --apply saved there")
+    save = "where --apply saves previous offsets; default: failover-<time>.json here"
+    add_path(parser, "--save", "FILE", save)
     add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
-    parser.add_argument("--report", metavar="FILE", type=Path, help="write the signed report there")
+    add_path(parser, "--report", "FILE", "write the signed report there")
     add_run(parser, run)
 
 
@@ -230,17 +221,13 @@ class _Task:
         self.arguments.report.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
     def _print(self, plan: FailoverPlan, destination: Connection, done: _Done | None) -> None:
-        outcomes = done.outcomes if done else []
-        if self.arguments.json:
-            told: dict[str, Any] = {"plan": plan.to_mapping()}
-            told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
-            told |= {"left_out": dict(done.left_out)} if done else {}
-            print_json(told)
-            return
-        lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
-        print_lines(lines)
+        told: dict[str, Any] = {"plan": plan.to_mapping()}
+        lines = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
         if done:
-            print_lines(words.outcomes(outcomes, done.left_out))
+            told["outcomes"] = [one.to_mapping() for one in done.outcomes]
+            told["left_out"] = dict(done.left_out)
+            lines = chain(lines, words.outcomes(done.outcomes, done.left_out))
+        print_answer(self.arguments, lambda: told, lines)
 
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.commands.command import FINDING, OK, add_flag, add_repeated, add_run, say
+from jobs.commands.command import FINDING, OK, add_flag, add_path, add_repeated, add_run, say
 from jobs.replication.mirror_config.export.forms import FORMS, ExportForm, export
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.lint.rules import lint
@@ -26,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "Strimzi's KafkaMirrorMaker2 in YAML, each value with its origin, and what is wrong with it. Secrets "
         "are never printed. Exit codes: 0 nothing to do, 1 a warning or an error, 2 bad input.",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--flow", metavar="A->B", help="only this flow, also when it is not enabled"
     )

@@ -16,7 +16,9 @@ from jobs.commands.command import (
     BAD_INPUT,
     OK,
     add_flag,
+    add_path,
     add_run,
+    print_answer,
     print_json,
     read_bounded,
     refuse,
@@ -34,7 +36,6 @@ from jobs.replication.translation.questions import Question, Questions, parse_qu
 from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
-from jobs.visible import print_lines
 
 _FEW = 5
 # A list of so many bytes holds more offsets than are taken at once.
@@ -49,24 +50,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "answer. Exit codes: 0 printed, 2 the file or an offset is wrong.",
     )
     syncs = parser.add_mutually_exclusive_group(required=True)
-    syncs.add_argument("--syncs", metavar="FILE.jsonl", type=Path, help="a dump of offset syncs")
-    syncs.add_argument("--archive", metavar="DIR", type=Path, help="the archive of a flow's syncs")
+    add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
+    add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
     parser.add_argument("--topic", help="the topic's name on the source")
     parser.add_argument("--partition", type=int)
     parser.add_argument("--offset", type=int, help="the offset on the source")
-    parser.add_argument(
-        "--offsets",
-        metavar="FILE",
-        type=Path,
-        help="many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets",
-    )
+    many = "many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets"
+    add_path(parser, "--offsets", "FILE", many)
     add_flag(parser, "--reverse", "the offsets are the target's; say the source's")
-    parser.add_argument(
-        "--refine",
-        metavar="FLOW.yaml",
-        type=Path,
-        help="where the bounds do not meet, compare the records between them on both clusters of this flow",
-    )
+    refine_ = "where the bounds do not meet, compare the records between them on both clusters of this flow"
+    add_path(parser, "--refine", "FLOW.yaml", refine_)
     parser.add_argument(
         "--at",
         metavar="TIME",
@@ -213,12 +206,10 @@ def _check_known(translator: Translator, where: TopicPartition) -> None:
 
 
 def _print(question: Question, told: dict[str, Any], arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
-        print_json(told if arguments.offsets is None else {**asked, **told})
-        return
+    asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
+    document = told if arguments.offsets is None else {**asked, **told}
     lines = _lines(question.where, question.offset, told, is_reverse=arguments.reverse)
-    print_lines(lines)
+    print_answer(arguments, lambda: document, lines)
 
 
 def _refuse(line: int, text: str, arguments: argparse.Namespace) -> None:

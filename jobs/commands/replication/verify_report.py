@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.command import FINDING, OK, add_run, print_answer, refuse
+from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, refuse
 from jobs.json_text import BadJson, parse_json
 from jobs.replication.failover.reports.forms import html_of, pdf_of
 from jobs.replication.failover.reports.report import FORMAT
@@ -22,15 +22,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
         "2 the file is no report or cannot be read.",
     )
-    parser.add_argument("report", metavar="FILE", type=Path, help="the report as JSON")
-    parser.add_argument(
-        "--key", metavar="FILE.pem", type=Path,
-        help="the public key of the installation; without it only changes are found, and not who signed",
-    )  # fmt: skip
-    parser.add_argument(
-        "--same", metavar="FILE", type=Path, action="append", default=[],
-        help="an HTML or PDF form that must say the same; again for more",
-    )  # fmt: skip
+    add_path(parser, "report", "FILE", "the report as JSON")
+    key = (
+        "the public key of the installation; without it only changes are found, and not who signed"
+    )
+    add_path(parser, "--key", "FILE.pem", key)
+    same = "an HTML or PDF form that must say the same; again for more"
+    add_repeated(parser, "--same", "FILE", same, Path)
     add_run(parser, run)
 
 
