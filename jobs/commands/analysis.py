@@ -15,16 +15,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
-from jobs.commands.command import (
-    BAD_INPUT,
-    FINDING,
-    INTERRUPTED,
-    OK,
-    add_path,
-    add_run,
-    print_answer,
-    say,
-)
+from jobs.commands import command
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
@@ -69,11 +60,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         for argument in analysis.arguments:
             _add(parser, argument, is_positional=argument == analysis.positional)
         if _flow_of(analysis):
-            add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
-        add_run(parser, run, "print the result document")
-        add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
+            command.add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
+        command.add_run(parser, run, "print the result document")
+        command.add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
         kept = "cache the tables of whole logs there, for the next analysis"
-        add_path(parser, "--histories", "FOLDER", kept)
+        command.add_path(parser, "--histories", "FOLDER", kept)
         parser.set_defaults(analysis=analysis)
 
 
@@ -87,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         find_java()
     except InvalidFields as refusal:
         sys.stderr.writelines(f"{_option(one)}: {text}\n" for one, text in refusal.errors.items())
-        return BAD_INPUT
+        return command.BAD_INPUT
     except JavaMissing as error:
-        return say(error)
+        return command.say(error)
     folder = Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     values = {
         "arguments": given,
@@ -233,12 +224,12 @@ def _stopped_by_signals(folder: Path) -> Iterator[list[int]]:
 
 def _tell(result: JobResult, arguments: argparse.Namespace) -> int:
     if result.outcome is Outcome.STOPPED:
-        return say("crosslog: interrupted", INTERRUPTED)
+        return command.say("crosslog: interrupted", command.INTERRUPTED)
     if result.outcome is not Outcome.SUCCEEDED:
-        return say(f"{result.outcome.lower()}: {result.error}", FINDING)
+        return command.say(f"{result.outcome.lower()}: {result.error}", command.FINDING)
     document: Mapping[str, Any] = result.summary
-    print_answer(arguments, lambda: document, lines_of(document))
-    return FINDING if document["notes"] else OK
+    command.print_answer(arguments, lambda: document, lines_of(document))
+    return command.FINDING if document["notes"] else command.OK
 
 
 _ABSENT = "-"

@@ -16,16 +16,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.settings_file import parse_settings, read_text
-from jobs.commands.command import (
-    FINDING,
-    OK,
-    ONE_DOCUMENT,
-    add_flag,
-    add_path,
-    print_answer,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
@@ -58,7 +49,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
         "input.",
     )
-    add_path(parser, "path", "FILE", "a capture (.json) or a connection")
+    command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")
     parser.add_argument("--store", metavar="S", help="who has this store")
     parser.add_argument("--key", metavar="K", help="who serves this key of the store")
@@ -69,11 +60,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="how the key is written (default: utf-8)",
     )
     searched = "also look the key up in the store's changelog, within half a minute"
-    add_flag(parser, "--changelog", searched)
-    add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
+    command.add_flag(parser, "--changelog", searched)
+    command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
     form = parser.add_mutually_exclusive_group()
-    add_flag(form, "--json", ONE_DOCUMENT)
-    add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
+    command.add_flag(form, "--json", command.ONE_DOCUMENT)
+    command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
     parser.set_defaults(run=run)
 
 
@@ -93,14 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
             return _print_dot(found, description)
         told = [_told(application, one, arguments, key) for application, one in found]
     except (OSError, BadCapture, BadKey, _BadRequest) as error:
-        return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
+        return command.refuse(
+            error, arguments.path if isinstance(error, BadCapture | OSError) else None
+        )
     except InvalidFields as error:
-        return refuse(error, arguments.path)
+        return command.refuse(error, arguments.path)
     except (NoSuchStore, ClusterFault) as error:
-        return say(error)
+        return command.say(error)
     lines = (line for one in told for line in _lines(one))
-    print_answer(arguments, lambda: {"applications": told}, lines)
-    return FINDING if any(_is_wrong(one) for one in told) else OK
+    command.print_answer(arguments, lambda: {"applications": told}, lines)
+    return command.FINDING if any(_is_wrong(one) for one in told) else command.OK
 
 
 class _BadRequest(ValueError):
@@ -169,7 +162,7 @@ async def _asked(connection: Connection, application: str | None) -> Sequence[Ob
             cluster, known=[application] if application else (), budget_s=_BUDGET_S
         )
         for name, fault in found.faults.items():
-            say(f"{name}: {fault}")
+            command.say(f"{name}: {fault}")
         names = [one for one in found.groups if application in (None, one)]
         return [
             await observe(cluster, found, one, now_ms=now_ms, budget_s=_BUDGET_S) for one in names
@@ -213,11 +206,11 @@ def _print_dot(
         if description is not None:
             full, fit = fitting(application, seen.facts, description)
             if fit.problems:
-                say(f"{application.application_id}: {fit.caution}")
+                command.say(f"{application.application_id}: {fit.caution}")
             else:
                 graph = graph_of_description(full)
         sys.stdout.write(dot_of(graph))
-    return OK
+    return command.OK
 
 
 def _searched(application: Application, answer: KeyAnswer, path: Path) -> ChangelogSearch | None:

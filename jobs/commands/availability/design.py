@@ -19,19 +19,7 @@ from jobs.availability.designer.requirements import (
     WritableAfter,
 )
 from jobs.availability.runbooks.kafka_commands import KafkaTools
-from jobs.commands.command import (
-    BAD_INPUT,
-    FINDING,
-    OK,
-    add_flag,
-    add_path,
-    add_repeated,
-    add_run,
-    print_answer,
-    print_json,
-    read_bounded,
-    refuse,
-)
+from jobs.commands import command
 from jobs.json_text import BadJson, each_once, parse_json
 
 LARGEST_DOCUMENT_BYTES = 1 << 20
@@ -60,20 +48,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
         "the requirements (the closest one is printed), 2 bad input.",
     )
-    add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
+    command.add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
     _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
         "--command-config", metavar="FILE", default="", help="credentials for commands"
     )
-    add_run(parser, run)
+    command.add_run(parser, run)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
     site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
-    add_repeated(parser, "--site", "NAME=ID,ID", site)
+    command.add_repeated(parser, "--site", "NAME=ID,ID", site)
     standby = "a broker that is (or shall be) a fenced standby; repeat it"
-    add_repeated(parser, "--standby", "ID", standby, int)
+    command.add_repeated(parser, "--standby", "ID", standby, int)
     parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
     parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
     after = "writes resume automatically after the loss of it"
@@ -88,7 +76,7 @@ def _add_requirements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--voters", metavar="N", type=int, help="controllers that vote")
     timeout = "broker.session.timeout.ms of the brokers; default 9000"
     parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
-    add_flag(parser, "--existing-topic", "print commands that move an existing topic")
+    command.add_flag(parser, "--existing-topic", "print commands that move an existing topic")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,19 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ImpossibleRequirements as refused:
         return _refused(refused, is_json=arguments.json)
     except (OSError, ValueError) as error:
-        return refuse(error)
-    print_answer(arguments, lambda: {"possible": True} | made.to_mapping(), lines(made))
-    return OK
+        return command.refuse(error)
+    command.print_answer(arguments, lambda: {"possible": True} | made.to_mapping(), lines(made))
+    return command.OK
 
 
 def _refused(refused: ImpossibleRequirements, *, is_json: bool) -> int:
     is_bad = isinstance(refused, InvalidRequirements)
     if is_json:
-        print_json({"possible": False, "problems": refused.problems})
+        command.print_json({"possible": False, "problems": refused.problems})
     else:
         said = "\n".join(f"{name}: {problem}" for name, problem in refused.problems.items())
         (sys.stderr if is_bad else sys.stdout).write(f"{said}\n")
-    return BAD_INPUT if is_bad else FINDING
+    return command.BAD_INPUT if is_bad else command.FINDING
 
 
 def _document(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -132,7 +120,7 @@ def _document(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    content = read_bounded(path, LARGEST_DOCUMENT_BYTES)
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES)
     try:
         document = parse_json(content, each_once)
     except BadJson as error:

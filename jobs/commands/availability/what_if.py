@@ -27,19 +27,7 @@ from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.outcome import Counts, IsrState, PartitionOutcome
 from jobs.availability.what_if.simulation import WhatIf, simulate
 from jobs.availability.what_if.steps import Loss, Step, UncleanElection, UnknownTarget
-from jobs.commands.command import (
-    BAD_INPUT,
-    FINDING,
-    OK,
-    add_flag,
-    add_path,
-    add_run,
-    print_answer,
-    print_json,
-    read_bounded,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.visible import print_lines
 
 LARGEST_DOCUMENT_BYTES = 512 << 20
@@ -80,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
         "2 bad input.",
     )
-    add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
+    command.add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
     for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
         parser.add_argument(
             f"--lose-{kind}",
@@ -89,12 +77,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             default=argparse.SUPPRESS,
             help=f"a {kind} that is lost, at once with all it holds; may be given again",
         )
-    add_flag(parser, "--together", "all losses happen at one moment")
-    add_flag(parser, "--unclean", "then elect a leader uncleanly where there is none")
+    command.add_flag(parser, "--together", "all losses happen at one moment")
+    command.add_flag(parser, "--unclean", "then elect a leader uncleanly where there is none")
     each = "each loss by itself (without losses: every rack, broker and controller), with sums only"
-    add_flag(parser, "--matrix", each)
+    command.add_flag(parser, "--matrix", each)
     parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
-    add_run(parser, run)
+    command.add_run(parser, run)
     parser.set_defaults(losses=[])
 
 
@@ -112,18 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
     except InvalidCluster as error:
         return _refuse(arguments, error.problems)
     except (OSError, ValueError) as error:
-        return refuse(error)
+        return command.refuse(error)
     topic = arguments.topic
-    print_answer(
+    command.print_answer(
         arguments, lambda: _of_topic(what_if_document(answer), topic), lines(answer, topic)
     )
-    return FINDING if answer.does_harm else OK
+    return command.FINDING if answer.does_harm else command.OK
 
 
 def _refuse(arguments: argparse.Namespace, problems: dict[str, str]) -> int:
     for path, sentence in problems.items():
-        say(f"{arguments.file}: {path}: {sentence}" if path else sentence)
-    return BAD_INPUT
+        command.say(f"{arguments.file}: {path}: {sentence}" if path else sentence)
+    return command.BAD_INPUT
 
 
 def _option(path: str) -> str:
@@ -133,7 +121,7 @@ def _option(path: str) -> str:
 
 
 def _read(path: Path) -> Any:
-    content = read_bounded(path, LARGEST_DOCUMENT_BYTES, may_be_stdin=True)
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES, may_be_stdin=True)
     try:
         return document_of_text(content.decode(json.detect_encoding(content), "replace"))
     except InvalidCluster as error:
@@ -261,10 +249,10 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
         for part in told["losses"]:
             if arguments.topic is not None:
                 part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
-        print_json(told)
+        command.print_json(told)
     else:
         print_lines(_matrix_lines(cluster, answer, worst))
-    return FINDING if any(one.does_harm for one in answer.columns) else OK
+    return command.FINDING if any(one.does_harm for one in answer.columns) else command.OK
 
 
 def _worst(worst: MatrixColumn | None) -> dict[str, Any] | None:

@@ -14,17 +14,7 @@ from pathlib import Path
 
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import (
-    FINDING,
-    OK,
-    add_flag,
-    add_path,
-    add_run,
-    print_answer,
-    print_json,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.quorum.log.archive import UNPACKED, LogArchive
 from jobs.quorum.log.archive_manifest import Manifest
 from jobs.quorum.log.batches import LogBroken
@@ -45,10 +35,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
         "the archive cannot be used.",
     )
-    add_path(follows, "connection", "CONNECTION.yaml")
-    add_path(follows, "--into", "FOLDER", required=True)
-    add_flag(follows, "--until-caught-up", "end when all committed records are in the archive")
-    add_run(follows, run, "print a JSON document per change")
+    command.add_path(follows, "connection", "CONNECTION.yaml")
+    command.add_path(follows, "--into", "FOLDER", required=True)
+    command.add_flag(
+        follows, "--until-caught-up", "end when all committed records are in the archive"
+    )
+    command.add_run(follows, run, "print a JSON document per change")
     imports = commands.add_parser(
         "import-metadata",
         help="take a node's log folder, or a tar or zip of it, into an archive",
@@ -56,9 +48,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
         "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used.",
     )
-    add_path(imports, "sources", "PATH", nargs="+")
-    add_path(imports, "--into", "FOLDER", required=True)
-    add_run(imports, run_import, "print a JSON document per source")
+    command.add_path(imports, "sources", "PATH", nargs="+")
+    command.add_path(imports, "--into", "FOLDER", required=True)
+    command.add_run(imports, run_import, "print a JSON document per source")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         source = read_source_file(arguments.connection)
     except InvalidFields as error:
-        return refuse(error, arguments.connection)
+        return command.refuse(error, arguments.connection)
     return _with_archive(arguments.into, lambda archive: _follow(source, archive, arguments))
 
 
@@ -83,9 +75,9 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
         with LogArchive(folder) as archive:
             return work(archive)
     except (ArchiveBusy, BadArchive, LogBroken, NotALogFolder, UploadRefused) as error:
-        return say(error)
+        return command.say(error)
     except OSError as error:
-        return refuse(error, folder)
+        return command.refuse(error, folder)
 
 
 def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Namespace) -> int:
@@ -96,9 +88,9 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
     try:
         follow(source, archive, stop, told)
     except ClusterFault as fault:
-        code = refuse(fault)
-        return FINDING if told.last_fault == str(fault) else code
-    return OK if told.has_read_log else FINDING
+        code = command.refuse(fault)
+        return command.FINDING if told.last_fault == str(fault) else code
+    return command.OK if told.has_read_log else command.FINDING
 
 
 class _FollowPrinter:
@@ -132,9 +124,9 @@ class _FollowPrinter:
     def _print(self, heard: Heard) -> None:
         known = self._archive.manifest
         if self._as_json:
-            print_json(_document(heard, known))
+            command.print_json(_document(heard, known))
         elif heard.fault is not None:
-            say(f"{heard.fault} {heard.fault.hint}")
+            command.say(f"{heard.fault} {heard.fault.hint}")
             sys.stderr.writelines(f"  not seen: {what}\n" for what in heard.lost)
         elif heard.step is not None:
             sys.stdout.write(_line(heard, known))
@@ -186,8 +178,10 @@ def _take(path: Path, archive: LogArchive, arguments: argparse.Namespace) -> int
     known = archive.manifest
     damaged = [asdict(one) for one in known.damaged]
     told = {"source": str(path), "next_offset": known.next_offset, "damaged": damaged}
-    print_answer(arguments, lambda: found._asdict() | told, _import_lines(path, found, known))
-    return FINDING if found.problems or found.conflicts else OK
+    command.print_answer(
+        arguments, lambda: found._asdict() | told, _import_lines(path, found, known)
+    )
+    return command.FINDING if found.problems or found.conflicts else command.OK
 
 
 def _import_lines(path: Path, found: Imported, known: Manifest) -> Iterator[str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
-from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, say
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
@@ -43,7 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
         "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic.",
     )
-    add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
+    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
     parser.add_argument("--partition", type=int, help="of this partition only")
     parser.add_argument("--topic-id", help="of the topic with this id only (22 characters)")
@@ -56,7 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=ChangeKind.PARTITION.value,
         help="changes of what (partition)",
     )
-    add_run(parser, run, "print one JSON document a line")
+    command.add_run(parser, run, "print one JSON document a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _told(arguments)
     except BadFolder as error:
-        return say(error)
+        return command.say(error)
 
 
 def _told(arguments: argparse.Namespace) -> int:
@@ -75,16 +75,16 @@ def _told(arguments: argparse.Namespace) -> int:
     for change in read_changes(items, image):
         if isinstance(change, Anomaly):
             anomalies += 1
-            say(f"{arguments.path}: offset {change.offset}: {change.problem}")
+            command.say(f"{arguments.path}: offset {change.offset}: {change.problem}")
         elif not is_known and isinstance(change, TopicChange):
             is_known = arguments.topic in {None, change.topic} and (
                 arguments.topic_id in {None, change.topic_id}
             )
         if _is_asked(change, arguments):
-            print_answer(arguments, partial(change_mapping, change), map(line_of, [change]))
+            command.print_answer(arguments, partial(change_mapping, change), map(line_of, [change]))
     if not is_known:
         return _unknown_topic(arguments, image)
-    return FINDING if anomalies else OK
+    return command.FINDING if anomalies else command.OK
 
 
 def _is_asked(change: AnyChange, arguments: argparse.Namespace) -> bool:
@@ -119,7 +119,7 @@ def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
     known = sorted(image.topic_ids)
     more = ", ..." if len(known) > _FEW else ""
     there = f"it has {', '.join(known[:_FEW])}{more}" if known else "it has none"
-    return say(f"{arguments.path}: this log never had a topic {wanted}; now {there}")
+    return command.say(f"{arguments.path}: this log never had a topic {wanted}; now {there}")
 
 
 def line_of(change: AnyChange) -> str:

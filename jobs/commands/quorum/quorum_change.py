@@ -7,16 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.commands.command import (
-    FINDING,
-    OK,
-    add_path,
-    add_repeated,
-    add_run,
-    print_answer,
-    read_bounded,
-    refuse,
-)
+from jobs.commands import command
 from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
@@ -38,23 +29,25 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "(with the reason), 2 bad input.",
     )
     what = "a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)"
-    add_path(parser, "path", "PATH_OR_JSON", what)
+    command.add_path(parser, "path", "PATH_OR_JSON", what)
     _add_requirements(parser)
     _add_facts(parser)
-    add_run(parser, run)
+    command.add_run(parser, run)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
-    add_repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
-    add_repeated(parser, "--remove", "ID", "a voter that is to leave")
-    add_repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
+    command.add_repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
+    command.add_repeated(parser, "--remove", "ID", "a voter that is to leave")
+    command.add_repeated(
+        parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk"
+    )
     wanted = "number of voters at a site; --add names the candidates, --site the site of each"
-    add_repeated(parser, "--layout", "SITE=N", wanted)
+    command.add_repeated(parser, "--layout", "SITE=N", wanted)
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
-    add_repeated(parser, "--dead", "ID", "a voter that does not answer")
-    add_repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
+    command.add_repeated(parser, "--dead", "ID", "a voter that does not answer")
+    command.add_repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
     parser.add_argument(
         "--leader", metavar="ID", type=int, help="the current leader: it is changed last"
     )
@@ -82,9 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         plan = _plan(arguments, state, tools)
     except (OSError, ValueError) as error:
-        return refuse(error)
-    print_answer(arguments, plan.to_mapping, lines(plan))
-    return OK if plan.refusal is None else FINDING
+        return command.refuse(error)
+    command.print_answer(arguments, plan.to_mapping, lines(plan))
+    return command.OK if plan.refusal is None else command.FINDING
 
 
 def _plan(arguments: argparse.Namespace, state: QuorumState, tools: Tools) -> ChangePlan:
@@ -114,7 +107,7 @@ def _state(arguments: argparse.Namespace) -> tuple[QuorumState, str]:
 
 
 def _from_file(path: Path) -> tuple[QuorumState, str]:
-    content = read_bounded(path, LARGEST_DOCUMENT_BYTES)
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES)
     try:
         return state_from_text(content)
     except ValueError as error:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, say
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
         "is missing or damaged, 2 there is no such log or moment.",
     )
-    add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
+    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument(
         "--offset",
@@ -54,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="print what is different at this moment instead",
     )
     parser.add_argument("--topic", help="of this topic only")
-    add_run(parser, run)
+    command.add_run(parser, run)
     parser.set_defaults(moment=LogPosition())
 
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.diff_to is not None:
             return _differences(arguments, found, _state(folder, arguments.diff_to))
     except (BadFolder, _NoMoment) as error:
-        return say(error)
+        return command.say(error)
     return _whole(arguments, folder, found)
 
 
@@ -95,10 +95,10 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
             f"{found.image.last_offset}.{_damage_behind(found)}"
         )
     for one in found.anomalies:
-        say(f"{folder.path}: offset {one.offset}: {one.problem}")
+        command.say(f"{folder.path}: offset {one.offset}: {one.problem}")
     hidden = found.anomaly_count - len(found.anomalies)
     if hidden:
-        say(f"{folder.path}: {hidden} more anomalies")
+        command.say(f"{folder.path}: {hidden} more anomalies")
     if found.tail is not None:
         write_tail(folder.path, found.tail)
     return found
@@ -122,17 +122,17 @@ def _is_behind_log(folder: LogFolder, found: StateAt, moment: LogPosition) -> bo
 
 
 def _code(*states: StateAt) -> int:
-    return FINDING if any(one.anomaly_count for one in states) else OK
+    return command.FINDING if any(one.anomaly_count for one in states) else command.OK
 
 
 def _whole(arguments: argparse.Namespace, folder: LogFolder, found: StateAt) -> int:
     image = found.image
     if arguments.topic is not None and arguments.topic not in image.topic_ids:
-        return say(f"{arguments.path}: there was no topic {arguments.topic} then")
+        return command.say(f"{arguments.path}: there was no topic {arguments.topic} then")
     told = _where(image) | _voters(folder, arguments.moment)
     told |= state_mapping(image, arguments.topic)
     anomalies = [change_mapping(one) for one in found.anomalies]
-    print_answer(arguments, lambda: told | {"anomalies": anomalies}, _lines(told))
+    command.print_answer(arguments, lambda: told | {"anomalies": anomalies}, _lines(told))
     return _code(found)
 
 
@@ -238,7 +238,7 @@ def _differences(arguments: argparse.Namespace, before: StateAt, after: StateAt)
         for one in diff_images(before.image, after.image)
         if arguments.topic is None or arguments.topic in _topics_of(one)
     ]
-    print_answer(
+    command.print_answer(
         arguments,
         lambda: {
             "from": _where(before.image),

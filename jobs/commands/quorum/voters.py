@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jobs.commands.command import FINDING, OK, add_flag, add_path, add_run, print_answer, say
+from jobs.commands import command
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters.control_scan import items_of_all_segments
@@ -19,15 +19,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
         "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.",
     )
-    add_path(parser, "path", "PATH")
+    command.add_path(parser, "path", "PATH")
     parser.add_argument(
         "--high-watermark",
         metavar="OFFSET",
         type=int,
         help="what is committed (kafka-metadata-quorum.sh describe --status): files do not tell it",
     )
-    add_flag(parser, "--elections", "print every election, too")
-    add_run(parser, run)
+    command.add_flag(parser, "--elections", "print every election, too")
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,11 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         folder = read_folder(arguments.path)
     except BadFolder as error:
-        return say(error)
+        return command.say(error)
     timeline = read_timeline(folder, arguments.high_watermark)
     told = lines(folder, timeline, with_elections=arguments.elections)
-    print_answer(arguments, lambda: report(folder, timeline), told)
-    return FINDING if has_finding(timeline) else OK
+    command.print_answer(arguments, lambda: report(folder, timeline), told)
+    return command.FINDING if has_finding(timeline) else command.OK
 
 
 def read_timeline(folder: LogFolder, high_watermark: int | None = None) -> VoterTimeline:

@@ -10,16 +10,7 @@ from collections.abc import Iterator
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import InvalidFields
-from jobs.commands.command import (
-    FINDING,
-    OK,
-    add_flag,
-    add_flow,
-    add_run,
-    print_answer,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.rounds import CheckpointReport
 from jobs.replication.checkpoints.rules import Why
@@ -37,9 +28,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "does this itself; this command is for a flow of MirrorMaker 2 whose checkpoints are turned off. "
         "Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong.",
     )
-    add_flow(parser)
-    add_flag(parser, "--once", "one round, instead of until Ctrl-C")
-    add_run(parser, run, "print a JSON document per round")
+    command.add_flow(parser)
+    command.add_flag(parser, "--once", "one round, instead of until Ctrl-C")
+    command.add_run(parser, run, "print a JSON document per round")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         flow = _checked(read_flow_file(arguments.flow))
     except InvalidFields as error:
-        return refuse(error, arguments.flow)
+        return command.refuse(error, arguments.flow)
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: over.set())
     with (
@@ -59,12 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
             while True:
                 pause_s = rounds.run()
                 report = rounds.report
-                print_answer(arguments, report.to_mapping, lines(report, flow))
+                command.print_answer(arguments, report.to_mapping, lines(report, flow))
                 sys.stdout.flush()
                 if arguments.once or over.wait(pause_s):
                     break
         except KeyboardInterrupt:
-            say("stopped")
+            command.say("stopped")
     return exit_code(rounds.report)
 
 
@@ -72,7 +63,7 @@ def exit_code(report: CheckpointReport) -> int:
     """Return 1 when the last round failed, or could not tell of every group."""
     is_beyond = report.without.get(Why.BEYOND_SOURCE.value)
     is_bad = report.fault or report.errors or report.sync.errors or report.sync.ahead or is_beyond
-    return FINDING if is_bad else OK
+    return command.FINDING if is_bad else command.OK
 
 
 def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:

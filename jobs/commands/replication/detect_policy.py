@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, refuse
+from jobs.commands import command
 from jobs.replication.naming.detection import Candidate, detect_policies
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -20,8 +20,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
         "2 the file cannot be read.",
     )
-    add_path(parser, "--topics", "FILE", "names, one a line", required=True)
-    add_run(parser, run)
+    command.add_path(parser, "--topics", "FILE", "names, one a line", required=True)
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         names = _read(arguments.topics)
     except (OSError, ValueError) as error:
-        return refuse(error, arguments.topics)
+        return command.refuse(error, arguments.topics)
     found = detect_policies(names)
     told = {"topics": len(names), "policies": [one.to_mapping() for one in found]}
-    print_answer(arguments, lambda: told, lines(found))
-    return OK if found else FINDING
+    command.print_answer(arguments, lambda: told, lines(found))
+    return command.OK if found else command.FINDING
 
 
 def _read(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import FINDING, OK, add_flow, add_run, print_answer, refuse
+from jobs.commands import command
 from jobs.replication.findings.drift import drift_findings
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
@@ -21,8 +21,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Compare partitions, configs and ACLs of a flow's topics on both clusters. "
         "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed.",
     )
-    add_flow(parser)
-    add_run(parser, run, "print the report as JSON")
+    command.add_flow(parser)
+    command.add_run(parser, run, "print the report as JSON")
 
 
 def ask_clusters(flow: FlowSpec) -> DriftReport:
@@ -39,10 +39,12 @@ def run(
         flow = read_flow_file(arguments.flow)
         report = ask(flow)
     except (InvalidFields, ClusterFault) as error:
-        return refuse(error, arguments.flow)
+        return command.refuse(error, arguments.flow)
     found = [one.to_mapping() for one in drift_findings(flow, report)]
-    print_answer(arguments, lambda: report.to_mapping() | {"findings": found}, lines(report))
-    return FINDING if report.has_findings else OK
+    command.print_answer(
+        arguments, lambda: report.to_mapping() | {"findings": found}, lines(report)
+    )
+    return command.FINDING if report.has_findings else command.OK
 
 
 def lines(report: DriftReport) -> Iterator[str]:

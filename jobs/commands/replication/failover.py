@@ -16,18 +16,7 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import (
-    FINDING,
-    OK,
-    add_flag,
-    add_flow,
-    add_path,
-    add_repeated,
-    add_run,
-    print_answer,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
@@ -70,25 +59,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="move consumer groups to a flow's target, or back",
         description=_DESCRIPTION,
     )
-    add_flow(parser)
-    add_repeated(parser, "--group", "G", "a name or pattern; again for more")
-    add_repeated(parser, "--topic", "T", "only these topics; default: all")
-    add_flag(parser, "--back", "from the target back to the source")
+    command.add_flow(parser)
+    command.add_repeated(parser, "--group", "G", "a name or pattern; again for more")
+    command.add_repeated(parser, "--topic", "T", "only these topics; default: all")
+    command.add_flag(parser, "--back", "from the target back to the source")
     reverse = "the flow of the opposite direction, for records that were written there meanwhile"
-    add_path(parser, "--reverse-flow", "FLOW.yaml", reverse)
+    command.add_path(parser, "--reverse-flow", "FLOW.yaml", reverse)
     parser.add_argument(
         "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
         help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
-    add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
-    add_flag(what, "--apply", "set the offsets")
-    add_path(what, "--undo", "FILE", "roll back: restore the offsets that --apply saved there")
+    command.add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
+    command.add_flag(what, "--apply", "set the offsets")
+    command.add_path(
+        what, "--undo", "FILE", "roll back: restore the offsets that --apply saved there"
+    )
     save = "where --apply saves previous offsets; default: failover-<time>.json here"
-    add_path(parser, "--save", "FILE", save)
-    add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
-    add_path(parser, "--report", "FILE", "write the signed report there")
-    add_run(parser, run)
+    command.add_path(parser, "--save", "FILE", save)
+    command.add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
+    command.add_path(parser, "--report", "FILE", "write the signed report there")
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,11 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
         task = _Task(arguments)
         return task.undo() if arguments.undo else task.plan()
     except BadUndoFile as error:
-        return say(f"{arguments.undo}: {error}")
+        return command.say(f"{arguments.undo}: {error}")
     except PlanRefused as refusal:
-        return say(refusal.message, FINDING)
+        return command.say(refusal.message, command.FINDING)
     except (InvalidFields, ClusterFault, OSError) as error:
-        return refuse(error, arguments.flow)
+        return command.refuse(error, arguments.flow)
 
 
 @dataclass(slots=True)
@@ -148,7 +139,9 @@ class _Task:
             done = self._carry_out(plan, asking.destination)
         self._print(plan, asking.destination, done)
         blocked = CheckState.FAILED in {plan.verdict, *(one.verdict for one in groups)}
-        return FINDING if blocked or not groups or (done and not done.is_well) else OK
+        return (
+            command.FINDING if blocked or not groups or (done and not done.is_well) else command.OK
+        )
 
     def undo(self) -> int:
         """Give groups their offsets back."""
@@ -164,8 +157,10 @@ class _Task:
                 done.outcomes.append(outcome)
         self._report(saved.plan, done)
         told = [one.to_mapping() for one in done.outcomes]
-        print_answer(self.arguments, lambda: {"outcomes": told}, words.outcomes(done.outcomes))
-        return OK if done.is_well else FINDING
+        command.print_answer(
+            self.arguments, lambda: {"outcomes": told}, words.outcomes(done.outcomes)
+        )
+        return command.OK if done.is_well else command.FINDING
 
     def _asking(self) -> EvidenceRequest:
         given = self.arguments
@@ -204,7 +199,7 @@ class _Task:
                 )
                 done.outcomes.append(outcome)
         if saved.before:
-            say(f"Previous offsets are in {path}: --undo {path} restores them.")
+            command.say(f"Previous offsets are in {path}: --undo {path} restores them.")
         self._report(plan, done)
         return done
 
@@ -227,7 +222,7 @@ class _Task:
             told["outcomes"] = [one.to_mapping() for one in done.outcomes]
             told["left_out"] = dict(done.left_out)
             lines = chain(lines, words.outcomes(done.outcomes, done.left_out))
-        print_answer(self.arguments, lambda: told, lines)
+        command.print_answer(self.arguments, lambda: told, lines)
 
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:

@@ -17,7 +17,7 @@ from typing import Any
 from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import FINDING, OK, add_flag, add_flow, add_run, print_json, refuse, say
+from jobs.commands import command
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.replication.copy.contract import CopyState
@@ -48,10 +48,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="replicate topics from one cluster to another until stopped",
         description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
     )
-    add_flow(parser)
+    command.add_flow(parser)
     until = "end when the offsets that the source has at the start are copied"
-    add_flag(parser, "--until-caught-up", until)
-    add_run(parser, run, "print progress as JSON lines")
+    command.add_flag(parser, "--until-caught-up", until)
+    command.add_run(parser, run, "print progress as JSON lines")
     parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
 
 
@@ -60,22 +60,22 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         flow = read_flow_file(arguments.flow)
     except InvalidFields as error:
-        return refuse(error, arguments.flow)
+        return command.refuse(error, arguments.flow)
     if flow.is_watched:
         text = "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
-        return say(f"{arguments.flow}: copied_by: {text}")
+        return command.say(f"{arguments.flow}: copied_by: {text}")
     try:
         find_java()
         _check(flow, read_confirmed(arguments.flow))
     except JavaMissing as error:
-        return say(error)
+        return command.say(error)
     except InvalidFields as error:
-        return say(f"{arguments.flow}: confirm: {error.errors['confirm']}")
+        return command.say(f"{arguments.flow}: confirm: {error.errors['confirm']}")
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
     _print_result(result, folder, arguments)
     code = exit_code(result, until_caught_up=arguments.until_caught_up)
-    if arguments.run_dir is None and code == OK:
+    if arguments.run_dir is None and code == command.OK:
         shutil.rmtree(folder, ignore_errors=True)
     return code
 
@@ -96,7 +96,7 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
     """Return 0 when the request was fulfilled: everything up to the ends, or copying until a stop."""
     done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.STOPPED}
-    return OK if result.outcome in done else FINDING
+    return command.OK if result.outcome in done else command.FINDING
 
 
 def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobResult:
@@ -108,7 +108,7 @@ def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobR
     submit.start_run(spec, folder)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        say("stopping: flushing and committing positions")
+        command.say("stopping: flushing and committing positions")
         submit.request_stop(folder)
 
     signal.signal(signal.SIGINT, on_signal)
@@ -138,7 +138,7 @@ def _wait(folder: Path, *, as_json: bool) -> JobResult:
 
 def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print_json(progress)
+        command.print_json(progress)
     else:
         sys.stdout.write(summary_line(progress) + "\n")
         for row in progress["partitions"]:
@@ -194,8 +194,10 @@ def size_of(count: float) -> str:
 
 def _print_result(result: JobResult, folder: Path, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json({"outcome": result.outcome.value, "error": result.error, **result.summary})
+        command.print_json(
+            {"outcome": result.outcome.value, "error": result.error, **result.summary}
+        )
     elif result.error:
-        say(f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}")
+        command.say(f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}")
     else:
         sys.stdout.write(f"{result_line(result)}\n")

@@ -12,18 +12,7 @@ from jobs.archives import BadArchive
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.command import (
-    BAD_INPUT,
-    OK,
-    add_flag,
-    add_path,
-    add_run,
-    print_answer,
-    print_json,
-    read_bounded,
-    refuse,
-    say,
-)
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import parse_time
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.selection import policy_of
@@ -50,16 +39,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "answer. Exit codes: 0 printed, 2 the file or an offset is wrong.",
     )
     syncs = parser.add_mutually_exclusive_group(required=True)
-    add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
-    add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
+    command.add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
+    command.add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
     parser.add_argument("--topic", help="the topic's name on the source")
     parser.add_argument("--partition", type=int)
     parser.add_argument("--offset", type=int, help="the offset on the source")
     many = "many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets"
-    add_path(parser, "--offsets", "FILE", many)
-    add_flag(parser, "--reverse", "the offsets are the target's; say the source's")
+    command.add_path(parser, "--offsets", "FILE", many)
+    command.add_flag(parser, "--reverse", "the offsets are the target's; say the source's")
     refine_ = "where the bounds do not meet, compare the records between them on both clusters of this flow"
-    add_path(parser, "--refine", "FLOW.yaml", refine_)
+    command.add_path(parser, "--refine", "FLOW.yaml", refine_)
     parser.add_argument(
         "--at",
         metavar="TIME",
@@ -67,16 +56,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="of an archive: what was known then, 2026-03-31T12:00:00Z",
     )
     _add_facts(parser)
-    add_run(parser, run, "print one JSON document, or one a line for --offsets")
+    command.add_run(parser, run, "print one JSON document, or one a line for --offsets")
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
     gapless = (
         "remote partitions have one writer, no transactions, no record twice, and no compaction"
     )
-    add_flag(parser, "--target-has-no-gaps", gapless)
-    add_flag(parser, "--same-topic", "the source topic was never deleted and re-created")
-    add_flag(
+    command.add_flag(parser, "--target-has-no-gaps", gapless)
+    command.add_flag(parser, "--same-topic", "the source topic was never deleted and re-created")
+    command.add_flag(
         parser,
         "--all-changes-told",
         "crosslog alone copied it: there is a sync wherever the difference of the offsets changes; not "
@@ -96,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
                 told = answer(translator, question, refiner, is_reverse=arguments.reverse)
                 _print(question, told, arguments)
     except (OSError, ValueError) as error:
-        return refuse(error)
+        return command.refuse(error)
     for problem in questions.problems:
         _refuse(problem.line, problem.text, arguments)
     hidden = questions.problem_count - len(questions.problems)
     if hidden:
-        say(f"{arguments.offsets}: {hidden} more lines cannot be read")
-    return BAD_INPUT if questions.problem_count else OK
+        command.say(f"{arguments.offsets}: {hidden} more lines cannot be read")
+    return command.BAD_INPUT if questions.problem_count else command.OK
 
 
 def answer(
@@ -155,7 +144,7 @@ def _questions(arguments: argparse.Namespace) -> Questions:
 
 
 def _listed(path: Path) -> Questions:
-    content = read_bounded(path, LARGEST_LIST_BYTES, ": split the list")
+    content = command.read_bounded(path, LARGEST_LIST_BYTES, ": split the list")
     try:
         return parse_questions(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -179,7 +168,7 @@ def _translator(arguments: argparse.Namespace) -> Translator:
     except BadDump as error:
         raise ValueError(f"{path}: {error}") from None
     for problem, count in dump.refused.most_common():
-        say(f"{path}: passed by {count} records: {problem}")
+        command.say(f"{path}: passed by {count} records: {problem}")
     return dump.translator(facts=facts)
 
 
@@ -189,7 +178,7 @@ def _archived(folder: Path, facts: Facts, at_ms: int | None) -> Translator:
         if manifest is None:
             raise ValueError(f"{folder}: there is no archive of offset syncs")
         for gap in manifest.gaps:
-            say(f"{folder}: before append {gap.before}: {gap.reason}")
+            command.say(f"{folder}: before append {gap.before}: {gap.reason}")
         return open_translator(folder, facts=facts, as_of_ms=at_ms)
     except BadArchive as error:
         raise ValueError(str(error)) from None
@@ -209,14 +198,14 @@ def _print(question: Question, told: dict[str, Any], arguments: argparse.Namespa
     asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
     document = told if arguments.offsets is None else {**asked, **told}
     lines = _lines(question.where, question.offset, told, is_reverse=arguments.reverse)
-    print_answer(arguments, lambda: document, lines)
+    command.print_answer(arguments, lambda: document, lines)
 
 
 def _refuse(line: int, text: str, arguments: argparse.Namespace) -> None:
     """Name a line that is no question, also among the answers: none is lost."""
     if arguments.json:
-        print_json({"line": line, "error": text})
-    say(f"{arguments.offsets}: line {line}: {text}")
+        command.print_json({"line": line, "error": text})
+    command.say(f"{arguments.offsets}: line {line}: {text}")
 
 
 def _lines(
@@ -275,7 +264,7 @@ def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Re
                 fingerprints_of(target, remote),
             )
         except ClusterFault as fault:
-            say(f"{where} offset {upstream}: {fault} {fault.hint}")
+            command.say(f"{where} offset {upstream}: {fault} {fault.hint}")
             return found
 
     return look

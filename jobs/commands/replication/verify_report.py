@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.command import FINDING, OK, add_path, add_run, print_answer, refuse
+from jobs.commands import command
 from jobs.json_text import BadJson, parse_json
 from jobs.replication.failover.reports.forms import html_of, pdf_of
 from jobs.replication.failover.reports.report import FORMAT
@@ -22,14 +22,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
         "2 the file is no report or cannot be read.",
     )
-    add_path(parser, "report", "FILE", "the report as JSON")
+    command.add_path(parser, "report", "FILE", "the report as JSON")
     key = (
         "the public key of the installation; without it only changes are found, and not who signed"
     )
-    add_path(parser, "--key", "FILE.pem", key)
+    command.add_path(parser, "--key", "FILE.pem", key)
     same = "an HTML or PDF form that must say the same; again for more"
-    add_repeated(parser, "--same", "FILE", same, Path)
-    add_run(parser, run)
+    command.add_repeated(parser, "--same", "FILE", same, Path)
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         pem = _read_key(arguments.key) if arguments.key else None
         forms = {path: path.read_bytes() for path in arguments.same}
     except (OSError, BadJson) as error:
-        return refuse(error, arguments.report)
+        return command.refuse(error, arguments.report)
     problem, key_id = "", ""
     try:
         key_id = verify(document, pem)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     except BadReport as error:
         problem = str(error)
     _print(arguments, problem, key_id)
-    return FINDING if problem else OK
+    return command.FINDING if problem else command.OK
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -84,4 +84,4 @@ def _print(arguments: argparse.Namespace, problem: str, key_id: str) -> None:
     said = f"NOT verified. {problem}" if problem else f"verified, {by} {key_id}."
     told = {"verified": not problem, "key_id": key_id, "problem": problem}
     told["key_was_given"] = bool(arguments.key)
-    print_answer(arguments, lambda: told, [f"{arguments.report}: {said}"])
+    command.print_answer(arguments, lambda: told, [f"{arguments.report}: {said}"])
