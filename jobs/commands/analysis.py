@@ -267,14 +267,8 @@ def _rows(table: Mapping[str, Any]) -> Iterator[str]:
     columns = [(one["name"], one["title"], ColumnType(one["type"])) for one in table["columns"]]
     texts = [[text_of(row[name], type_) for name, _, type_ in columns] for row in table["preview"]]
     cells = [[title for _, title, _ in columns], *texts]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        places = zip(row, widths, columns, strict=True)
-        aligned = [
-            text.rjust(width) if column[2] in _NUMBERS else text.ljust(width)
-            for text, width, column in places
-        ]
-        yield f"  {'  '.join(aligned)}".rstrip()
+    right = {index for index, (_, _, type_) in enumerate(columns) if type_ in _NUMBERS}
+    yield from (f"  {line}".rstrip() for line in command.aligned(cells, right))
     more = table["rows"] - len(table["preview"])
     if more > 0:
         yield f"  and {more:,} more: --output FOLDER keeps all of them."

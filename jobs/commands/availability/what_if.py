@@ -223,10 +223,9 @@ def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
         )
         for one in changed
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows if changed else ():
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"{'  '.join(cells)}  {row[-1]}"
+    if changed:
+        starts = command.aligned([row[:-1] for row in rows])
+        yield from (f"{start}  {row[-1]}" for start, row in zip(starts, rows, strict=True))
 
 
 def _state(state: IsrState) -> str:
@@ -286,13 +285,7 @@ def _matrix_lines(
             sums.exposed, sums.leader_changes,
         )  # fmt: skip
         rows.append((one.name, *(f"{number:,}" for number in numbers), one.quorum.verdict))  # type: ignore[arg-type]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        first, *rest = (
-            cell.rjust(width) if index else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join([first, *rest])
+    yield from command.aligned(rows, range(1, len(rows[0])))
     yield from _not_known(MIN_ISR, [one.min_insync_replicas is None for one in cluster.partitions])
     more = [
         one for one in cluster.partitions if one.asks_for_more and one.limits_min_isr is not False

@@ -59,18 +59,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:
         flow = read_flow_file(arguments.flow)
-    except InvalidFields as error:
-        return command.refuse(error, arguments.flow)
-    if flow.is_watched:
-        text = "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
-        return command.say(f"{arguments.flow}: copied_by: {text}")
-    try:
+        if flow.is_watched:
+            text = (
+                "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
+            )
+            return command.say(f"{arguments.flow}: copied_by: {text}")
         find_java()
         _check(flow, read_confirmed(arguments.flow))
     except JavaMissing as error:
         return command.say(error)
     except InvalidFields as error:
-        return command.say(f"{arguments.flow}: confirm: {error.errors['confirm']}")
+        return command.refuse(error, arguments.flow)
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
     _print_result(result, folder, arguments)
