@@ -63,7 +63,7 @@ def is_exit_code(node: ast.AST) -> bool:
         return False
     is_number = re.fullmatch(r"[(\d][\d, )]*", ast.unparse(node.value))
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return bool(is_number and names & {"OK", "FINDING", "BAD_INPUT", "INTERRUPTED"})
+    return bool(is_number and names & {"FINDING", "BAD_INPUT", "INTERRUPTED"})
 
 
 def is_protocol_named_door(node: ast.AST) -> bool:
