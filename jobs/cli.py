@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 from jobs.version import VERSION
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
-
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command; each room adds its own commands.

@@ -57,6 +57,15 @@ def is_life_of_findings(node: ast.AST) -> bool:
     return is_bulk and ast.unparse(node.func.value).endswith("Finding.objects")
 
 
+def is_exit_code(node: ast.AST) -> bool:
+    """Find numbers that get names of exit codes, one or several at once."""
+    if not isinstance(node, ast.Assign):
+        return False
+    is_number = re.fullmatch(r"[(\d][\d, )]*", ast.unparse(node.value))
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return bool(is_number and names & {"FINDING", "BAD_INPUT", "INTERRUPTED"})
+
+
 def is_protocol_named_door(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.ClassDef)
@@ -131,6 +140,12 @@ ONCE = {
         frozenset(),
         "class LagDoor(Protocol):\n def ask(self): ...",
         ("console", "jobs"),
+    ),
+    "exit codes of commands": Once(
+        is_exit_code,
+        frozenset({"jobs/commands/command.py"}),
+        "OK, FINDING = 0, 1",
+        ("jobs",),
     ),
     "threads": Once(
         calls("Thread"),

@@ -2,5 +2,5 @@
 
 Sub-rooms: `replication`, `quorum`, `availability`.
 
-In reading order: `bad_input`, `analysis`, `report`, `streams`.
+In reading order: `command`, `analysis`, `report`, `streams`.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
+from jobs.commands import command
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
@@ -31,9 +31,7 @@ from jobs.spark.analyses.analysis import (
 )
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobResult, JobSpec, Outcome
-from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 LOOK_S = 0.1
 TASKS = 2
 _SHOWN = {
@@ -62,20 +60,12 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         for argument in analysis.arguments:
             _add(parser, argument, is_positional=argument == analysis.positional)
         if _flow_of(analysis):
-            parser.add_argument(
-                "--archive", metavar="DIR", type=Path, help="archive of the flow's offset syncs"
-            )
-        parser.add_argument("--json", action="store_true", help="print the result document")
-        parser.add_argument(
-            "--output", metavar="FOLDER", type=Path, help="keep the tables there, as Parquet"
-        )
-        parser.add_argument(
-            "--histories",
-            metavar="FOLDER",
-            type=Path,
-            help="cache the tables of whole logs there, for the next analysis",
-        )
-        parser.set_defaults(run=run, analysis=analysis)
+            command.add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
+        command.add_run(parser, run, "print the result document")
+        command.add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
+        kept = "cache the tables of whole logs there, for the next analysis"
+        command.add_path(parser, "--histories", "FOLDER", kept)
+        parser.set_defaults(analysis=analysis)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,10 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         find_java()
     except InvalidFields as refusal:
         sys.stderr.writelines(f"{_option(one)}: {text}\n" for one, text in refusal.errors.items())
-        return BAD_INPUT
+        return command.BAD_INPUT
     except JavaMissing as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
     folder = Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     values = {
         "arguments": given,
@@ -102,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     try:
         result = _result(JobSpec(f"{analysis.kind} {folder.name}", analysis.kind, values), folder)
-        return _tell(result, as_json=arguments.json)
+        return _tell(result, arguments)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -233,19 +222,14 @@ def _stopped_by_signals(folder: Path) -> Iterator[list[int]]:
             signal.signal(one, handler)
 
 
-def _tell(result: JobResult, *, as_json: bool) -> int:
+def _tell(result: JobResult, arguments: argparse.Namespace) -> int:
     if result.outcome is Outcome.STOPPED:
-        sys.stderr.write("crosslog: interrupted\n")
-        return INTERRUPTED
+        return command.say("crosslog: interrupted", command.INTERRUPTED)
     if result.outcome is not Outcome.SUCCEEDED:
-        sys.stderr.write(f"{result.outcome.lower()}: {result.error}\n")
-        return FINDING
+        return command.say(f"{result.outcome.lower()}: {result.error}", command.FINDING)
     document: Mapping[str, Any] = result.summary
-    if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
-    else:
-        print_lines(lines_of(document))
-    return FINDING if document["notes"] else OK
+    command.print_answer(arguments, lambda: document, lines_of(document))
+    return command.FINDING if document["notes"] else command.OK
 
 
 _ABSENT = "-"
@@ -283,14 +267,8 @@ def _rows(table: Mapping[str, Any]) -> Iterator[str]:
     columns = [(one["name"], one["title"], ColumnType(one["type"])) for one in table["columns"]]
     texts = [[text_of(row[name], type_) for name, _, type_ in columns] for row in table["preview"]]
     cells = [[title for _, title, _ in columns], *texts]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        places = zip(row, widths, columns, strict=True)
-        aligned = [
-            text.rjust(width) if column[2] in _NUMBERS else text.ljust(width)
-            for text, width, column in places
-        ]
-        yield f"  {'  '.join(aligned)}".rstrip()
+    right = {index for index, (_, _, type_) in enumerate(columns) if type_ in _NUMBERS}
+    yield from (f"  {line}".rstrip() for line in command.aligned(cells, right))
     more = table["rows"] - len(table["preview"])
     if more > 0:
         yield f"  and {more:,} more: --output FOLDER keeps all of them."

@@ -12,13 +12,12 @@ from typing import Any
 
 import requests
 
-from jobs.commands.bad_input import BAD_INPUT
+from jobs.commands import command
 from jobs.files import write_whole
 from jobs.reports.kinds.kind import KINDS
 from jobs.reports.periods import PeriodName
 from jobs.reports.rendering.formats import Format, Paper
 
-OK, FAILED = 0, 1
 POLL_S = 0.5
 TIMEOUT_S = 30.0
 TOKEN = "CROSSLOG_TOKEN"  # noqa: S105  the name of a variable
@@ -48,17 +47,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--time-zone", default="UTC", help="of days, weeks and months: Europe/Berlin"
     )
-    parser.add_argument(
-        "--subject",
-        action="append",
-        default=[],
-        help="a flow or a cluster, can be repeated; without it all that the owner may see",
-    )
+    subject = "a flow or a cluster, can be repeated; without it all that the owner may see"
+    command.add_repeated(parser, "--subject", None, subject)
     parser.add_argument("--format", choices=[one.value for one in Format], default="pdf")
     parser.add_argument("--paper", choices=[one.value for one in Paper], default="a4")
-    parser.add_argument(
-        "--no-before", action="store_true", help="without the period before beside it"
-    )
+    command.add_flag(parser, "--no-before", "without the period before beside it")
     parser.add_argument("--token-file", type=Path, help=f"instead of {TOKEN}: a file that holds it")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the console answers")
     parser.add_argument("--output", type=Path, help="the file; without it named by kind and period")
@@ -74,23 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
             time.sleep(POLL_S)
             made = console.look(made["id"])
         if made["state"] == "failed":
-            return _say(made["error"], FAILED)
+            return _say(made["error"], command.FINDING)
         found = Format(arguments.format)
         if found.value not in made["files"]:
-            return _say(made["error"], FAILED)
+            return _say(made["error"], command.FINDING)
         content = console.fetch(made["id"], found)
     except Refused as refusal:
-        return _say(str(refusal), BAD_INPUT)
+        return _say(str(refusal), command.BAD_INPUT)
     except requests.RequestException:
-        return _say(f"{arguments.url} did not answer as a console does.", FAILED)
+        return _say(f"{arguments.url} did not answer as a console does.", command.FINDING)
     output = arguments.output or Path(made["files"][found.value]["name"])
     try:
         write_whole(output, lambda file: file.write(content))
     except OSError as error:
-        return _say(f"{output}: {error.strerror}.", FAILED)
+        return _say(f"{output}: {error.strerror}.", command.FINDING)
     sys.stdout.write(f"{output}\n")
     sys.stderr.write(f"{made['headline']}\n" if made["headline"] else "")
-    return OK
+    return command.OK
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -166,5 +159,4 @@ def _joined(text: Any) -> str:
 
 
 def _say(text: str, code: int) -> int:
-    sys.stderr.write(f"crosslog report: {text}\n")
-    return code
+    return command.say(f"crosslog report: {text}", code)

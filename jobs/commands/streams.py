@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.settings_file import parse_settings, read_text
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
@@ -37,9 +36,7 @@ from jobs.streams.observation import Observation
 from jobs.streams.topology.described import DescribedTopology
 from jobs.streams.topology.graph import dot_of, graph_of_application, graph_of_description
 from jobs.streams.topology.reading import DescriptionError, read_description
-from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 _BUDGET_S, _NAMES_S = 30.0, 3.0
 
 
@@ -52,7 +49,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
         "input.",
     )
-    parser.add_argument("path", metavar="FILE", type=Path, help="a capture (.json) or a connection")
+    command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")
     parser.add_argument("--store", metavar="S", help="who has this store")
     parser.add_argument("--key", metavar="K", help="who serves this key of the store")
@@ -62,19 +59,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=KeyFormat.UTF_8.value,
         help="how the key is written (default: utf-8)",
     )
-    parser.add_argument(
-        "--changelog",
-        action="store_true",
-        help="also look the key up in the store's changelog, within half a minute",
-    )
-    parser.add_argument(
-        "--topology", metavar="FILE", type=Path, help="what Topology#describe() printed"
-    )
+    searched = "also look the key up in the store's changelog, within half a minute"
+    command.add_flag(parser, "--changelog", searched)
+    command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON document")
-    form.add_argument(
-        "--dot", action="store_true", help="print the topology as DOT, the language of Graphviz"
-    )
+    command.add_flag(form, "--json", command.ONE_DOCUMENT)
+    command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
     parser.set_defaults(run=run)
 
 
@@ -94,17 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
             return _print_dot(found, description)
         told = [_told(application, one, arguments, key) for application, one in found]
     except (OSError, BadCapture, BadKey, _BadRequest) as error:
-        return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
+        return command.refuse(
+            error, arguments.path if isinstance(error, BadCapture | OSError) else None
+        )
     except InvalidFields as error:
-        for name, text in error.errors.items():
-            sys.stderr.write(f"{arguments.path}: {name}: {text}\n")
-        return BAD_INPUT
+        return command.refuse(error, arguments.path)
     except (NoSuchStore, ClusterFault) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
     lines = (line for one in told for line in _lines(one))
-    print_lines([json.dumps({"applications": told})] if arguments.json else lines)
-    return FINDING if any(_is_wrong(one) for one in told) else OK
+    command.print_answer(arguments, lambda: {"applications": told}, lines)
+    return command.FINDING if any(_is_wrong(one) for one in told) else command.OK
 
 
 class _BadRequest(ValueError):
@@ -173,7 +162,7 @@ async def _asked(connection: Connection, application: str | None) -> Sequence[Ob
             cluster, known=[application] if application else (), budget_s=_BUDGET_S
         )
         for name, fault in found.faults.items():
-            sys.stderr.write(f"{name}: {fault}\n")
+            command.say(f"{name}: {fault}")
         names = [one for one in found.groups if application in (None, one)]
         return [
             await observe(cluster, found, one, now_ms=now_ms, budget_s=_BUDGET_S) for one in names
@@ -217,11 +206,11 @@ def _print_dot(
         if description is not None:
             full, fit = fitting(application, seen.facts, description)
             if fit.problems:
-                sys.stderr.write(f"{application.application_id}: {fit.caution}\n")
+                command.say(f"{application.application_id}: {fit.caution}")
             else:
                 graph = graph_of_description(full)
         sys.stdout.write(dot_of(graph))
-    return OK
+    return command.OK
 
 
 def _searched(application: Application, answer: KeyAnswer, path: Path) -> ChangelogSearch | None:

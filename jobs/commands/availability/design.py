@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,10 +19,9 @@ from jobs.availability.designer.requirements import (
     WritableAfter,
 )
 from jobs.availability.runbooks.kafka_commands import KafkaTools
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.json_text import BadJson, each_once, parse_json
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 1 << 20
 # Options whose name is that of a field of the wish.
 _PLAIN = (
@@ -50,25 +48,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
         "the requirements (the closest one is printed), 2 bad input.",
     )
-    parser.add_argument(
-        "file", metavar="FILE.json", type=Path, nargs="?", help="requirements (docs/formats.md)"
-    )
+    command.add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
     _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
         "--command-config", metavar="FILE", default="", help="credentials for commands"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_run(parser, run)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
     site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
-    parser.add_argument("--site", metavar="NAME=ID,ID", action="append", default=[], help=site)
+    command.add_repeated(parser, "--site", "NAME=ID,ID", site)
     standby = "a broker that is (or shall be) a fenced standby; repeat it"
-    parser.add_argument(
-        "--standby", metavar="ID", type=int, action="append", default=[], help=standby
-    )
+    command.add_repeated(parser, "--standby", "ID", standby, int)
     parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
     parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
     after = "writes resume automatically after the loss of it"
@@ -83,9 +76,7 @@ def _add_requirements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--voters", metavar="N", type=int, help="controllers that vote")
     timeout = "broker.session.timeout.ms of the brokers; default 9000"
     parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
-    parser.add_argument(
-        "--existing-topic", action="store_true", help="print commands that move an existing topic"
-    )
+    command.add_flag(parser, "--existing-topic", "print commands that move an existing topic")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,23 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ImpossibleRequirements as refused:
         return _refused(refused, is_json=arguments.json)
     except (OSError, ValueError) as error:
-        return refuse(error)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps({'possible': True} | made.to_mapping())}\n")
-    else:
-        sys.stdout.write("\n".join(lines(made)) + "\n")
-    return OK
+        return command.refuse(error)
+    command.print_answer(arguments, lambda: {"possible": True} | made.to_mapping(), lines(made))
+    return command.OK
 
 
 def _refused(refused: ImpossibleRequirements, *, is_json: bool) -> int:
     is_bad = isinstance(refused, InvalidRequirements)
     if is_json:
-        told = {"possible": False, "problems": refused.problems}
-        sys.stdout.write(f"{json.dumps(told)}\n")
+        command.print_json({"possible": False, "problems": refused.problems})
     else:
         said = "\n".join(f"{name}: {problem}" for name, problem in refused.problems.items())
         (sys.stderr if is_bad else sys.stdout).write(f"{said}\n")
-    return BAD_INPUT if is_bad else FINDING
+    return command.BAD_INPUT if is_bad else command.FINDING
 
 
 def _document(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -133,10 +120,7 @@ def _document(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
-    if len(content) > LARGEST_DOCUMENT_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES)
     try:
         document = parse_json(content, each_once)
     except BadJson as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,9 @@ from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.outcome import Counts, IsrState, PartitionOutcome
 from jobs.availability.what_if.simulation import WhatIf, simulate
 from jobs.availability.what_if.steps import Loss, Step, UncleanElection, UnknownTarget
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 512 << 20
 MOST_LINES = 40
 MOST_COLUMNS = 200
@@ -70,9 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
         "2 bad input.",
     )
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="the cluster; - reads it from standard input"
-    )
+    command.add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
     for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
         parser.add_argument(
             f"--lose-{kind}",
@@ -81,18 +77,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             default=argparse.SUPPRESS,
             help=f"a {kind} that is lost, at once with all it holds; may be given again",
         )
-    parser.add_argument("--together", action="store_true", help="all losses happen at one moment")
-    parser.add_argument(
-        "--unclean", action="store_true", help="then elect a leader uncleanly where there is none"
-    )
-    parser.add_argument(
-        "--matrix",
-        action="store_true",
-        help="each loss by itself (without losses: every rack, broker and controller), with sums only",
-    )
+    command.add_flag(parser, "--together", "all losses happen at one moment")
+    command.add_flag(parser, "--unclean", "then elect a leader uncleanly where there is none")
+    each = "each loss by itself (without losses: every rack, broker and controller), with sums only"
+    command.add_flag(parser, "--matrix", each)
     parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, losses=[])
+    command.add_run(parser, run)
+    parser.set_defaults(losses=[])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -109,18 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
     except InvalidCluster as error:
         return _refuse(arguments, error.problems)
     except (OSError, ValueError) as error:
-        return refuse(error)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps(_of_topic(what_if_document(answer), arguments.topic))}\n")
-    else:
-        print_lines(lines(answer, arguments.topic))
-    return FINDING if answer.does_harm else OK
+        return command.refuse(error)
+    topic = arguments.topic
+    command.print_answer(
+        arguments, lambda: _of_topic(what_if_document(answer), topic), lines(answer, topic)
+    )
+    return command.FINDING if answer.does_harm else command.OK
 
 
 def _refuse(arguments: argparse.Namespace, problems: dict[str, str]) -> int:
     for path, sentence in problems.items():
-        sys.stderr.write(f"{arguments.file}: {path}: {sentence}\n" if path else f"{sentence}\n")
-    return BAD_INPUT
+        command.say(f"{arguments.file}: {path}: {sentence}" if path else sentence)
+    return command.BAD_INPUT
 
 
 def _option(path: str) -> str:
@@ -130,10 +121,7 @@ def _option(path: str) -> str:
 
 
 def _read(path: Path) -> Any:
-    with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
-    if len(content) > LARGEST_DOCUMENT_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES, may_be_stdin=True)
     try:
         return document_of_text(content.decode(json.detect_encoding(content), "replace"))
     except InvalidCluster as error:
@@ -235,10 +223,9 @@ def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
         )
         for one in changed
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows if changed else ():
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"{'  '.join(cells)}  {row[-1]}"
+    if changed:
+        starts = command.aligned([row[:-1] for row in rows])
+        yield from (f"{start}  {row[-1]}" for start, row in zip(starts, rows, strict=True))
 
 
 def _state(state: IsrState) -> str:
@@ -261,10 +248,10 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
         for part in told["losses"]:
             if arguments.topic is not None:
                 part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
-        sys.stdout.write(f"{json.dumps(told)}\n")
+        command.print_json(told)
     else:
         print_lines(_matrix_lines(cluster, answer, worst))
-    return FINDING if any(one.does_harm for one in answer.columns) else OK
+    return command.FINDING if any(one.does_harm for one in answer.columns) else command.OK
 
 
 def _worst(worst: MatrixColumn | None) -> dict[str, Any] | None:
@@ -298,13 +285,7 @@ def _matrix_lines(
             sums.exposed, sums.leader_changes,
         )  # fmt: skip
         rows.append((one.name, *(f"{number:,}" for number in numbers), one.quorum.verdict))  # type: ignore[arg-type]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        first, *rest = (
-            cell.rjust(width) if index else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join([first, *rest])
+    yield from command.aligned(rows, range(1, len(rows[0])))
     yield from _not_known(MIN_ISR, [one.min_insync_replicas is None for one in cluster.partitions])
     more = [
         one for one in cluster.partitions if one.asks_for_more and one.limits_min_isr is not False

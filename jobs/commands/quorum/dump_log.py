@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.visible import print_lines
@@ -29,8 +29,6 @@ from jobs.wire.topics.internal_logs import (
     records_of_batch,
 )
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
-
 _BOOTSTRAP = "bootstrap.checkpoint"
 _AUTO = "auto"
 
@@ -42,20 +40,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Print every batch and record, with secrets redacted and damage marked. Exit codes: 0 "
         "all was read, 1 a part is damaged, 2 a file cannot be opened or is no log.",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    command.add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--records",
         choices=(_AUTO, *LogKind),
         default=_AUTO,
         help="the internal topic of the records; default: from the folder's name, else the metadata log",
     )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="stop where Kafka's own reader would: at the first damage",
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON document a line")
-    parser.set_defaults(run=run)
+    command.add_flag(parser, "--strict", "stop where Kafka's own reader would: at the first damage")
+    command.add_run(parser, run, "print a JSON document a line")
 
 
 class _NoLog(ValueError):
@@ -79,15 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             _dump(path, arguments, seen)
         except OSError as error:
-            return refuse(error, path)
+            return command.refuse(error, path)
         except _NoLog as error:
-            sys.stderr.write(f"{path}: {error}\n")
-            return BAD_INPUT
+            return command.say(f"{path}: {error}")
         except RecordFormatError as error:
-            sys.stderr.write(f"{path}: {error}\n")
-            return FINDING
+            return command.say(f"{path}: {error}", command.FINDING)
     _tell(seen)
-    return FINDING if seen.damages else OK
+    return command.FINDING if seen.damages else command.OK
 
 
 def _dump(path: Path, arguments: argparse.Namespace, seen: _Seen) -> None:
@@ -254,10 +245,10 @@ def _count(found: BatchAt | LogRecord | LogDamage, seen: _Seen) -> None:
 
 def _tell(seen: _Seen) -> None:
     for name, count in seen.unknown.most_common():
-        sys.stderr.write(f"{count} records of a kind that this version does not know: {name}\n")
+        command.say(f"{count} records of a kind that this version does not know: {name}")
     if seen.foreign_tags:
-        sys.stderr.write(f"{seen.foreign_tags} tagged fields that this version does not know\n")
+        command.say(f"{seen.foreign_tags} tagged fields that this version does not know")
     for tail in seen.tails:
-        sys.stderr.write(f"{UNFINISHED} before offset {tail.expected}: {tail.sentence}\n")
+        command.say(f"{UNFINISHED} before offset {tail.expected}: {tail.sentence}")
     if seen.damages:
-        sys.stderr.write(f"{seen.damages} places are damaged\n")
+        command.say(f"{seen.damages} places are damaged")

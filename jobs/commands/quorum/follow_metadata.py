@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.quorum.log.archive import UNPACKED, LogArchive
 from jobs.quorum.log.archive_manifest import Manifest
 from jobs.quorum.log.batches import LogBroken
@@ -24,8 +23,6 @@ from jobs.quorum.log.importer import Imported, NotALogFolder, import_folder
 from jobs.quorum.log.source import MetadataSource, read_source_file
 from jobs.quorum.log.uploads import UploadRefused, unpack_upload
 from jobs.quorum.timeline.anomalies import UNFINISHED
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,15 +35,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
         "the archive cannot be used.",
     )
-    follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
-    follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)
-    follows.add_argument(
-        "--until-caught-up",
-        action="store_true",
-        help="end when all committed records are in the archive",
+    command.add_path(follows, "connection", "CONNECTION.yaml")
+    command.add_path(follows, "--into", "FOLDER", required=True)
+    command.add_flag(
+        follows, "--until-caught-up", "end when all committed records are in the archive"
     )
-    follows.add_argument("--json", action="store_true", help="print a JSON document per change")
-    follows.set_defaults(run=run)
+    command.add_run(follows, run, "print a JSON document per change")
     imports = commands.add_parser(
         "import-metadata",
         help="take a node's log folder, or a tar or zip of it, into an archive",
@@ -54,10 +48,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
         "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used.",
     )
-    imports.add_argument("sources", metavar="PATH", type=Path, nargs="+")
-    imports.add_argument("--into", metavar="FOLDER", type=Path, required=True)
-    imports.add_argument("--json", action="store_true", help="print a JSON document per source")
-    imports.set_defaults(run=run_import)
+    command.add_path(imports, "sources", "PATH", nargs="+")
+    command.add_path(imports, "--into", "FOLDER", required=True)
+    command.add_run(imports, run_import, "print a JSON document per source")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,20 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         source = read_source_file(arguments.connection)
     except InvalidFields as error:
-        for name, text in error.errors.items():
-            sys.stderr.write(f"{arguments.connection}: {name}: {text}\n")
-        return BAD_INPUT
+        return command.refuse(error, arguments.connection)
     return _with_archive(arguments.into, lambda archive: _follow(source, archive, arguments))
 
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Run `import-metadata`; returns its exit code."""
-
-    def take_all(archive: LogArchive) -> int:
-        codes = [_take(path, archive, as_json=arguments.json) for path in arguments.sources]
-        return max(codes)
-
-    return _with_archive(arguments.into, take_all)
+    return _with_archive(
+        arguments.into,
+        lambda archive: max([_take(path, archive, arguments) for path in arguments.sources]),
+    )
 
 
 def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
@@ -86,10 +75,9 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
         with LogArchive(folder) as archive:
             return work(archive)
     except (ArchiveBusy, BadArchive, LogBroken, NotALogFolder, UploadRefused) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
     except OSError as error:
-        return refuse(error, folder)
+        return command.refuse(error, folder)
 
 
 def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Namespace) -> int:
@@ -100,9 +88,9 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
     try:
         follow(source, archive, stop, told)
     except ClusterFault as fault:
-        sys.stderr.write(f"{fault}\n{fault.hint}\n")
-        return FINDING if told.last_fault == str(fault) else BAD_INPUT
-    return OK if told.has_read_log else FINDING
+        code = command.refuse(fault)
+        return command.FINDING if told.last_fault == str(fault) else code
+    return command.OK if told.has_read_log else command.FINDING
 
 
 class _FollowPrinter:
@@ -136,9 +124,9 @@ class _FollowPrinter:
     def _print(self, heard: Heard) -> None:
         known = self._archive.manifest
         if self._as_json:
-            sys.stdout.write(json.dumps(_document(heard, known)) + "\n")
+            command.print_json(_document(heard, known))
         elif heard.fault is not None:
-            sys.stderr.write(f"{heard.fault} {heard.fault.hint}\n")
+            command.say(f"{heard.fault} {heard.fault.hint}")
             sys.stderr.writelines(f"  not seen: {what}\n" for what in heard.lost)
         elif heard.step is not None:
             sys.stdout.write(_line(heard, known))
@@ -179,7 +167,7 @@ def _line(heard: Heard, known: Manifest) -> str:
     return f"{', '.join(parts)}\n"
 
 
-def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
+def _take(path: Path, archive: LogArchive, arguments: argparse.Namespace) -> int:
     now_ms = int(time.time() * 1000)
     if path.is_dir():
         found = import_folder(path, archive, now_ms=now_ms)
@@ -187,23 +175,22 @@ def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
         with tempfile.TemporaryDirectory(dir=archive.folder, prefix=UNPACKED) as folder:
             unpacked = unpack_upload(path, Path(folder) / "node")
             found = import_folder(unpacked, archive, now_ms=now_ms)
-    _print_imported(path, found, archive.manifest, as_json=as_json)
-    return FINDING if found.problems or found.conflicts else OK
-
-
-def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bool) -> None:
-    if as_json:
-        told = found._asdict() | {"source": str(path), "next_offset": known.next_offset}
-        told["damaged"] = [asdict(one) for one in known.damaged]
-        sys.stdout.write(json.dumps(told) + "\n")
-        return
-    sys.stdout.write(
-        f"{path}: {found.batches} batches, {found.size_bytes} bytes, {len(found.snapshots)} snapshots; "
-        f"the archive reaches to offset {known.next_offset}.\n"
+    known = archive.manifest
+    damaged = [asdict(one) for one in known.damaged]
+    told = {"source": str(path), "next_offset": known.next_offset, "damaged": damaged}
+    command.print_answer(
+        arguments, lambda: found._asdict() | told, _import_lines(path, found, known)
     )
-    for problem in found.problems:
-        sys.stdout.write(f"  {problem}\n")
+    return command.FINDING if found.problems or found.conflicts else command.OK
+
+
+def _import_lines(path: Path, found: Imported, known: Manifest) -> Iterator[str]:
+    yield (
+        f"{path}: {found.batches} batches, {found.size_bytes} bytes, {len(found.snapshots)} snapshots; "
+        f"the archive reaches to offset {known.next_offset}."
+    )
+    yield from (f"  {problem}" for problem in found.problems)
     if found.tail:
-        sys.stdout.write(f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}.\n")
+        yield f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}."
     if found.conflicts:
-        sys.stdout.write(f"  {found.conflicts} batches differ from the archive.\n")
+        yield f"  {found.conflicts} batches differ from the archive."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
@@ -15,9 +15,7 @@ from jobs.quorum.history.histories import read_changes
 from jobs.quorum.history.partition_causes import cause_words, word_of
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import BadFolder, read_folder
-from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 _FEW = 5
 _ALL = "all"
 # The fields of other changes that stand in every line anyway, or only in the JSON.
@@ -45,7 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
         "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
     parser.add_argument("--partition", type=int, help="of this partition only")
     parser.add_argument("--topic-id", help="of the topic with this id only (22 characters)")
@@ -58,8 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=ChangeKind.PARTITION.value,
         help="changes of what (partition)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document a line")
-    parser.set_defaults(run=run)
+    command.add_run(parser, run, "print one JSON document a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,8 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _told(arguments)
     except BadFolder as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
 
 
 def _told(arguments: argparse.Namespace) -> int:
@@ -79,16 +75,16 @@ def _told(arguments: argparse.Namespace) -> int:
     for change in read_changes(items, image):
         if isinstance(change, Anomaly):
             anomalies += 1
-            sys.stderr.write(f"{arguments.path}: offset {change.offset}: {change.problem}\n")
+            command.say(f"{arguments.path}: offset {change.offset}: {change.problem}")
         elif not is_known and isinstance(change, TopicChange):
             is_known = arguments.topic in {None, change.topic} and (
                 arguments.topic_id in {None, change.topic_id}
             )
         if _is_asked(change, arguments):
-            _print(change, as_json=arguments.json)
+            command.print_answer(arguments, partial(change_mapping, change), map(line_of, [change]))
     if not is_known:
         return _unknown_topic(arguments, image)
-    return FINDING if anomalies else OK
+    return command.FINDING if anomalies else command.OK
 
 
 def _is_asked(change: AnyChange, arguments: argparse.Namespace) -> bool:
@@ -123,13 +119,7 @@ def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
     known = sorted(image.topic_ids)
     more = ", ..." if len(known) > _FEW else ""
     there = f"it has {', '.join(known[:_FEW])}{more}" if known else "it has none"
-    sys.stderr.write(f"{arguments.path}: this log never had a topic {wanted}; now {there}\n")
-    return BAD_INPUT
-
-
-def _print(change: AnyChange, *, as_json: bool) -> None:
-    text = json.dumps(change_mapping(change)) if as_json else line_of(change)
-    print_lines([text])
+    return command.say(f"{arguments.path}: this log never had a topic {wanted}; now {there}")
 
 
 def line_of(change: AnyChange) -> str:

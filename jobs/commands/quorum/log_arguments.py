@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from jobs.commands import command
 from jobs.quorum.history.histories import LogItem
 from jobs.quorum.image.point_in_time import LogPosition
 from jobs.quorum.timeline.anomalies import UNFINISHED
@@ -47,4 +47,4 @@ def telling_tails(path: Path, items: Iterator[LogItem]) -> Iterator[LogItem]:
 
 def write_tail(path: Path, tail: LogDamage) -> None:
     """Tell of an unfinished end of the log in a folder."""
-    sys.stderr.write(f"{path}: {UNFINISHED} before offset {tail.expected}: {tail.sentence}\n")
+    command.say(f"{path}: {UNFINISHED} before offset {tail.expected}: {tail.sentence}")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
@@ -19,7 +17,6 @@ from jobs.quorum.advisor.site_layout import plan_layout
 from jobs.quorum.advisor.state import QuorumState, state_from_timeline
 from jobs.quorum.log.folder import read_folder
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 16 << 20
 
 
@@ -31,33 +28,26 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "state before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 refused "
         "(with the reason), 2 bad input.",
     )
-    parser.add_argument(
-        "path",
-        metavar="PATH_OR_JSON",
-        type=Path,
-        help="a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)",
-    )
+    what = "a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)"
+    command.add_path(parser, "path", "PATH_OR_JSON", what)
     _add_requirements(parser)
     _add_facts(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_run(parser, run)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
-    _repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
-    _repeated(parser, "--remove", "ID", "a voter that is to leave")
-    _repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
+    command.add_repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
+    command.add_repeated(parser, "--remove", "ID", "a voter that is to leave")
+    command.add_repeated(
+        parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk"
+    )
     wanted = "number of voters at a site; --add names the candidates, --site the site of each"
-    _repeated(parser, "--layout", "SITE=N", wanted)
-
-
-def _repeated(parser: argparse.ArgumentParser, option: str, metavar: str, what: str) -> None:
-    parser.add_argument(option, metavar=metavar, help=what, action="append", default=[])
+    command.add_repeated(parser, "--layout", "SITE=N", wanted)
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
-    _repeated(parser, "--dead", "ID", "a voter that does not answer")
-    _repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
+    command.add_repeated(parser, "--dead", "ID", "a voter that does not answer")
+    command.add_repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
     parser.add_argument(
         "--leader", metavar="ID", type=int, help="the current leader: it is changed last"
     )
@@ -85,12 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         plan = _plan(arguments, state, tools)
     except (OSError, ValueError) as error:
-        return refuse(error)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps(plan.to_mapping())}\n")
-    else:
-        sys.stdout.write("\n".join(lines(plan)) + "\n")
-    return OK if plan.refusal is None else FINDING
+        return command.refuse(error)
+    command.print_answer(arguments, plan.to_mapping, lines(plan))
+    return command.OK if plan.refusal is None else command.FINDING
 
 
 def _plan(arguments: argparse.Namespace, state: QuorumState, tools: Tools) -> ChangePlan:
@@ -120,10 +107,7 @@ def _state(arguments: argparse.Namespace) -> tuple[QuorumState, str]:
 
 
 def _from_file(path: Path) -> tuple[QuorumState, str]:
-    with path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
-    if len(content) > LARGEST_DOCUMENT_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    content = command.read_bounded(path, LARGEST_DOCUMENT_BYTES)
     try:
         return state_from_text(content)
     except ValueError as error:

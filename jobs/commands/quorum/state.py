@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
@@ -21,10 +20,7 @@ from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.parts import voter_mapping
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters.control_scan import ControlItem, items_of_all_segments
-from jobs.visible import print_lines
 from jobs.wire.metadata.log import LogRecord, PassedBatch
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
         "is missing or damaged, 2 there is no such log or moment.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument(
         "--offset",
@@ -58,8 +54,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="print what is different at this moment instead",
     )
     parser.add_argument("--topic", help="of this topic only")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, moment=LogPosition())
+    command.add_run(parser, run)
+    parser.set_defaults(moment=LogPosition())
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,8 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.diff_to is not None:
             return _differences(arguments, found, _state(folder, arguments.diff_to))
     except (BadFolder, _NoMoment) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
     return _whole(arguments, folder, found)
 
 
@@ -100,10 +95,10 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
             f"{found.image.last_offset}.{_damage_behind(found)}"
         )
     for one in found.anomalies:
-        sys.stderr.write(f"{folder.path}: offset {one.offset}: {one.problem}\n")
+        command.say(f"{folder.path}: offset {one.offset}: {one.problem}")
     hidden = found.anomaly_count - len(found.anomalies)
     if hidden:
-        sys.stderr.write(f"{folder.path}: {hidden} more anomalies\n")
+        command.say(f"{folder.path}: {hidden} more anomalies")
     if found.tail is not None:
         write_tail(folder.path, found.tail)
     return found
@@ -127,21 +122,17 @@ def _is_behind_log(folder: LogFolder, found: StateAt, moment: LogPosition) -> bo
 
 
 def _code(*states: StateAt) -> int:
-    return FINDING if any(one.anomaly_count for one in states) else OK
+    return command.FINDING if any(one.anomaly_count for one in states) else command.OK
 
 
 def _whole(arguments: argparse.Namespace, folder: LogFolder, found: StateAt) -> int:
     image = found.image
     if arguments.topic is not None and arguments.topic not in image.topic_ids:
-        sys.stderr.write(f"{arguments.path}: there was no topic {arguments.topic} then\n")
-        return BAD_INPUT
+        return command.say(f"{arguments.path}: there was no topic {arguments.topic} then")
     told = _where(image) | _voters(folder, arguments.moment)
     told |= state_mapping(image, arguments.topic)
-    if arguments.json:
-        told["anomalies"] = [change_mapping(one) for one in found.anomalies]
-        sys.stdout.write(f"{json.dumps(told)}\n")
-    else:
-        print_lines(_lines(told))
+    anomalies = [change_mapping(one) for one in found.anomalies]
+    command.print_answer(arguments, lambda: told | {"anomalies": anomalies}, _lines(told))
     return _code(found)
 
 
@@ -247,15 +238,15 @@ def _differences(arguments: argparse.Namespace, before: StateAt, after: StateAt)
         for one in diff_images(before.image, after.image)
         if arguments.topic is None or arguments.topic in _topics_of(one)
     ]
-    if arguments.json:
-        told = {
+    command.print_answer(
+        arguments,
+        lambda: {
             "from": _where(before.image),
             "to": _where(after.image),
             "differences": [difference_mapping(one) for one in found],
-        }
-        sys.stdout.write(f"{json.dumps(told)}\n")
-    else:
-        print_lines(_difference_lines(before, after, found))
+        },
+        _difference_lines(before, after, found),
+    )
     return _code(before, after)
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from pathlib import Path
 
+from jobs.commands import command
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters.control_scan import items_of_all_segments
 from jobs.quorum.voters.report import has_finding, lines, report
-from jobs.visible import print_lines
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,16 +19,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
         "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.",
     )
-    parser.add_argument("path", metavar="PATH", type=Path)
+    command.add_path(parser, "path", "PATH")
     parser.add_argument(
         "--high-watermark",
         metavar="OFFSET",
         type=int,
         help="what is committed (kafka-metadata-quorum.sh describe --status): files do not tell it",
     )
-    parser.add_argument("--elections", action="store_true", help="print every election, too")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_flag(parser, "--elections", "print every election, too")
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,15 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         folder = read_folder(arguments.path)
     except BadFolder as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return command.say(error)
     timeline = read_timeline(folder, arguments.high_watermark)
-    if arguments.json:
-        sys.stdout.write(f"{json.dumps(report(folder, timeline))}\n")
-    else:
-        told = lines(folder, timeline, with_elections=arguments.elections)
-        print_lines(told)
-    return FINDING if has_finding(timeline) else OK
+    told = lines(folder, timeline, with_elections=arguments.elections)
+    command.print_answer(arguments, lambda: report(folder, timeline), told)
+    return command.FINDING if has_finding(timeline) else command.OK
 
 
 def read_timeline(folder: LogFolder, high_watermark: int | None = None) -> VoterTimeline:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import InvalidFields
+from jobs.commands import command
 from jobs.replication.checkpoints.clusters import FlowClusters
 from jobs.replication.checkpoints.rounds import CheckpointReport
 from jobs.replication.checkpoints.rules import Why
 from jobs.replication.checkpoints.thread import TIMEOUT_S, TimedRounds
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec, SyncsLocation
-from jobs.visible import print_lines
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,12 +28,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "does this itself; this command is for a flow of MirrorMaker 2 whose checkpoints are turned off. "
         "Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong.",
     )
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
-    parser.add_argument("--once", action="store_true", help="one round, instead of until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="print a JSON document per round")
-    parser.set_defaults(run=run)
+    command.add_flow(parser)
+    command.add_flag(parser, "--once", "one round, instead of until Ctrl-C")
+    command.add_run(parser, run, "print a JSON document per round")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,9 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         flow = _checked(read_flow_file(arguments.flow))
     except InvalidFields as error:
-        for field, text in error.errors.items():
-            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
-        return BAD_INPUT
+        return command.refuse(error, arguments.flow)
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: over.set())
     with (
@@ -58,11 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             while True:
                 pause_s = rounds.run()
-                _print(rounds.report, flow, as_json=arguments.json)
+                report = rounds.report
+                command.print_answer(arguments, report.to_mapping, lines(report, flow))
+                sys.stdout.flush()
                 if arguments.once or over.wait(pause_s):
                     break
         except KeyboardInterrupt:
-            sys.stderr.write("stopped\n")
+            command.say("stopped")
     return exit_code(rounds.report)
 
 
@@ -70,7 +63,7 @@ def exit_code(report: CheckpointReport) -> int:
     """Return 1 when the last round failed, or could not tell of every group."""
     is_beyond = report.without.get(Why.BEYOND_SOURCE.value)
     is_bad = report.fault or report.errors or report.sync.errors or report.sync.ahead or is_beyond
-    return FINDING if is_bad else OK
+    return command.FINDING if is_bad else command.OK
 
 
 def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
@@ -103,8 +96,3 @@ def _checked(flow: FlowSpec) -> FlowSpec:
     if errors:
         raise InvalidFields(errors)
     return flow
-
-
-def _print(report: CheckpointReport, flow: FlowSpec, *, as_json: bool) -> None:
-    print_lines([json.dumps(report.to_mapping())] if as_json else lines(report, flow))
-    sys.stdout.flush()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.replication.naming.detection import Candidate, detect_policies
 
-OK, NOTHING, BAD_INPUT = 0, 1, 2
 MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -23,11 +20,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
         "2 the file cannot be read.",
     )
-    parser.add_argument(
-        "--topics", metavar="FILE", type=Path, required=True, help="names, one a line"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_path(parser, "--topics", "FILE", "names, one a line", required=True)
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,14 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         names = _read(arguments.topics)
     except (OSError, ValueError) as error:
-        return refuse(error, arguments.topics)
+        return command.refuse(error, arguments.topics)
     found = detect_policies(names)
-    if arguments.json:
-        text = json.dumps({"topics": len(names), "policies": [one.to_mapping() for one in found]})
-    else:
-        text = "\n".join(lines(found))
-    sys.stdout.write(f"{text}\n")
-    return OK if found else NOTHING
+    told = {"topics": len(names), "policies": [one.to_mapping() for one in found]}
+    command.print_answer(arguments, lambda: told, lines(found))
+    return command.OK if found else command.FINDING
 
 
 def _read(path: Path) -> list[str]:

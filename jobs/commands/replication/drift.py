@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.commands import command
 from jobs.replication.findings.drift import drift_findings
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift, read_drift
-from jobs.visible import print_lines
-
-NO_DRIFT, DRIFT, ERROR = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,11 +21,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Compare partitions, configs and ACLs of a flow's topics on both clusters. "
         "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed.",
     )
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.set_defaults(run=run)
+    command.add_flow(parser)
+    command.add_run(parser, run, "print the report as JSON")
 
 
 def ask_clusters(flow: FlowSpec) -> DriftReport:
@@ -46,17 +38,13 @@ def run(
     try:
         flow = read_flow_file(arguments.flow)
         report = ask(flow)
-    except InvalidFields as error:
-        for field, text in error.errors.items():
-            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
-        return ERROR
-    except ClusterFault as fault:
-        sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
-        return ERROR
+    except (InvalidFields, ClusterFault) as error:
+        return command.refuse(error, arguments.flow)
     found = [one.to_mapping() for one in drift_findings(flow, report)]
-    document = {**report.to_mapping(), "findings": found}
-    print_lines([json.dumps(document)] if arguments.json else lines(report))
-    return DRIFT if report.has_findings else NO_DRIFT
+    command.print_answer(
+        arguments, lambda: report.to_mapping() | {"findings": found}, lines(report)
+    )
+    return command.FINDING if report.has_findings else command.OK
 
 
 def lines(report: DriftReport) -> Iterator[str]:

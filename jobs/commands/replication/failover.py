@@ -6,17 +6,17 @@ import argparse
 import getpass
 import json
 import os
-import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
@@ -44,9 +44,7 @@ from jobs.replication.failover.session import (
 )
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
-from jobs.visible import print_lines
 
-OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
     "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
     "with proof, pre-checks and the records that are reprocessed. Without --rehearse or --apply only the "
@@ -61,51 +59,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="move consumer groups to a flow's target, or back",
         description=_DESCRIPTION,
     )
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
-    parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="G",
-        help="a name or pattern; again for more",
-    )
-    parser.add_argument(
-        "--topic", action="append", default=[], metavar="T", help="only these topics; default: all"
-    )
-    parser.add_argument("--back", action="store_true", help="from the target back to the source")
-    parser.add_argument(
-        "--reverse-flow", metavar="FLOW.yaml", type=Path,
-        help="the flow of the opposite direction, for records that were written there meanwhile",
-    )  # fmt: skip
+    command.add_flow(parser)
+    command.add_repeated(parser, "--group", "G", "a name or pattern; again for more")
+    command.add_repeated(parser, "--topic", "T", "only these topics; default: all")
+    command.add_flag(parser, "--back", "from the target back to the source")
+    reverse = "the flow of the opposite direction, for records that were written there meanwhile"
+    command.add_path(parser, "--reverse-flow", "FLOW.yaml", reverse)
     parser.add_argument(
         "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
         help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--rehearse", action="store_true", help="dry run: change nothing; groups that can move"
+    command.add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
+    command.add_flag(what, "--apply", "set the offsets")
+    command.add_path(
+        what, "--undo", "FILE", "roll back: restore the offsets that --apply saved there"
     )
-    what.add_argument("--apply", action="store_true", help="set the offsets")
-    what.add_argument(
-        "--undo",
-        metavar="FILE",
-        type=Path,
-        help="roll back: restore the offsets that --apply saved there",
-    )
-    parser.add_argument(
-        "--save", metavar="FILE", type=Path,
-        help="where --apply saves previous offsets; default: failover-<time>.json here",
-    )  # fmt: skip
-    parser.add_argument(
-        "--even-if-moved",
-        action="store_true",
-        help="roll back although a group has committed since",
-    )
-    parser.add_argument("--report", metavar="FILE", type=Path, help="write the signed report there")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    save = "where --apply saves previous offsets; default: failover-<time>.json here"
+    command.add_path(parser, "--save", "FILE", save)
+    command.add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
+    command.add_path(parser, "--report", "FILE", "write the signed report there")
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -113,19 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         task = _Task(arguments)
         return task.undo() if arguments.undo else task.plan()
-    except InvalidFields as error:
-        for field, text in error.errors.items():
-            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
     except BadUndoFile as error:
-        sys.stderr.write(f"{arguments.undo}: {error}\n")
+        return command.say(f"{arguments.undo}: {error}")
     except PlanRefused as refusal:
-        sys.stderr.write(f"{refusal.message}\n")
-        return FINDING
-    except ClusterFault as fault:
-        sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
-    except OSError as error:
-        return refuse(error, arguments.flow)
-    return BAD_INPUT
+        return command.say(refusal.message, command.FINDING)
+    except (InvalidFields, ClusterFault, OSError) as error:
+        return command.refuse(error, arguments.flow)
 
 
 @dataclass(slots=True)
@@ -172,7 +139,9 @@ class _Task:
             done = self._carry_out(plan, asking.destination)
         self._print(plan, asking.destination, done)
         blocked = CheckState.FAILED in {plan.verdict, *(one.verdict for one in groups)}
-        return FINDING if blocked or not groups or (done and not done.is_well) else OK
+        return (
+            command.FINDING if blocked or not groups or (done and not done.is_well) else command.OK
+        )
 
     def undo(self) -> int:
         """Give groups their offsets back."""
@@ -188,9 +157,10 @@ class _Task:
                 done.outcomes.append(outcome)
         self._report(saved.plan, done)
         told = [one.to_mapping() for one in done.outcomes]
-        document = json.dumps({"outcomes": told})
-        print_lines([document] if self.arguments.json else words.outcomes(done.outcomes))
-        return OK if done.is_well else FINDING
+        command.print_answer(
+            self.arguments, lambda: {"outcomes": told}, words.outcomes(done.outcomes)
+        )
+        return command.OK if done.is_well else command.FINDING
 
     def _asking(self) -> EvidenceRequest:
         given = self.arguments
@@ -229,7 +199,7 @@ class _Task:
                 )
                 done.outcomes.append(outcome)
         if saved.before:
-            sys.stderr.write(f"Previous offsets are in {path}: --undo {path} restores them.\n")
+            command.say(f"Previous offsets are in {path}: --undo {path} restores them.")
         self._report(plan, done)
         return done
 
@@ -246,17 +216,13 @@ class _Task:
         self.arguments.report.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
     def _print(self, plan: FailoverPlan, destination: Connection, done: _Done | None) -> None:
-        outcomes = done.outcomes if done else []
-        if self.arguments.json:
-            told: dict[str, Any] = {"plan": plan.to_mapping()}
-            told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
-            told |= {"left_out": dict(done.left_out)} if done else {}
-            print_lines([json.dumps(told)])
-            return
-        lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
-        print_lines(lines)
+        told: dict[str, Any] = {"plan": plan.to_mapping()}
+        lines = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
         if done:
-            print_lines(words.outcomes(outcomes, done.left_out))
+            told["outcomes"] = [one.to_mapping() for one in done.outcomes]
+            told["left_out"] = dict(done.left_out)
+            lines = chain(lines, words.outcomes(done.outcomes, done.left_out))
+        command.print_answer(self.arguments, lambda: told, lines)
 
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:

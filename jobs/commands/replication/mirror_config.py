@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jobs.commands import command
 from jobs.replication.mirror_config.export.forms import FORMS, ExportForm, export
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.lint.rules import lint
@@ -15,8 +16,6 @@ from jobs.replication.mirror_config.read.configuration import MirrorConfig, read
 from jobs.replication.mirror_config.read.text_input import MOST_BYTES, BadInput, InputFile
 from jobs.replication.mirror_config.report import report
 from jobs.replication.mirror_config.values import Config, Finding, Kind, MirrorFlow, Pair
-
-OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,37 +26,24 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "Strimzi's KafkaMirrorMaker2 in YAML, each value with its origin, and what is wrong with it. Secrets "
         "are never printed. Exit codes: 0 nothing to do, 1 a warning or an error, 2 bad input.",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    command.add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--flow", metavar="A->B", help="only this flow, also when it is not enabled"
     )
-    parser.add_argument("--lint", action="store_true", help="print findings only")
-    parser.add_argument(
-        "--defaults",
-        action="store_true",
-        help="also print defaults, and values that only repeat another one",
+    command.add_flag(parser, "--lint", "print findings only")
+    command.add_flag(
+        parser, "--defaults", "also print defaults, and values that only repeat another one"
     )
-    parser.add_argument(
-        "--brokers",
-        metavar="ALIAS=N",
-        action="append",
-        default=[],
-        help="how many brokers a cluster has",
-    )
-    parser.add_argument(
-        "--topics",
-        metavar="ALIAS=FILE",
-        action="append",
-        default=[],
-        help="names of a cluster's topics, one a line",
+    command.add_repeated(parser, "--brokers", "ALIAS=N", "how many brokers a cluster has")
+    command.add_repeated(
+        parser, "--topics", "ALIAS=FILE", "names of a cluster's topics, one a line"
     )
     parser.add_argument(
         "--export",
         choices=[form.value for form in FORMS],
         help="print the configuration in another form; what does not carry over goes to standard error",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         files = [_read(path) for path in arguments.files]
         config, only = _config(files, arguments.flow)
     except BadInput as error:
-        sys.stderr.write(f"{error.file}: {error}\n")
-        return BAD_INPUT
+        return command.say(f"{error.file}: {error}")
     if arguments.export:
         return _export(config, ExportForm(arguments.export), only)
     findings = lint(config, facts, only)
@@ -77,14 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         text = "\n".join(lines(config, findings, only, arguments))
     sys.stdout.write(f"{text}\n")
-    return FINDING if any(finding.is_bad for finding in findings) else OK
+    return command.FINDING if any(finding.is_bad for finding in findings) else command.OK
 
 
 def _export(config: MirrorConfig, form: ExportForm, only: Pair | None) -> int:
     exported = export(config, form, only)
     sys.stdout.write(exported.text)
     sys.stderr.writelines(f"{note}\n" for note in exported.notes)
-    return OK if exported.text else FINDING
+    return command.OK if exported.text else command.FINDING
 
 
 def _read(path: Path) -> InputFile:

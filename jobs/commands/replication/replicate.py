@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.commands import command
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.replication.copy.contract import CopyState
@@ -48,45 +48,33 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="replicate topics from one cluster to another until stopped",
         description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
     )
-    parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
-    )
-    parser.add_argument(
-        "--until-caught-up",
-        action="store_true",
-        help="end when the offsets that the source has at the start are copied",
-    )
-    parser.add_argument("--json", action="store_true", help="print progress as JSON lines")
+    command.add_flow(parser)
+    until = "end when the offsets that the source has at the start are copied"
+    command.add_flag(parser, "--until-caught-up", until)
+    command.add_run(parser, run, "print progress as JSON lines")
     parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:
         flow = read_flow_file(arguments.flow)
-    except InvalidFields as error:
-        for field, text in error.errors.items():
-            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
-        return 2
-    if flow.is_watched:
-        text = "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
-        sys.stderr.write(f"{arguments.flow}: copied_by: {text}\n")
-        return 2
-    try:
+        if flow.is_watched:
+            text = (
+                "MirrorMaker 2 replicates this flow: it is only watched. Stop MirrorMaker 2 first."
+            )
+            return command.say(f"{arguments.flow}: copied_by: {text}")
         find_java()
         _check(flow, read_confirmed(arguments.flow))
     except JavaMissing as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+        return command.say(error)
     except InvalidFields as error:
-        sys.stderr.write(f"{arguments.flow}: confirm: {error.errors['confirm']}\n")
-        return 2
+        return command.refuse(error, arguments.flow)
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
     _print_result(result, folder, arguments)
     code = exit_code(result, until_caught_up=arguments.until_caught_up)
-    if arguments.run_dir is None and code == 0:
+    if arguments.run_dir is None and code == command.OK:
         shutil.rmtree(folder, ignore_errors=True)
     return code
 
@@ -107,7 +95,7 @@ def _check(flow: FlowSpec, confirmed: str) -> None:
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
     """Return 0 when the request was fulfilled: everything up to the ends, or copying until a stop."""
     done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.STOPPED}
-    return 0 if result.outcome in done else 1
+    return command.OK if result.outcome in done else command.FINDING
 
 
 def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobResult:
@@ -119,7 +107,7 @@ def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobR
     submit.start_run(spec, folder)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        sys.stderr.write("stopping: flushing and committing positions\n")
+        command.say("stopping: flushing and committing positions")
         submit.request_stop(folder)
 
     signal.signal(signal.SIGINT, on_signal)
@@ -149,7 +137,7 @@ def _wait(folder: Path, *, as_json: bool) -> JobResult:
 
 def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(progress) + "\n")
+        command.print_json(progress)
     else:
         sys.stdout.write(summary_line(progress) + "\n")
         for row in progress["partitions"]:
@@ -205,11 +193,10 @@ def size_of(count: float) -> str:
 
 def _print_result(result: JobResult, folder: Path, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        line = {"outcome": result.outcome.value, "error": result.error, **result.summary}
-        sys.stdout.write(json.dumps(line) + "\n")
-    elif result.error:
-        sys.stderr.write(
-            f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}\n"
+        command.print_json(
+            {"outcome": result.outcome.value, "error": result.error, **result.summary}
         )
+    elif result.error:
+        command.say(f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}")
     else:
         sys.stdout.write(f"{result_line(result)}\n")

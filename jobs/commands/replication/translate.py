@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ from jobs.archives import BadArchive
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.commands.quorum.log_arguments import parse_time
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.selection import policy_of
@@ -27,9 +25,7 @@ from jobs.replication.translation.questions import Question, Questions, parse_qu
 from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
-from jobs.visible import print_lines
 
-OK, BAD_INPUT = 0, 2
 _FEW = 5
 # A list of so many bytes holds more offsets than are taken at once.
 LARGEST_LIST_BYTES = 16 << 20
@@ -43,26 +39,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "answer. Exit codes: 0 printed, 2 the file or an offset is wrong.",
     )
     syncs = parser.add_mutually_exclusive_group(required=True)
-    syncs.add_argument("--syncs", metavar="FILE.jsonl", type=Path, help="a dump of offset syncs")
-    syncs.add_argument("--archive", metavar="DIR", type=Path, help="the archive of a flow's syncs")
+    command.add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
+    command.add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
     parser.add_argument("--topic", help="the topic's name on the source")
     parser.add_argument("--partition", type=int)
     parser.add_argument("--offset", type=int, help="the offset on the source")
-    parser.add_argument(
-        "--offsets",
-        metavar="FILE",
-        type=Path,
-        help="many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets",
-    )
-    parser.add_argument(
-        "--reverse", action="store_true", help="the offsets are the target's; say the source's"
-    )
-    parser.add_argument(
-        "--refine",
-        metavar="FLOW.yaml",
-        type=Path,
-        help="where the bounds do not meet, compare the records between them on both clusters of this flow",
-    )
+    many = "many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets"
+    command.add_path(parser, "--offsets", "FILE", many)
+    command.add_flag(parser, "--reverse", "the offsets are the target's; say the source's")
+    refine_ = "where the bounds do not meet, compare the records between them on both clusters of this flow"
+    command.add_path(parser, "--refine", "FLOW.yaml", refine_)
     parser.add_argument(
         "--at",
         metavar="TIME",
@@ -70,27 +56,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="of an archive: what was known then, 2026-03-31T12:00:00Z",
     )
     _add_facts(parser)
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON document, or one a line for --offsets"
-    )
-    parser.set_defaults(run=run)
+    command.add_run(parser, run, "print one JSON document, or one a line for --offsets")
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--target-has-no-gaps",
-        action="store_true",
-        help="remote partitions have one writer, no transactions, no record twice, and no compaction",
+    gapless = (
+        "remote partitions have one writer, no transactions, no record twice, and no compaction"
     )
-    parser.add_argument(
-        "--same-topic",
-        action="store_true",
-        help="the source topic was never deleted and re-created",
-    )
-    parser.add_argument(
+    command.add_flag(parser, "--target-has-no-gaps", gapless)
+    command.add_flag(parser, "--same-topic", "the source topic was never deleted and re-created")
+    command.add_flag(
+        parser,
         "--all-changes-told",
-        action="store_true",
-        help="crosslog alone copied it: there is a sync wherever the difference of the offsets changes; not "
+        "crosslog alone copied it: there is a sync wherever the difference of the offsets changes; not "
         "true of a dump, which has no headers, where records had a crosslog.chain",
     )
 
@@ -107,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
                 told = answer(translator, question, refiner, is_reverse=arguments.reverse)
                 _print(question, told, arguments)
     except (OSError, ValueError) as error:
-        return refuse(error)
+        return command.refuse(error)
     for problem in questions.problems:
         _refuse(problem.line, problem.text, arguments)
     hidden = questions.problem_count - len(questions.problems)
     if hidden:
-        sys.stderr.write(f"{arguments.offsets}: {hidden} more lines cannot be read\n")
-    return BAD_INPUT if questions.problem_count else OK
+        command.say(f"{arguments.offsets}: {hidden} more lines cannot be read")
+    return command.BAD_INPUT if questions.problem_count else command.OK
 
 
 def answer(
@@ -166,10 +144,7 @@ def _questions(arguments: argparse.Namespace) -> Questions:
 
 
 def _listed(path: Path) -> Questions:
-    with path.open("rb") as file:
-        content = file.read(LARGEST_LIST_BYTES + 1)
-    if len(content) > LARGEST_LIST_BYTES:
-        raise ValueError(f"{path}: it is larger than {LARGEST_LIST_BYTES:,} bytes: split the list")
+    content = command.read_bounded(path, LARGEST_LIST_BYTES, ": split the list")
     try:
         return parse_questions(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -193,7 +168,7 @@ def _translator(arguments: argparse.Namespace) -> Translator:
     except BadDump as error:
         raise ValueError(f"{path}: {error}") from None
     for problem, count in dump.refused.most_common():
-        sys.stderr.write(f"{path}: passed by {count} records: {problem}\n")
+        command.say(f"{path}: passed by {count} records: {problem}")
     return dump.translator(facts=facts)
 
 
@@ -203,7 +178,7 @@ def _archived(folder: Path, facts: Facts, at_ms: int | None) -> Translator:
         if manifest is None:
             raise ValueError(f"{folder}: there is no archive of offset syncs")
         for gap in manifest.gaps:
-            sys.stderr.write(f"{folder}: before append {gap.before}: {gap.reason}\n")
+            command.say(f"{folder}: before append {gap.before}: {gap.reason}")
         return open_translator(folder, facts=facts, as_of_ms=at_ms)
     except BadArchive as error:
         raise ValueError(str(error)) from None
@@ -220,20 +195,17 @@ def _check_known(translator: Translator, where: TopicPartition) -> None:
 
 
 def _print(question: Question, told: dict[str, Any], arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
-        document = told if arguments.offsets is None else {**asked, **told}
-        sys.stdout.write(f"{json.dumps(document)}\n")
-        return
+    asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
+    document = told if arguments.offsets is None else {**asked, **told}
     lines = _lines(question.where, question.offset, told, is_reverse=arguments.reverse)
-    print_lines(lines)
+    command.print_answer(arguments, lambda: document, lines)
 
 
 def _refuse(line: int, text: str, arguments: argparse.Namespace) -> None:
     """Name a line that is no question, also among the answers: none is lost."""
     if arguments.json:
-        sys.stdout.write(f"{json.dumps({'line': line, 'error': text})}\n")
-    sys.stderr.write(f"{arguments.offsets}: line {line}: {text}\n")
+        command.print_json({"line": line, "error": text})
+    command.say(f"{arguments.offsets}: line {line}: {text}")
 
 
 def _lines(
@@ -292,7 +264,7 @@ def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Re
                 fingerprints_of(target, remote),
             )
         except ClusterFault as fault:
-            sys.stderr.write(f"{where} offset {upstream}: {fault} {fault.hint}\n")
+            command.say(f"{where} offset {upstream}: {fault} {fault.hint}")
             return found
 
     return look

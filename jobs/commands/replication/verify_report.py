@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.bad_input import refuse
+from jobs.commands import command
 from jobs.json_text import BadJson, parse_json
 from jobs.replication.failover.reports.forms import html_of, pdf_of
 from jobs.replication.failover.reports.report import FORMAT
 from jobs.replication.failover.reports.signing import BadReport, verify
 
-OK, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
 MOST_BYTES = 256 * 1024 * 1024
 
 
@@ -25,17 +22,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
         "2 the file is no report or cannot be read.",
     )
-    parser.add_argument("report", metavar="FILE", type=Path, help="the report as JSON")
-    parser.add_argument(
-        "--key", metavar="FILE.pem", type=Path,
-        help="the public key of the installation; without it only changes are found, and not who signed",
-    )  # fmt: skip
-    parser.add_argument(
-        "--same", metavar="FILE", type=Path, action="append", default=[],
-        help="an HTML or PDF form that must say the same; again for more",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    command.add_path(parser, "report", "FILE", "the report as JSON")
+    key = (
+        "the public key of the installation; without it only changes are found, and not who signed"
+    )
+    command.add_path(parser, "--key", "FILE.pem", key)
+    same = "an HTML or PDF form that must say the same; again for more"
+    command.add_repeated(parser, "--same", "FILE", same, Path)
+    command.add_run(parser, run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         pem = _read_key(arguments.key) if arguments.key else None
         forms = {path: path.read_bytes() for path in arguments.same}
     except (OSError, BadJson) as error:
-        return refuse(error, arguments.report)
+        return command.refuse(error, arguments.report)
     problem, key_id = "", ""
     try:
         key_id = verify(document, pem)
@@ -59,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     except BadReport as error:
         problem = str(error)
     _print(arguments, problem, key_id)
-    return NOT_VERIFIED if problem else OK
+    return command.FINDING if problem else command.OK
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -87,10 +81,7 @@ def _is_form(document: dict[str, Any], content: bytes) -> bool:
 
 def _print(arguments: argparse.Namespace, problem: str, key_id: str) -> None:
     by = "signed by" if arguments.key else "signed by the key that it names,"
-    if arguments.json:
-        told = {"verified": not problem, "key_id": key_id, "problem": problem}
-        sys.stdout.write(json.dumps({**told, "key_was_given": bool(arguments.key)}) + "\n")
-    elif problem:
-        sys.stdout.write(f"{arguments.report}: NOT verified. {problem}\n")
-    else:
-        sys.stdout.write(f"{arguments.report}: verified, {by} {key_id}.\n")
+    said = f"NOT verified. {problem}" if problem else f"verified, {by} {key_id}."
+    told = {"verified": not problem, "key_id": key_id, "problem": problem}
+    told["key_was_given"] = bool(arguments.key)
+    command.print_answer(arguments, lambda: told, [f"{arguments.report}: {said}"])
