@@ -23,7 +23,6 @@ from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -90,9 +89,7 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
     created = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
     if created:
         return redirect_with(request, created, request.path)
-    table = TOKENS.read(request, queries.list_tokens(user))
-    if table.is_export:
-        return csv_response(table, "tokens")
+    table = TOKENS.read(request, queries.list_tokens(user), "tokens")
     context = {
         "table": table,
         "form": form,

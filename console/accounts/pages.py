@@ -18,7 +18,6 @@ from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -26,9 +25,7 @@ from jobs.cluster.errors import InvalidFields
 @page("administer")
 def people_page(request: HttpRequest) -> HttpResponseBase:
     """Show all users."""
-    table = PEOPLE.read(request, queries.list_people())
-    if table.is_export:
-        return csv_response(table, "people")
+    table = PEOPLE.read(request, queries.list_people(), "people")
     queries.with_locks(table.rows, timezone.now())
     return render_page(request, "accounts/people.html", {"table": table})
 
@@ -126,9 +123,7 @@ def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
 @page("administer")
 def audit_page(request: HttpRequest) -> HttpResponseBase:
     """Show the audit log."""
-    table = ENTRIES.read(request, queries.list_entries())
-    if table.is_export:
-        return csv_response(table, "audit-trail")
+    table = ENTRIES.read(request, queries.list_entries(), "audit-trail")
     names = names_of({entry.subject for entry in table.rows})
     for entry in table.rows:
         entry.subject_name = names[entry.subject]

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_POST
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.csv_export import csv_response
 from console.runs import actions, queries
 from console.runs.analyses.page_context import around_answer
 from console.runs.models import Run
@@ -28,9 +27,7 @@ _ANALYSIS_CANCELLED = "Stop requested: the analysis has no result."
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all runs."""
-    table = ALL_RUNS.read(request, queries.list_runs())
-    if table.is_export:
-        return csv_response(table, "runs")
+    table = ALL_RUNS.read(request, queries.list_runs(), "runs")
     return render_page(request, "runs/list.html", {"table": table}, is_live=True)
 
 

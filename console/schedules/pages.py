@@ -20,7 +20,6 @@ from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.schedules import actions, queries, timing
 from console.schedules.models import Outcome, Schedule
@@ -32,9 +31,7 @@ from jobs.cluster.errors import InvalidFields
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all schedules."""
-    table = SCHEDULES.read(request, queries.list_schedules())
-    if table.is_export:
-        return csv_response(table, "schedules")
+    table = SCHEDULES.read(request, queries.list_schedules(), "schedules")
     return render_page(request, "schedules/list.html", {"table": table}, is_live=True)
 
 

@@ -25,7 +25,6 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -125,9 +124,7 @@ def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 def _render_drills(request: HttpRequest, cluster: Cluster, form: DrillForm) -> HttpResponseBase:
-    table = DRILLS.read(request, queries.list_drills(cluster))
-    if table.is_export:
-        return csv_response(table, f"{cluster.alias}-drills")
+    table = DRILLS.read(request, queries.list_drills(cluster), f"{cluster.alias}-drills")
     row = round_of(cluster)
     context = {
         **around_cluster(request, cluster, "drills"),

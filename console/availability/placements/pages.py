@@ -24,7 +24,6 @@ from console.frame.errors import ActionRefused
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.page import cut
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_count
@@ -37,9 +36,7 @@ WRONG, ALL = "wrong", "all"
 def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the placements of a cluster, and the mismatches of its replicas."""
     cluster = find_cluster(alias)
-    table = PLACEMENTS.read(request, list_placements(cluster))
-    if table.is_export:
-        return csv_response(table, f"{alias}-placements")
+    table = PLACEMENTS.read(request, list_placements(cluster), f"{alias}-placements")
     picture = snapshot_of(cluster)
     rules = PlacementRules(list_placements(cluster))
     standings = standings_of(picture, rules)

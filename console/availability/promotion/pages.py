@@ -31,7 +31,6 @@ from console.clusters.models import Cluster
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.csv_export import csv_response
 
 MOST_LIVE, MOST_LOOP_EVENTS = 50, 30
 
@@ -42,13 +41,14 @@ def promotion_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show advice, promotions in effect, policies, methods, history."""
     cluster = find_cluster(alias)
     tables = {
-        "policies": POLICIES.read(request, queries.list_policies(cluster)),
-        "history": ACTIONS.read(request, queries.list_actions(cluster)),
-        "events": EVENTS.read(request, queries.list_events(cluster)),
+        "policies": POLICIES.read(
+            request, queries.list_policies(cluster), f"{alias}-promotion-policies"
+        ),
+        "history": ACTIONS.read(
+            request, queries.list_actions(cluster), f"{alias}-promotion-history"
+        ),
+        "events": EVENTS.read(request, queries.list_events(cluster), f"{alias}-promotion-events"),
     }
-    for name, table in tables.items():
-        if table.is_export:
-            return csv_response(table, f"{alias}-promotion-{name}")
     now = timezone.now()
     row, stop = queries.round_of(cluster), queries.stop_state(cluster)
     live = list(queries.live_actions(cluster)[:MOST_LIVE])

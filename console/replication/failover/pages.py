@@ -16,7 +16,6 @@ from console.accounts.asked_rights import person_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
-from console.frame.tables.csv_export import csv_response
 from console.replication.failover import actions, page_context, queries
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.models import FailoverPlan, FailoverRun
@@ -34,9 +33,7 @@ from jobs.reports.rendering.html import content_policy
 def list_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the plans of a flow."""
     flow = find_flow(flow_id)
-    table = PLANS.read(request, queries.list_plans(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-failover-plans")
+    table = PLANS.read(request, queries.list_plans(flow), f"flow-{flow.pk}-failover-plans")
     context = {
         **around_flow(request, flow, "failover"),
         "table": table,
@@ -99,9 +96,7 @@ def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) ->
 def run_page(request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID) -> HttpResponseBase:
     """Show a run: its progress, the outcome of each group, its report."""
     plan, run = _run_of(request, flow_id, plan_id, run_id)
-    table = OUTCOMES.read(request, run.run_groups.all())
-    if table.is_export:
-        return csv_response(table, f"failover-run-{run.pk}")
+    table = OUTCOMES.read(request, run.run_groups.all(), f"failover-run-{run.pk}")
     signature = json.loads(run.report)["signature"] if run.report else None
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
@@ -234,12 +229,8 @@ def _try_run(form: ConfirmForm, ask: Callable[[str], FailoverRun]) -> FailoverRu
 def _render_plan(
     request: HttpRequest, plan: FailoverPlan, apply_form: ConfirmForm, undo_form: UndoForm
 ) -> HttpResponseBase:
-    groups = GROUPS.read(request, queries.list_groups(plan))
-    if groups.is_export:
-        return csv_response(groups, f"failover-plan-{plan.pk}-groups")
-    runs = RUNS.read(request, queries.list_runs(plan))
-    if runs.is_export:
-        return csv_response(runs, f"failover-plan-{plan.pk}-runs")
+    groups = GROUPS.read(request, queries.list_groups(plan), f"failover-plan-{plan.pk}-groups")
+    runs = RUNS.read(request, queries.list_runs(plan), f"failover-plan-{plan.pk}-runs")
     around = page_context.around_plan(request, plan)
     context = {
         **around_flow(request, find_flow(plan.flow_id), "failover"),

@@ -17,7 +17,6 @@ from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.reports.delivery import actions, channels, queries
 from console.reports.delivery.destinations import LONGEST
@@ -65,9 +64,7 @@ def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, form: DeliveryTestForm) -> HttpResponseBase:
-    table = DELIVERIES.read(request, queries.list_deliveries(request.user))
-    if table.is_export:
-        return csv_response(table, "report-deliveries")
+    table = DELIVERIES.read(request, queries.list_deliveries(request.user), "report-deliveries")
     tabs = tabs_of(request.user, "reports:delivery")
     context = {"table": table, "form": form, "setups": channels.list_setups(), "tabs": tabs}
     return render_page(request, "reports/delivery/list.html", context)
