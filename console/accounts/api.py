@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
@@ -26,6 +25,7 @@ from console.accounts.serializers import (
     PersonSerializer,
     TokenSerializer,
 )
+from console.frame.errors import or_404
 from console.frame.rest.viewset import ApiViewSet
 
 
@@ -61,9 +61,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Revoke a token; it stays in the list."""
-        token = queries.get_token(_person(request), int(pk))
-        if token is None:
-            raise Http404
+        token = or_404(queries.get_token(_person(request), int(pk)))
         tokens.revoke_token(token)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -82,10 +80,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
         return queries.list_people()
 
     def _get(self) -> User:
-        person = queries.get_person(pk=int(self.kwargs["pk"]))
-        if person is None:
-            raise Http404
-        return person
+        return or_404(queries.get_person(pk=int(self.kwargs["pk"])))
 
     def _answer(self) -> Response:
         return Response(PersonSerializer(self._get()).data)

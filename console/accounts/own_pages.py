@@ -20,7 +20,7 @@ from console.accounts.forms import TokenForm
 from console.accounts.models import User
 from console.accounts.tables import TOKENS
 from console.accounts.tokens import after_showing, redirect_with, take_secret
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.cluster.errors import InvalidFields
@@ -103,9 +103,7 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
 @page("own")
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     user: Any = request.user
-    token = queries.get_token(user, token_id)
-    if token is None:
-        raise Http404
+    token = or_404(queries.get_token(user, token_id))
     try:
         tokens.revoke_token(token)
         messages.success(request, f"Token {token.name} revoked.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from console.accounts.models import User
 from console.accounts.queries import names_of
 from console.accounts.tables import ENTRIES, PEOPLE
 from console.accounts.tokens import after_showing, redirect_with, take_secret
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.cluster.errors import InvalidFields
@@ -131,10 +131,7 @@ def audit_page(request: HttpRequest) -> HttpResponseBase:
 
 
 def _get(person_id: int) -> User:
-    person = queries.get_person(pk=person_id)
-    if person is None:
-        raise Http404
-    return person
+    return or_404(queries.get_person(pk=person_id))
 
 
 def _person(request: HttpRequest, person: User, form: RoleForm) -> HttpResponse:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
@@ -37,6 +36,7 @@ from console.clusters.serializers import (
     TopicFilters,
     TopicSerializer,
 )
+from console.frame.errors import or_404
 from console.frame.rest.serializers import FreshnessSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
@@ -76,10 +76,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
         return queries.list_clusters()
 
     def _cluster(self) -> Cluster:
-        cluster = queries.get_cluster(self.kwargs["alias"])
-        if cluster is None:
-            raise Http404
-        return cluster
+        return or_404(queries.get_cluster(self.kwargs["alias"]))
 
     def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
         return Response(ClusterSerializer(self._cluster()).data, http_status)
@@ -162,9 +159,7 @@ class _SeenViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     def cluster(self) -> Cluster | None:
         if "cluster" not in self.asked:
             return None
-        cluster = queries.get_cluster(self.asked["cluster"])
-        if cluster is None:
-            raise Http404
+        cluster = or_404(queries.get_cluster(self.asked["cluster"]))
         require(self.request.user, "view", cluster.pk)
         return cluster
 

@@ -25,6 +25,7 @@ from console.clusters.tables import (
     TOPICS,
 )
 from console.clusters.trouble.told import troubles_of
+from console.frame.errors import or_404
 from console.frame.pages.freshness import oldest
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
@@ -160,10 +161,7 @@ def _table_page(
 
 def find_cluster(alias: str) -> Cluster:
     """Return a cluster by its alias; raises Http404."""
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 def around_cluster(

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.clusters import actions, queries
 from console.clusters.facts import cluster_tabs
 from console.clusters.models import CONNECTION_FIELDS, Cluster
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.forms import ActionForm, RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
@@ -105,10 +105,7 @@ def delete(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 def _cluster(alias: str) -> Cluster:
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 def _try_create(form: NewClusterForm) -> Cluster | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers
 from rest_framework.decorators import action
@@ -16,7 +15,7 @@ from console.clusters.models import NOT_RESERVED
 from console.findings.models import Kind as FindingKind
 from console.findings.queries import list_findings
 from console.findings.serializers import FindingFilters, narrowed
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.timerange import TimeRange
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
@@ -58,10 +57,7 @@ MOST_DIFFERENCES = 5000
 
 def find_log(name: str) -> MetadataLog:
     """Return a log that is kept; raises Http404."""
-    log = queries.get_log(name)
-    if log is None:
-        raise Http404
-    return log
+    return or_404(queries.get_log(name))
 
 
 class QuorumViewSet(ApiViewSet[MetadataLog]):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -17,6 +17,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.errors import or_404
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.reports import actions, queries
 from console.reports.definition import DEFAULTS
@@ -124,10 +125,7 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
         return Response(ReportRunDetailSerializer(run).data, status.HTTP_201_CREATED)
 
     def _report(self) -> Report:
-        report = queries.get_report(int(self.kwargs["pk"]), self.request.user)
-        if report is None:
-            raise Http404
-        return report
+        return or_404(queries.get_report(int(self.kwargs["pk"]), self.request.user))
 
     def _told(self, reports: Sequence[Report]) -> Any:
         names = names_by_report(reports, self.request.user)
@@ -191,10 +189,7 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
         return file_response(self._run(), file_format)
 
     def _run(self) -> ReportRun:
-        run = queries.get_run(UUID(self.kwargs["pk"]), self.request.user)
-        if run is None:
-            raise Http404
-        return run
+        return or_404(queries.get_run(UUID(self.kwargs["pk"]), self.request.user))
 
 
 def _period(given: Mapping[str, Any], time_zone: str, now: datetime) -> Period | None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can, can_here, page
@@ -221,7 +221,7 @@ def _changeable(request: HttpRequest, report_id: int) -> Report:
 
 
 def _run(request: HttpRequest, run_id: UUID) -> ReportRun:
-    run = queries.get_run(run_id, request.user)
-    if run is None:
-        raise Http404(f"There is no report {run_id}. It may have been removed.")
-    return run
+    return or_404(
+        queries.get_run(run_id, request.user),
+        f"There is no report {run_id}. It may have been removed.",
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
@@ -14,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import STOPPED
+from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
@@ -171,10 +171,7 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
         return Response(FiringSerializer(fired).data)
 
     def _schedule(self) -> Schedule:
-        schedule = queries.get_schedule(int(self.kwargs["pk"]))
-        if schedule is None:
-            raise Http404
-        return schedule
+        return or_404(queries.get_schedule(int(self.kwargs["pk"])))
 
     def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
         schedule: Any = self._schedule()

@@ -27,6 +27,7 @@ from console.availability.promotion.serializers import (
 )
 from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
+from console.frame.errors import or_404
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 
 
@@ -53,9 +54,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     @extend_schema(responses=DrillDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one drill with its results and steps."""
-        row = queries.get_drill(request.user, _uuid(pk))
-        if row is None:
-            raise Http404
+        row = or_404(queries.get_drill(request.user, _uuid(pk)))
         return Response(DrillDetailSerializer(row).data)
 
     @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -38,6 +37,7 @@ from console.availability.placements.serializers import (
 from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of
 
@@ -60,10 +60,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
         return list_placements()
 
     def _row(self) -> TopicPlacement:
-        row = list_placements().filter(pk=int(self.kwargs["pk"])).first()
-        if row is None:
-            raise Http404
-        return row
+        return or_404(list_placements().filter(pk=int(self.kwargs["pk"])).first())
 
     @extend_schema(responses=PlacementSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -116,9 +113,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         row = None
         if "id" in values:
-            row = list_placements(cluster).filter(pk=values.pop("id")).first()
-            if row is None:
-                raise Http404
+            row = or_404(list_placements(cluster).filter(pk=values.pop("id")).first())
         draft = drafts.draft_of(cluster, values, row)
         told: Any = {**_fields(drafts.preview(draft)), "confirm": drafts.confirmation_of(draft)}
         return Response(PreviewSerializer(told).data)

@@ -42,6 +42,7 @@ from console.clusters.models import Cluster
 from console.findings.models import Finding, Kind
 from console.findings.queries import list_findings
 from console.findings.serializers import narrowed
+from console.frame.errors import or_404
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require
 
@@ -68,10 +69,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
         return queries.list_policies(asked_cluster(self))
 
     def _row(self) -> PromotionPolicy:
-        row = queries.get_policy(self.request.user, int(self.kwargs["pk"]))
-        if row is None:
-            raise Http404
-        return row
+        return or_404(queries.get_policy(self.request.user, int(self.kwargs["pk"])))
 
     @extend_schema(responses=PromotionPolicySerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -126,10 +124,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
         return rows.filter(**given)
 
     def _row(self) -> PromotionAction:
-        row = queries.get_action(self.request.user, _uuid(self.kwargs["pk"]))
-        if row is None:
-            raise Http404
-        return row
+        return or_404(queries.get_action(self.request.user, _uuid(self.kwargs["pk"])))
 
     @extend_schema(responses=PromotionActionSerializer(many=True))
     def list(self, request: Request) -> Response:

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers
@@ -39,6 +38,7 @@ from console.availability.status.serializers import (
 )
 from console.clusters.counted import in_count, on_step
 from console.clusters.models import NOT_RESERVED, Cluster
+from console.frame.errors import or_404
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of, require
 from jobs.availability.status.severity import Severity
@@ -49,10 +49,7 @@ _SEVERITY = {one.word: one for one in Severity}
 
 def find_cluster(alias: str) -> Cluster:
     """Return a cluster with its counts; raises Http404."""
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 class AvailabilityViewSet(ApiViewSet[Cluster]):
@@ -153,9 +150,7 @@ class PartitionStatusViewSet(_OfClusters):
     @action(detail=True)
     def history(self, request: Request, pk: str) -> Response:
         """Return the history of a partition in a time range, with causes."""
-        row = queries.list_statuses().filter(pk=pk).first()
-        if row is None:
-            raise Http404
+        row = or_404(queries.list_statuses().filter(pk=pk).first())
         time_range = self.asked["time_range"]
         told = history.read_history(row, time_range)
         end = min(timezone.now(), time_range.end)

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from django.db.models import Min
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -23,6 +23,7 @@ from console.availability.status.models import AvailabilityRound, PartitionStatu
 from console.availability.status.timelines import draw_partition
 from console.clusters.equivalents import Equivalents, call_of, tool_of
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import anywhere, page
@@ -115,9 +116,7 @@ def partition_page(
 ) -> HttpResponseBase:
     """Show one partition: state, timeline, out-of-sync history."""
     cluster = find_cluster(alias)
-    row = queries.get_status(cluster, topic, partition)
-    if row is None:
-        raise Http404
+    row = or_404(queries.get_status(cluster, topic, partition))
     around = around_cluster(request, cluster, "partitions")
     time_range, now = around["time_range"], timezone.now()
     past = history.read_history(row, time_range)

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -18,6 +18,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedFile
 from console.frame.rest.viewset import ApiViewSet
 from console.quorum import queries
@@ -104,17 +105,13 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     @action(detail=True, methods=["post"])
     def read(self, request: Request, alias: str) -> Response:
         """Read an imported log again; `lost` has the progress."""
-        log = queries.get_log(alias)
-        if log is None:
-            raise Http404
+        log = or_404(queries.get_log(alias))
         import_actions.read_again(log, request.user)
         return Response(QuorumSerializer(queries.get_log(alias)).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, alias: str) -> Response:
         """Remove an imported log, its history and its archive."""
-        log = queries.get_log(alias)
-        if log is None:
-            raise Http404
+        log = or_404(queries.get_log(alias))
         import_actions.forget_import(log)
         return Response(status=status.HTTP_204_NO_CONTENT)

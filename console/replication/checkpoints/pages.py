@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.replication.checkpoints import queries as readiness_queries
@@ -59,11 +60,10 @@ def checkpoints_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 def group_page(request: HttpRequest, flow_id: int, group_id: str) -> HttpResponseBase:
     """Show one group in a flow: checkpoint, certificate and MirrorMaker 2's own answer of each partition."""
     flow, now = find_flow(flow_id), timezone.now()
-    row = readiness_queries.get_group(flow, group_id)
-    if row is None:
-        raise Http404(
-            f"Group {group_id} reads no topic of flow {flow.name}, or is not collected yet."
-        )
+    row = or_404(
+        readiness_queries.get_group(flow, group_id),
+        f"Group {group_id} reads no topic of flow {flow.name}, or is not collected yet.",
+    )
     around = around_flow(request, flow, "checkpoints")
     context = {
         **around,

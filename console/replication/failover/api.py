@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
+from console.frame.errors import or_404
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.replication.failover import actions, queries
@@ -72,12 +73,9 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         return queries.list_plans(self.kwargs.get("flow_id", 0))
 
     def _plan(self) -> FailoverPlan:
-        found = queries.get_plan(
-            self.request.user, int(self.kwargs["flow_id"]), int(self.kwargs["pk"])
+        return or_404(
+            queries.get_plan(self.request.user, int(self.kwargs["flow_id"]), int(self.kwargs["pk"]))
         )
-        if found is None:
-            raise Http404
-        return found
 
     @extend_schema(responses=FailoverPlanSerializer(many=True))
     def list(self, request: Request, flow_id: str) -> Response:
@@ -90,9 +88,9 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         """Create a plan; both clusters are queried within seconds. No offset is changed."""
         asked = NewPlanSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        flow = ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
-        if flow is None:
-            raise Http404
+        flow = or_404(
+            ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
+        )
         require(request.user, "view", flow.source_id, flow.target_id)
         is_back = asked.validated_data.get("direction") == Direction.FAILBACK
         require(request.user, "operate", flow.source_id if is_back else flow.target_id)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.asked_rights import person_of
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
 from console.replication.failover import actions, page_context, queries
@@ -78,9 +78,9 @@ def plan_page(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseB
 def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) -> HttpResponse:
     """Show one group of a plan: each partition before and after, with its proof."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    row = queries.get_group(plan, row_id)
-    if row is None:
-        raise Http404("This group is not in the plan: the plan was refreshed.")
+    row = or_404(
+        queries.get_group(plan, row_id), "This group is not in the plan: the plan was refreshed."
+    )
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
         **page_context.around_plan(request, plan),
@@ -127,9 +127,9 @@ def report(
 def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -> HttpResponse:
     """Return the file for kafka-consumer-groups.sh: `apply` or `undo`."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    found = page_context.commands_of(plan).get(which)
-    if found is None:
-        raise Http404("There are two files: apply and undo.")
+    found = or_404(
+        page_context.commands_of(plan).get(which), "There are two files: apply and undo."
+    )
     answer = HttpResponse(found.csv, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{found.file_name}"'
     return answer
@@ -197,9 +197,7 @@ def _run_of(
     request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID
 ) -> tuple[FailoverPlan, FailoverRun]:
     plan = page_context.find_plan(request, flow_id, plan_id)
-    run = queries.get_run(plan, run_id)
-    if run is None:
-        raise Http404(f"Run {run_id} of this plan does not exist.")
+    run = or_404(queries.get_run(plan, run_id), f"Run {run_id} of this plan does not exist.")
     return plan, run
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -16,6 +15,7 @@ from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
 from console.clusters.capabilities.serializers import LackingSerializer
+from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.viewset import ApiViewSet
 from console.replication.checkpoints.api import ReadinessRoutes
@@ -70,10 +70,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         return queries.list_flows()
 
     def _flow(self) -> ReplicationFlow:
-        flow = queries.get_flow(int(self.kwargs["pk"]), timezone.now())
-        if flow is None:
-            raise Http404
-        return flow
+        return or_404(queries.get_flow(int(self.kwargs["pk"]), timezone.now()))
 
     def _paged(self, rows: QuerySet[Any], serializer: type[Any], ordering: str) -> Response:
         self.ordering = ordering

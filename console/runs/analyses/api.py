@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.models import User
+from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedList, too_large_in
 from console.frame.rest.serializers import ErrorSerializer
 from console.frame.rest.viewset import ApiViewSet
@@ -54,10 +55,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
 
     def run(self) -> Run:
         """Return the run of the address; raises Http404."""
-        found = queries.get_run(self.kwargs["pk"])
-        if found is None:
-            raise Http404
-        return found
+        return or_404(queries.get_run(self.kwargs["pk"]))
 
     @extend_schema(
         request=AskSerializer, responses={200: RunDetailSerializer, 201: RunDetailSerializer}
