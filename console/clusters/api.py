@@ -37,6 +37,7 @@ from console.clusters.serializers import (
     TopicSerializer,
 )
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import FreshnessSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
@@ -137,9 +138,8 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @action(detail=True, methods=["post"], url_path="confirm-cluster-id")
     def confirm_cluster_id(self, request: Request, alias: str) -> Response:
         """Confirm the id of another cluster at the same address; the data of the old one is deleted."""
-        asked = ClusterIdSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
+        asked = body_of(ClusterIdSerializer, request)
+        actions.confirm_cluster_id(self._cluster(), asked["cluster_id"])
         return self._answer()
 
     @extend_schema(responses=FreshnessSerializer(many=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -106,11 +106,10 @@ def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     """Show the partitions, consumer groups and configuration of a topic."""
     cluster = find_cluster(alias)
-    topic = queries.get_topic(cluster, name)
-    if topic is None:
-        raise Http404(
-            f"Cluster {alias} has no topic {name}. It was deleted, or has not been collected yet."
-        )
+    topic = or_404(
+        queries.get_topic(cluster, name),
+        f"Cluster {alias} has no topic {name}. It was deleted, or has not been collected yet.",
+    )
     table = PARTITIONS_OF_TOPIC.read(
         request, queries.list_partitions(cluster, topic), f"{alias}-{name}"
     )
@@ -133,11 +132,10 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
 def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
     """Show committed offsets and lag of a group."""
     cluster = find_cluster(alias)
-    group = queries.get_group(cluster, group_id)
-    if group is None:
-        raise Http404(
-            f"Cluster {alias} has no group {group_id}. It was deleted, or has not been collected yet."
-        )
+    group = or_404(
+        queries.get_group(cluster, group_id),
+        f"Cluster {alias} has no group {group_id}. It was deleted, or has not been collected yet.",
+    )
     columns = OFFSETS_OF_SHARES if group.is_shared else OFFSETS
     table = columns.read(request, queries.list_group_offsets(group), f"{alias}-group")
     same_question = equivalents.of_group(cluster, group_id, group.type)

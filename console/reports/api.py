@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.reports import actions, queries
 from console.reports.definition import DEFAULTS
@@ -80,20 +81,18 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
     @extend_schema(request=NewReportSerializer, responses={201: ReportSerializer})
     def create(self, request: Request) -> Response:
         """Create a report definition; its owner, whose permissions it uses, is its creator."""
-        asked = NewReportSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewReportSerializer, request)
         person: Any = request.user
-        made = actions.create_report(asked.validated_data, person, timezone.now())
+        made = actions.create_report(asked, person, timezone.now())
         self.kwargs["pk"] = str(made.pk)
         return Response(self._told([self._report()])[0], status.HTTP_201_CREATED)
 
     @extend_schema(request=ChangedReportSerializer, responses=ReportSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a report definition; without an owner, the user becomes its owner."""
-        asked = ChangedReportSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(ChangedReportSerializer, request, partial=True)
         person: Any = request.user
-        actions.change_report(self._report().pk, asked.validated_data, person)
+        actions.change_report(self._report().pk, asked, person)
         return Response(self._told([self._report()])[0])
 
     @extend_schema(responses={204: None})
@@ -116,11 +115,10 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
     @list_runs.mapping.post
     def make(self, request: Request, pk: str) -> Response:
         """Make a report now and deliver it: of its own period, or of another one that is over."""
-        asked = PeriodSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(PeriodSerializer, request)
         report, now = self._report(), timezone.now()
         person: Any = request.user
-        period = _period(asked.validated_data, report.time_zone, now)
+        period = _period(asked, report.time_zone, now)
         run = actions.run_report(report.pk, person, now, period)
         return Response(ReportRunDetailSerializer(run).data, status.HTTP_201_CREATED)
 
@@ -160,9 +158,8 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
     @extend_schema(request=NewReportRunSerializer, responses={201: ReportRunDetailSerializer})
     def create(self, request: Request) -> Response:
         """Create a report once, for the user; it is stored, and delivered to no recipient."""
-        asked = NewReportRunSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given, now = dict(asked.validated_data), timezone.now()
+        asked = body_of(NewReportRunSerializer, request)
+        given, now = dict(asked), timezone.now()
         zone = given.get("time_zone", DEFAULTS["time_zone"])
         period = _period(given, zone, now)
         given = {"name": KINDS[given["kind"]].title, **given}

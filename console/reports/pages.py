@@ -208,10 +208,7 @@ def _kind(kind: str, request: HttpRequest) -> ReportKind:
 
 
 def _report(request: HttpRequest, report_id: int) -> Report:
-    report = queries.get_report(report_id, request.user)
-    if report is None:
-        raise Http404(f"There is no report {report_id}.")
-    return report
+    return or_404(queries.get_report(report_id, request.user), f"There is no report {report_id}.")
 
 
 def _changeable(request: HttpRequest, report_id: int) -> Report:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
 from console.runs import actions, queries
@@ -57,13 +57,11 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def _run(run_id: UUID) -> Run:
-    run = queries.get_run(run_id)
-    if run is None:
-        raise Http404(
-            f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
-            "until the time on their pages."
-        )
-    return run
+    return or_404(
+        queries.get_run(run_id),
+        f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
+        "until the time on their pages.",
+    )
 
 
 def _subject_href(run: Run) -> str:

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from console.accounts.asked_rights import STOPPED
 from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.schedules import actions, queries, timing
@@ -142,18 +143,16 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
     @extend_schema(request=NewScheduleSerializer, responses={201: ScheduleDetailSerializer})
     def create(self, request: Request) -> Response:
         """Create a schedule, owned by the user of the request."""
-        asked = NewScheduleSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewScheduleSerializer, request)
         person: Any = request.user
-        self.kwargs["pk"] = actions.create_schedule(asked.validated_data, person, timezone.now()).pk
+        self.kwargs["pk"] = actions.create_schedule(asked, person, timezone.now()).pk
         return self._answer(status.HTTP_201_CREATED)
 
     @extend_schema(request=ChangedScheduleSerializer, responses=ScheduleDetailSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change name, cron expression or time zone; disable or enable."""
-        asked = ChangedScheduleSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        actions.change_schedule(self._schedule().pk, asked.validated_data, timezone.now())
+        asked = body_of(ChangedScheduleSerializer, request, partial=True)
+        actions.change_schedule(self._schedule().pk, asked, timezone.now())
         return self._answer()
 
     @extend_schema(responses={204: None})

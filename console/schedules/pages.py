@@ -8,13 +8,14 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from rest_framework.exceptions import APIException
 
+from console.frame.errors import or_404
 from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
@@ -150,10 +151,7 @@ def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
 
 
 def _schedule(schedule_id: int) -> Schedule:
-    schedule = queries.get_schedule(schedule_id)
-    if schedule is None:
-        raise Http404(f"There is no schedule {schedule_id}.")
-    return schedule
+    return or_404(queries.get_schedule(schedule_id), f"There is no schedule {schedule_id}.")
 
 
 def _facts(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from console.availability.promotion.serializers import (
 from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 
 
@@ -60,9 +61,8 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})
     def create(self, request: Request) -> Response:
         """Request a drill, or record one; a drill changes its test topic and its standby broker."""
-        asked = NewDrillSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values: dict[str, Any] = dict(asked.validated_data)
+        asked = body_of(NewDrillSerializer, request)
+        values: dict[str, Any] = dict(asked)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         is_seen = values.pop("kind") == DrillKind.WHAT_IF
         do = actions.record_drill if is_seen else actions.start_drill

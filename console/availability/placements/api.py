@@ -38,6 +38,7 @@ from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import Cluster
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of
 
@@ -79,9 +80,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=NewPlacementSerializer, responses={201: PlacementSerializer})
     def create(self, request: Request) -> Response:
         """Assign a placement to a topic or a pattern; needs the `confirm` of its preview."""
-        asked = NewPlacementSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(NewPlacementSerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         confirm = values.pop("confirm")
         row = actions.assign_placement(cluster, values, confirm, timezone.now())
@@ -90,9 +89,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=ChangedPlacementSerializer, responses=PlacementSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a placement; needs the `confirm` of its preview."""
-        asked = ChangedPlacementSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(ChangedPlacementSerializer, request)
         confirm = values.pop("confirm")
         row = actions.change_placement(self._row(), values, confirm, timezone.now())
         return Response(PlacementSerializer(row).data)
@@ -107,9 +104,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @action(detail=False, methods=["post"], pagination_class=None)
     def preview(self, request: Request) -> Response:
         """Preview a placement; writes nothing. Saving needs its `confirm`."""
-        asked = PreviewQuery(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(PreviewQuery, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         row = None
         if "id" in values:

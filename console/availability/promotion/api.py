@@ -43,6 +43,7 @@ from console.findings.models import Finding, Kind
 from console.findings.queries import list_findings
 from console.findings.serializers import narrowed
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require
 
@@ -85,9 +86,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
     @extend_schema(request=NewPromotionPolicySerializer, responses={201: PromotionPolicySerializer})
     def create(self, request: Request) -> Response:
         """Create a policy; mode `act` needs the pattern typed again."""
-        asked = NewPromotionPolicySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(NewPromotionPolicySerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         row = actions.create_policy(cluster, values, person_of(request), timezone.now())
         return Response(PromotionPolicySerializer(row).data, status.HTTP_201_CREATED)
@@ -148,9 +147,8 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Confirm a planned promotion; it is checked again and carried out within seconds."""
-        asked = ApplyPromotionSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        typed = asked.validated_data["confirm"]
+        asked = body_of(ApplyPromotionSerializer, request)
+        typed = asked["confirm"]
         row = actions.apply_action(self._row(), typed, person_of(request), timezone.now())
         return Response(PromotionActionDetailSerializer(row).data)
 
@@ -158,9 +156,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @action(detail=True, methods=["post"])
     def revert(self, request: Request, pk: str) -> Response:
         """Request the revert of a promotion; also while the stop switch is on."""
-        asked = RevertPromotionSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(RevertPromotionSerializer, request)
         row = actions.revert_action(
             self._row(), given["confirm"], given["reason"], person_of(request), timezone.now()
         )
@@ -190,9 +186,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
     @extend_schema(request=TurnStopSerializer, responses={200: PromotionStopSerializer})
     def create(self, request: Request) -> Response:
         """Turn a switch on or off."""
-        asked = TurnStopSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(TurnStopSerializer, request)
         cluster = None
         if given.get("cluster"):
             cluster = find_cluster(request.user, given["cluster"], "operate")

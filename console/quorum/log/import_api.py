@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedFile
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.quorum import queries
 from console.quorum.log import import_actions
@@ -86,9 +87,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     )
     def create(self, request: Request) -> Response:
         """Import an archive of a log folder; its history is read within a minute."""
-        asked = ImportSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(ImportSerializer, request)
         path = Path(given["file"].temporary_file_path())
         log = import_actions.import_log(
             given["name"],

@@ -12,6 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import FreshnessSerializer
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
@@ -85,15 +86,14 @@ class ReadinessRoutes:
     @translate.mapping.post
     def translate_many(self, request: Request, pk: str) -> Response:
         """Translate a list of offsets; nothing is stored or changed."""
-        asked: Any = OffsetListSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(OffsetListSerializer, request)
         questions = [
             Question(
                 number, TopicPartition(one["topic"], one["partition"]), one["offset"], one["group"]
             )
-            for number, one in enumerate(asked.validated_data["offsets"], start=1)
+            for number, one in enumerate(asked["offsets"], start=1)
         ]
-        found = _translated(self._flow(), questions, asked.validated_data["direction"])
+        found = _translated(self._flow(), questions, asked["direction"])
         return Response({"translations": found})
 
 

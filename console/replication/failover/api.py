@@ -19,6 +19,7 @@ from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.replication.failover import actions, queries
@@ -86,17 +87,14 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(request=NewPlanSerializer, responses={201: FailoverPlanDetailSerializer})
     def create(self, request: Request, flow_id: str) -> Response:
         """Create a plan; both clusters are queried within seconds. No offset is changed."""
-        asked = NewPlanSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewPlanSerializer, request)
         flow = or_404(
             ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
         )
         require(request.user, "view", flow.source_id, flow.target_id)
-        is_back = asked.validated_data.get("direction") == Direction.FAILBACK
+        is_back = asked.get("direction") == Direction.FAILBACK
         require(request.user, "operate", flow.source_id if is_back else flow.target_id)
-        plan = actions.create_plan(
-            flow, asked.validated_data, person_of(self.request), timezone.now()
-        )
+        plan = actions.create_plan(flow, asked, person_of(self.request), timezone.now())
         return Response(FailoverPlanDetailSerializer(plan).data, status.HTTP_201_CREATED)
 
     @extend_schema(responses=FailoverPlanDetailSerializer)
@@ -133,9 +131,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, flow_id: str, pk: str) -> Response:
         """Set the offsets of a plan and verify them; previous offsets are stored."""
-        asked = ApplySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(ApplySerializer, request)
         run = actions.apply_plan(
             self._plan(),
             given["confirm"],
@@ -149,9 +145,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, flow_id: str, pk: str) -> Response:
         """Restore the previous offsets of the groups, and delete offsets that did not exist before."""
-        asked = UndoSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(UndoSerializer, request)
         run = actions.undo_plan(
             self._plan(),
             given["confirm"],

@@ -17,6 +17,7 @@ from console.accounts.asked_rights import person_of
 from console.clusters.capabilities.serializers import LackingSerializer
 from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.replication.checkpoints.api import ReadinessRoutes
 from console.replication.checkpoints.serializers import (
@@ -88,9 +89,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @extend_schema(request=NewFlowSerializer, responses={201: FlowSerializer})
     def create(self, request: Request) -> Response:
         """Create a flow between two registered clusters; `start` also starts it."""
-        asked = NewFlowSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = {**asked.validated_data}
+        values = body_of(NewFlowSerializer, request)
         start, confirm = values.pop("start", False), values.pop("confirm", "")
         user = person_of(request)
         flow = actions.create_flow(values, user, timezone.now(), start=start, confirm=confirm)
@@ -105,9 +104,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @extend_schema(request=FlowSettingsSerializer, responses=FlowSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change settings; a running flow is restarted with them."""
-        asked = FlowSettingsSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        values = {**asked.validated_data}
+        values = body_of(FlowSettingsSerializer, request, partial=True)
         actions.change_flow(self._flow(), values, confirm=values.pop("confirm", ""))
         return Response(FlowSerializer(self._flow()).data)
 
@@ -136,9 +133,8 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @action(detail=True, methods=["post"], url_path="accept-topics")
     def accept_topics(self, request: Request, pk: str) -> Response:
         """Copy topics that were created again from their beginning."""
-        asked = TopicNamesSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        actions.accept_new_topics(self._flow(), asked.validated_data["topics"])
+        asked = body_of(TopicNamesSerializer, request)
+        actions.accept_new_topics(self._flow(), asked["topics"])
         return Response(FlowSerializer(self._flow()).data)
 
     @extend_schema(responses=FlowTopicSerializer(many=True))
@@ -172,11 +168,8 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         return Response(rows.data)
 
     def _asked_spec(self, request: Request) -> FlowSpec:
-        asked = NewFlowSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = {
-            name: v for name, v in asked.validated_data.items() if name not in {"start", "confirm"}
-        }
+        asked = body_of(NewFlowSerializer, request)
+        values = {name: v for name, v in asked.items() if name not in {"start", "confirm"}}
         return actions.check_settings(values, request.user)
 
     @extend_schema(request=NewFlowSerializer, responses=TopicPreviewSerializer(many=True))

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from console.clusters.models import Cluster, Topic
 from console.frame.errors import or_404
 from console.frame.rest.parameters import Parameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import visible
@@ -70,9 +71,7 @@ class MirrorConfigViewSet(ApiViewSet[ReplicationFlow]):
     @extend_schema(request=MirrorConfigQuery, responses={200: MirrorConfigSerializer})
     def create(self, request: Request) -> Response:
         """Explain a configuration of MirrorMaker 2: effective values, their origin, findings."""
-        asked = MirrorConfigQuery(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(MirrorConfigQuery, request)
         files = [InputFile(one["name"], one["text"].encode()) for one in given["files"]]
         try:
             explained = explain(request.user, files, given.get("flow", ""))

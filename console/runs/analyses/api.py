@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from console.accounts.models import User
 from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedList, too_large_in
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import ErrorSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.runs import queries, uploads
@@ -65,9 +66,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
 
         While the same question is live, the answer is its run with 200 and nothing is queued.
         """
-        asked = AskSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(AskSerializer, request)
         user = request.user if isinstance(request.user, User) else None
         try:
             question = read_question(given["kind"], given["arguments"], user)
