@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework import mixins, serializers, status
+from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +26,7 @@ from console.accounts.serializers import (
     TokenSerializer,
 )
 from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 
 
@@ -52,7 +53,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
     @extend_schema(request=NewTokenSerializer, responses={201: MadeTokenSerializer})
     def create(self, request: Request) -> Response:
         """Create a token; only this response has its secret."""
-        values = _valid(NewTokenSerializer(data=request.data))
+        values = body_of(NewTokenSerializer, request)
         token, secret = tokens.create_token(values, _person(request))
         made: Any = token
         made.secret = secret
@@ -102,7 +103,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=NewPersonSerializer, responses={201: MadePersonSerializer})
     def create(self, request: Request) -> Response:
         """Create a user with a one-time password."""
-        values = _valid(NewPersonSerializer(data=request.data))
+        values = body_of(NewPersonSerializer, request)
         person, password = actions.create_person(values)
         self.kwargs["pk"] = str(person.pk)
         return self._made(password, status.HTTP_201_CREATED)
@@ -110,7 +111,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=ChangedPersonSerializer, responses=PersonSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the role on all clusters, or deactivate."""
-        values = _valid(ChangedPersonSerializer(data=request.data, partial=True))
+        values = body_of(ChangedPersonSerializer, request, partial=True)
         actions.change_person(self._get(), values)
         return self._answer()
 
@@ -118,7 +119,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @action(detail=True, methods=["post"])
     def grant(self, request: Request, pk: str) -> Response:
         """Grant a role on one cluster, or remove it."""
-        values = _valid(ChangedGrantSerializer(data=request.data))
+        values = body_of(ChangedGrantSerializer, request)
         actions.grant(self._get(), values["cluster"], values["role"])
         return self._answer()
 
@@ -153,12 +154,6 @@ class AuditViewSet(mixins.ListModelMixin, ApiViewSet[AuditEntry]):
     def list(self, request: Request) -> Response:
         """List the entries."""
         return super().list(request)
-
-
-def _valid(asked: serializers.Serializer[Any]) -> dict[str, Any]:
-    """Return validated values; raises `ValidationError`."""
-    asked.is_valid(raise_exception=True)
-    return dict(asked.validated_data)
 
 
 def _person(request: Request) -> User:

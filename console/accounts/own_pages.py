@@ -21,6 +21,7 @@ from console.accounts.models import User
 from console.accounts.tables import TOKENS
 from console.accounts.tokens import after_showing, redirect_with, take_secret
 from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.cluster.errors import InvalidFields
@@ -104,11 +105,7 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     user: Any = request.user
     token = or_404(queries.get_token(user, token_id))
-    try:
-        tokens.revoke_token(token)
-        messages.success(request, f"Token {token.name} revoked.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    attempt(request, lambda: tokens.revoke_token(token), f"Token {token.name} revoked.")
     return redirect("accounts:tokens")
 
 

@@ -85,8 +85,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @extend_schema(responses=ClusterSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List clusters with status, counts and freshness."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(ClusterSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), ClusterSerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one cluster."""

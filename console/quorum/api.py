@@ -85,8 +85,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List quorums with their replicas and the known range of their logs."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), QuorumSerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one quorum."""
@@ -100,7 +99,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     def findings(self, request: Request, alias: str) -> Response:
         """List the findings of a quorum."""
         rows = narrowed(list_findings(FindingKind.QUORUM, log=self._log().pk or 0), self.asked)
-        return self._paged(rows, QuorumFindingSerializer, "-pk")
+        return self.paged(rows, QuorumFindingSerializer, "-pk")
 
     @extend_schema(responses=SubjectStateSerializer(many=True))
     @action(detail=True)
@@ -161,11 +160,6 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
             )
         plan = advise(log, status, VoterChangeRequest(**form.cleaned_data))
         return Response(PlanSerializer(plan.to_mapping()).data)
-
-    def _paged(self, rows: QuerySet[Any], shape: type[Any], ordering: str) -> Response:
-        self.ordering = ordering
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(shape(page, many=True).data)
 
     def _moment(self, log: MetadataLog, offset: str, time: str) -> Moment | None:
         """Return the requested moment, if the query has one; a wrong one is an error of the client."""

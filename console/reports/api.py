@@ -108,8 +108,7 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
         """List what was made of a report, newest first."""
         rows = queries.list_runs(request.user).filter(report=self._report())
         found = _filtered(rows, self.asked, "kind", "state", "trigger").order_by("-created_at")
-        page = self.paginate_queryset(found) or []
-        return self.get_paginated_response(ReportRunSerializer(page, many=True).data)
+        return self.paged(found, ReportRunSerializer)
 
     @extend_schema(request=PeriodSerializer, responses={201: ReportRunDetailSerializer})
     @list_runs.mapping.post
@@ -158,8 +157,7 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
     @extend_schema(request=NewReportRunSerializer, responses={201: ReportRunDetailSerializer})
     def create(self, request: Request) -> Response:
         """Create a report once, for the user; it is stored, and delivered to no recipient."""
-        asked = body_of(NewReportRunSerializer, request)
-        given, now = dict(asked), timezone.now()
+        given, now = body_of(NewReportRunSerializer, request), timezone.now()
         zone = given.get("time_zone", DEFAULTS["time_zone"])
         period = _period(given, zone, now)
         given = {"name": KINDS[given["kind"]].title, **given}

@@ -76,8 +76,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     @extend_schema(responses=StreamsApplicationSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List applications with their counts, lag, and whether their own metadata is right."""
-        page = self.paginate_queryset(visible(request.user, self.get_queryset()))
-        return self.get_paginated_response(StreamsApplicationSerializer(page, many=True).data)
+        return self.paged(visible(request.user, self.get_queryset()), StreamsApplicationSerializer)
 
     @extend_schema(responses=StreamsDocumentSerializer)
     def retrieve(self, request: Request, application_id: str) -> Response:

@@ -49,8 +49,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     @extend_schema(responses=DrillSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List drills, newest first."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(DrillSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), DrillSerializer)
 
     @extend_schema(responses=DrillDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -61,8 +60,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})
     def create(self, request: Request) -> Response:
         """Request a drill, or record one; a drill changes its test topic and its standby broker."""
-        asked = body_of(NewDrillSerializer, request)
-        values: dict[str, Any] = dict(asked)
+        values = body_of(NewDrillSerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         is_seen = values.pop("kind") == DrillKind.WHAT_IF
         do = actions.record_drill if is_seen else actions.start_drill

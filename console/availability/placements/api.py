@@ -69,8 +69,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
         rows = self.get_queryset()
         if "cluster" in self.asked:
             rows = rows.filter(cluster=find_cluster(request.user, self.asked["cluster"]))
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(PlacementSerializer(page, many=True).data)
+        return self.paged(rows, PlacementSerializer)
 
     @extend_schema(responses=PlacementSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:

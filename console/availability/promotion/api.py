@@ -75,8 +75,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
     @extend_schema(responses=PromotionPolicySerializer(many=True))
     def list(self, request: Request) -> Response:
         """List policies."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionPolicySerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionPolicySerializer)
 
     @extend_schema(responses=PromotionPolicySerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -128,8 +127,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @extend_schema(responses=PromotionActionSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List actions, newest first."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionActionSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionActionSerializer)
 
     @extend_schema(responses=PromotionActionDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -180,8 +178,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
     @extend_schema(responses=PromotionStopSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List the switches that were ever turned; that of all clusters needs the right to view all."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionStopSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionStopSerializer)
 
     @extend_schema(request=TurnStopSerializer, responses={200: PromotionStopSerializer})
     def create(self, request: Request) -> Response:

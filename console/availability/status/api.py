@@ -68,8 +68,7 @@ class AvailabilityViewSet(ApiViewSet[Cluster]):
     @extend_schema(responses=AvailabilitySerializer(many=True))
     def list(self, request: Request) -> Response:
         """List clusters with status, counts and freshness."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(AvailabilitySerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), AvailabilitySerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one cluster."""

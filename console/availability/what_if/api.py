@@ -69,8 +69,7 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=WhatIfQuery, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
         """Simulate steps on a registered cluster or on a given model; writes nothing."""
-        query = body_of(WhatIfQuery, request)
-        asked: dict[str, Any] = dict(query)
+        asked = body_of(WhatIfQuery, request)
         steps = read_steps(asked.get("steps", ()))
         if "model" in asked:
             return Response(_answer_json(_ask_described(asked["model"], steps), asked))

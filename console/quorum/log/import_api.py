@@ -79,8 +79,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List imported logs and the progress of their import."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), QuorumSerializer)
 
     @extend_schema(
         request={"multipart/form-data": ImportSerializer}, responses={201: QuorumSerializer}

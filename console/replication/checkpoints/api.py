@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -39,7 +38,7 @@ class ReadinessRoutes:
     """The routes of a flow's checkpoints, for its view set."""
 
     _flow: Callable[[], ReplicationFlow]
-    _paged: Callable[[QuerySet[Any], type[Any], str], Response]
+    paged: Callable[..., Response]
     asked: dict[str, Any]
 
     @extend_schema(responses=GroupReadinessSerializer(many=True))
@@ -52,7 +51,7 @@ class ReadinessRoutes:
             for name in ("group", "readiness", "reason")
             if self.asked.get(name)
         }
-        return self._paged(rows.filter(**wanted), GroupReadinessSerializer, "group")
+        return self.paged(rows.filter(**wanted), GroupReadinessSerializer, "group")
 
     @extend_schema(responses=FlowReadinessSerializer)
     @action(detail=True, pagination_class=None)

@@ -81,8 +81,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @extend_schema(responses=FailoverPlanSerializer(many=True))
     def list(self, request: Request, flow_id: str) -> Response:
         """List the plans of a flow, newest first."""
-        rows = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(FailoverPlanSerializer(rows, many=True).data)
+        return self.paged(self.get_queryset(), FailoverPlanSerializer)
 
     @extend_schema(request=NewPlanSerializer, responses={201: FailoverPlanDetailSerializer})
     def create(self, request: Request, flow_id: str) -> Response:
@@ -109,9 +108,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         rows = self._plan().plan_groups.all()
         if self.asked.get("group"):
             rows = rows.filter(group=self.asked["group"])
-        self.ordering = "group"
-        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
-        return self.get_paginated_response(PlanGroupSerializer(page, many=True).data)
+        return self.paged(rows, PlanGroupSerializer, "group")
 
     @extend_schema(request=None, responses=FailoverPlanDetailSerializer)
     @action(detail=True, methods=["post"])
@@ -160,8 +157,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     def runs(self, request: Request, flow_id: str, pk: str) -> Response:
         """List the runs of a plan, newest first."""
         rows = queries.list_runs(self._plan())
-        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
-        return self.get_paginated_response(FailoverRunSerializer(page, many=True).data)
+        return self.paged(rows, FailoverRunSerializer)
 
     @extend_schema(responses=SignedReportSerializer)
     @action(detail=True, pagination_class=None)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from console.accounts.asked_rights import person_of
 from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
 from console.replication.failover import actions, page_context, queries
@@ -140,10 +141,7 @@ def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -
 def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Query both clusters again."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    try:
-        actions.refresh_plan(plan, person_of(request))
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    attempt(request, lambda: actions.refresh_plan(plan, person_of(request)))
     return redirect("replication:failover-plan", flow_id, plan_id)
 
 

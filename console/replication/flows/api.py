@@ -73,11 +73,6 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     def _flow(self) -> ReplicationFlow:
         return or_404(queries.get_flow(int(self.kwargs["pk"]), timezone.now()))
 
-    def _paged(self, rows: QuerySet[Any], serializer: type[Any], ordering: str) -> Response:
-        self.ordering = ordering
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(serializer(page, many=True).data)
-
     @extend_schema(responses=FlowSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List flows with their status, lag and freshness."""
@@ -141,14 +136,14 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @action(detail=True)
     def topics(self, request: Request, pk: str) -> Response:
         """List the topics of a flow with their lag."""
-        return self._paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
+        return self.paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
 
     @extend_schema(responses=FlowPartitionSerializer(many=True))
     @action(detail=True)
     def partitions(self, request: Request, pk: str) -> Response:
         """List the partitions of a flow: position, end, lag, state and reason."""
         rows = queries.list_partitions(self._flow(), self.asked["topic"])
-        return self._paged(rows, FlowPartitionSerializer, "pk")
+        return self.paged(rows, FlowPartitionSerializer, "pk")
 
     @extend_schema(responses=SeriesSerializer)
     @action(detail=True, pagination_class=None)

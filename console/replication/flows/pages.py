@@ -17,8 +17,7 @@ from console.accounts.asked_rights import person_of
 from console.clusters.trouble.told import troubles_of
 from console.findings.models import Kind
 from console.findings.queries import open_findings, worst_of_each_rule
-from console.frame.errors import ActionRefused
-from console.frame.pages.forms import RemovalForm
+from console.frame.pages.forms import RemovalForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.table import Table
@@ -167,11 +166,8 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 def start(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Start a flow."""
     flow = find_flow(flow_id)
-    try:
-        actions.start_flow(flow)
-        messages.success(request, f"Flow {flow.name} is starting: its status shows the stages.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = f"Flow {flow.name} is starting: its status shows the stages."
+    attempt(request, lambda: actions.start_flow(flow), done)
     return redirect("replication:detail", flow.pk)
 
 

@@ -110,8 +110,7 @@ class DeliveryViewSet(mixins.ListModelMixin, ApiViewSet[Delivery]):
     @action(detail=False, methods=["post"], url_path="test", url_name="test")
     def send_test(self, request: Request) -> Response:
         """Send a test message at once; 409 with what the server said when it was not delivered."""
-        asked = body_of(DeliveryTestSerializer, request)
+        given = body_of(DeliveryTestSerializer, request)
         person: Any = request.user
-        given = asked
         said = actions.send_test(given["channel"], given["address"], person, timezone.now())
         return Response(SaidSerializer({"sentence": said}).data)

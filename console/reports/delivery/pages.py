@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.errors import ActionRefused
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column, equals
@@ -55,11 +54,8 @@ def send_test(request: HttpRequest) -> HttpResponseBase:
 @page("administer")
 def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
     """Try a delivery again that was refused or given up."""
-    try:
-        actions.retry(delivery_id, timezone.now())
-        messages.success(request, "The delivery is tried again within 10 s.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = "The delivery is tried again within 10 s."
+    attempt(request, lambda: actions.retry(delivery_id, timezone.now()), done)
     return redirect("reports:delivery")
 
 
