@@ -179,7 +179,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
 class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     """Rows of logs; an unknown log is a 404."""
 
-    ordering: ClassVar[tuple[str, ...]] = ("offset", "pk")
+    ordering = ("offset", "pk")
     parameters: ClassVar = {"list": TimedFilters}
     anywhere_actions: ClassVar = ("list",)
 
@@ -232,7 +232,7 @@ class MetadataChangeViewSet(_LogViewSet):
     """Changes by the metadata log, newest first."""
 
     serializer_class = MetadataChangeSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    ordering = ("-offset", "number", "pk")
     parameters: ClassVar = {"list": ChangeFilters}
 
     def get_queryset(self) -> QuerySet[MetadataChange]:
@@ -247,7 +247,7 @@ class PartitionChangeViewSet(_LogViewSet):
     """Leaders, ISR and ELR of partitions over time, newest first."""
 
     serializer_class = PartitionChangeSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    ordering = ("-offset", "number", "pk")
     parameters: ClassVar = {"list": PartitionChangeFilters}
 
     def get_queryset(self) -> QuerySet[MetadataChange]:

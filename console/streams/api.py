@@ -40,7 +40,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     """Kafka Streams applications: who runs what, and where a key is."""
 
     serializer_class = StreamsApplicationSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("application_id", "pk")
+    ordering = ("application_id", "pk")
     lookup_field = "application_id"
     lookup_url_kwarg = "application_id"
     lookup_value_regex = r"[^/]+"

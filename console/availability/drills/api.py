@@ -37,7 +37,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
 
     audited = "drill"
     serializer_class = DrillSerializer
-    ordering: ClassVar = ("-created_at", "pk")
+    ordering = ("-created_at", "pk")
     lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": OfCluster}
     anywhere_actions: ClassVar = ("list", "create")

@@ -47,7 +47,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     """Placements assigned in crosslog; those of topic configs are in `topics`."""
 
     serializer_class = PlacementSerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": PlacementFilters, "topics": StandingFilters}
     # The cluster is in the body or the query: the action reads it.

@@ -59,7 +59,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
 
     audited = "promotion.policy"
     serializer_class = PromotionPolicySerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": OfCluster}
     # The cluster of a new one is in its body.
@@ -111,7 +111,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     """Advice to promote: dry run, confirmation, effect, revert."""
 
     serializer_class = PromotionActionSerializer
-    ordering: ClassVar = ("-advised_at", "pk")
+    ordering = ("-advised_at", "pk")
     lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": ActionFilters}
     where = staticmethod(queries.where_action)
@@ -166,7 +166,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
 
     audited = "promotion.stop"
     serializer_class = PromotionStopSerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     anywhere_actions: ClassVar = ("list", "create")
     parameters: ClassVar = {"list": OfCluster}
 
@@ -215,7 +215,7 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
     """Observer events."""
 
     serializer_class = ObserverEventSerializer
-    ordering: ClassVar = ("-at", "-pk")
+    ordering = ("-at", "-pk")
     parameters: ClassVar = {"list": OfCluster}
     anywhere_actions: ClassVar = ("list",)
 
@@ -227,7 +227,7 @@ class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):
     """Findings about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
-    ordering: ClassVar = ("-opened_at", "pk")
+    ordering = ("-opened_at", "pk")
     parameters: ClassVar = {"list": ObserverFindingFilters}
     anywhere_actions: ClassVar = ("list",)
 

@@ -113,7 +113,7 @@ class PartitionStatusViewSet(_OfClusters):
     """Partitions: state, start, cause."""
 
     serializer_class = PartitionStatusSerializer
-    ordering: ClassVar = ("topic", "partition", "pk")
+    ordering = ("topic", "partition", "pk")
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": StatusFilters, "history": HistoryFilters}
     where = staticmethod(where_partition)
@@ -169,7 +169,7 @@ class AbsenceViewSet(_OfClusters):
     """Out-of-sync replicas: start, cause, lag."""
 
     serializer_class = AbsenceSerializer
-    ordering: ClassVar = ("began_at", "pk")
+    ordering = ("began_at", "pk")
     parameters: ClassVar = {"list": AbsenceFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -181,7 +181,7 @@ class StretchViewSet(_OfClusters):
     """Intervals in which partitions were unhealthy."""
 
     serializer_class = StretchSerializer
-    ordering: ClassVar = ("-began_at", "pk")
+    ordering = ("-began_at", "pk")
     parameters: ClassVar = {"list": StretchFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -193,7 +193,7 @@ class UncleanElectionViewSet(_OfClusters):
     """Unclean elections: leaders elected outside the ISR."""
 
     serializer_class = UncleanElectionSerializer
-    ordering: ClassVar = ("-at", "pk")
+    ordering = ("-at", "pk")
     parameters: ClassVar = {"list": UncleanFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -204,7 +204,7 @@ class RollupViewSet(_OfClusters):
     """Counts by topic, broker, rack or cluster, by severity."""
 
     serializer_class = RollupSerializer
-    ordering: ClassVar = ("-worst", "name", "pk")
+    ordering = ("-worst", "name", "pk")
     parameters: ClassVar = {"list": RollupFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -216,7 +216,7 @@ class BrokerStatusViewSet(_OfClusters):
     """Brokers: state, out-of-sync replicas, ISR and leadership churn."""
 
     serializer_class = BrokerStatusSerializer
-    ordering: ClassVar = ("broker_id", "pk")
+    ordering = ("broker_id", "pk")
     parameters: ClassVar = {"list": BrokerFilters}
 
     def get_queryset(self) -> QuerySet[Any]:

@@ -33,6 +33,8 @@ class ApiViewSet(viewsets.GenericViewSet[_M_co]):
     secret_answers: ClassVar[Collection[str]] = ()
 
     asked: dict[str, Any]
+    # A name or several; see `Pagination`.
+    ordering: Any
     # Set by DRF on each instance, for the actions that its route has.
     post: Callable[..., Response]
 
