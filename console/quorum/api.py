@@ -179,7 +179,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
 class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     """Rows of logs; an unknown log is a 404."""
 
-    ordering = ("offset", "pk")
+    ordering: Any = ("offset", "pk")
     parameters: ClassVar = {"list": TimedFilters}
     anywhere_actions: ClassVar = ("list",)
 
