@@ -112,6 +112,7 @@ MIDDLEWARE = [
     "console.frame.security.middleware.SecurityHeaders",
     "console.frame.security.middleware.PageMethods",
     "console.frame.security.current_request.CurrentRequestMiddleware",
+    "console.frame.tables.csv_export.CsvExports",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
-from rest_framework import mixins, serializers, status
+from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +25,8 @@ from console.accounts.serializers import (
     PersonSerializer,
     TokenSerializer,
 )
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 
 
@@ -52,7 +53,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
     @extend_schema(request=NewTokenSerializer, responses={201: MadeTokenSerializer})
     def create(self, request: Request) -> Response:
         """Create a token; only this response has its secret."""
-        values = _valid(NewTokenSerializer(data=request.data))
+        values = body_of(NewTokenSerializer, request)
         token, secret = tokens.create_token(values, _person(request))
         made: Any = token
         made.secret = secret
@@ -61,9 +62,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Revoke a token; it stays in the list."""
-        token = queries.get_token(_person(request), int(pk))
-        if token is None:
-            raise Http404
+        token = or_404(queries.get_token(_person(request), int(pk)))
         tokens.revoke_token(token)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -82,10 +81,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
         return queries.list_people()
 
     def _get(self) -> User:
-        person = queries.get_person(pk=int(self.kwargs["pk"]))
-        if person is None:
-            raise Http404
-        return person
+        return or_404(queries.get_person(pk=int(self.kwargs["pk"])))
 
     def _answer(self) -> Response:
         return Response(PersonSerializer(self._get()).data)
@@ -107,7 +103,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=NewPersonSerializer, responses={201: MadePersonSerializer})
     def create(self, request: Request) -> Response:
         """Create a user with a one-time password."""
-        values = _valid(NewPersonSerializer(data=request.data))
+        values = body_of(NewPersonSerializer, request)
         person, password = actions.create_person(values)
         self.kwargs["pk"] = str(person.pk)
         return self._made(password, status.HTTP_201_CREATED)
@@ -115,7 +111,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @extend_schema(request=ChangedPersonSerializer, responses=PersonSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the role on all clusters, or deactivate."""
-        values = _valid(ChangedPersonSerializer(data=request.data, partial=True))
+        values = body_of(ChangedPersonSerializer, request, partial=True)
         actions.change_person(self._get(), values)
         return self._answer()
 
@@ -123,7 +119,7 @@ class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
     @action(detail=True, methods=["post"])
     def grant(self, request: Request, pk: str) -> Response:
         """Grant a role on one cluster, or remove it."""
-        values = _valid(ChangedGrantSerializer(data=request.data))
+        values = body_of(ChangedGrantSerializer, request)
         actions.grant(self._get(), values["cluster"], values["role"])
         return self._answer()
 
@@ -158,12 +154,6 @@ class AuditViewSet(mixins.ListModelMixin, ApiViewSet[AuditEntry]):
     def list(self, request: Request) -> Response:
         """List the entries."""
         return super().list(request)
-
-
-def _valid(asked: serializers.Serializer[Any]) -> dict[str, Any]:
-    """Return validated values; raises `ValidationError`."""
-    asked.is_valid(raise_exception=True)
-    return dict(asked.validated_data)
 
 
 def _person(request: Request) -> User:

@@ -20,10 +20,10 @@ from console.accounts.forms import TokenForm
 from console.accounts.models import User
 from console.accounts.tables import TOKENS
 from console.accounts.tokens import after_showing, redirect_with, take_secret
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -90,9 +90,7 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
     created = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
     if created:
         return redirect_with(request, created, request.path)
-    table = TOKENS.read(request, queries.list_tokens(user))
-    if table.is_export:
-        return csv_response(table, "tokens")
+    table = TOKENS.read(request, queries.list_tokens(user), "tokens")
     context = {
         "table": table,
         "form": form,
@@ -106,14 +104,8 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
 @page("own")
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     user: Any = request.user
-    token = queries.get_token(user, token_id)
-    if token is None:
-        raise Http404
-    try:
-        tokens.revoke_token(token)
-        messages.success(request, f"Token {token.name} revoked.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    token = or_404(queries.get_token(user, token_id))
+    attempt(request, lambda: tokens.revoke_token(token), f"Token {token.name} revoked.")
     return redirect("accounts:tokens")
 
 

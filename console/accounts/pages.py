@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,10 +15,10 @@ from console.accounts.models import User
 from console.accounts.queries import names_of
 from console.accounts.tables import ENTRIES, PEOPLE
 from console.accounts.tokens import after_showing, redirect_with, take_secret
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -26,9 +26,7 @@ from jobs.cluster.errors import InvalidFields
 @page("administer")
 def people_page(request: HttpRequest) -> HttpResponseBase:
     """Show all users."""
-    table = PEOPLE.read(request, queries.list_people())
-    if table.is_export:
-        return csv_response(table, "people")
+    table = PEOPLE.read(request, queries.list_people(), "people")
     queries.with_locks(table.rows, timezone.now())
     return render_page(request, "accounts/people.html", {"table": table})
 
@@ -71,14 +69,9 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
 @page("administer")
 def grant(request: HttpRequest, person_id: int) -> HttpResponse:
     """Grant a role on one cluster, or remove it (an empty role)."""
-    try:
-        actions.grant(
-            _get(person_id), request.POST.get("cluster", ""), request.POST.get("role", "")
-        )
-    except InvalidFields as invalid:
-        messages.error(request, " ".join(invalid.errors.values()))
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    person = _get(person_id)
+    alias, role = request.POST.get("cluster", ""), request.POST.get("role", "")
+    attempt(request, lambda: actions.grant(person, alias, role))
     return redirect("accounts:person", person_id)
 
 
@@ -87,12 +80,9 @@ def grant(request: HttpRequest, person_id: int) -> HttpResponse:
 def set_active(request: HttpRequest, person_id: int) -> HttpResponse:
     """Deactivate an account (its sessions and tokens end at once), or activate it."""
     person, is_active = _get(person_id), request.POST.get("is_active") == "true"
-    try:
-        actions.change_person(person, {"is_active": is_active})
-        word = (is_active and "was activated") or "was deactivated: sessions and tokens ended"
-        messages.success(request, f"{person.username} {word}.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    word = "was activated" if is_active else "was deactivated: sessions and tokens ended"
+    done = f"{person.username} {word}."
+    attempt(request, lambda: actions.change_person(person, {"is_active": is_active}), done)
     return redirect("accounts:person", person_id)
 
 
@@ -114,11 +104,8 @@ def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
 def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
     """Unlock an account after too many failed sign-ins."""
     person = _get(person_id)
-    try:
-        actions.unlock_person(person)
-        messages.success(request, f"The account of {person.username} was unlocked.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = f"The account of {person.username} was unlocked."
+    attempt(request, lambda: actions.unlock_person(person), done)
     return redirect("accounts:person", person_id)
 
 
@@ -126,9 +113,7 @@ def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
 @page("administer")
 def audit_page(request: HttpRequest) -> HttpResponseBase:
     """Show the audit log."""
-    table = ENTRIES.read(request, queries.list_entries())
-    if table.is_export:
-        return csv_response(table, "audit-trail")
+    table = ENTRIES.read(request, queries.list_entries(), "audit-trail")
     names = names_of({entry.subject for entry in table.rows})
     for entry in table.rows:
         entry.subject_name = names[entry.subject]
@@ -136,10 +121,7 @@ def audit_page(request: HttpRequest) -> HttpResponseBase:
 
 
 def _get(person_id: int) -> User:
-    person = queries.get_person(pk=person_id)
-    if person is None:
-        raise Http404
-    return person
+    return or_404(queries.get_person(pk=person_id))
 
 
 def _person(request: HttpRequest, person: User, form: RoleForm) -> HttpResponse:

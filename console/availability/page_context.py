@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from console.availability.status import queries
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.pages.timerange import TimeRange
 
 
 def find_cluster(alias: str) -> Cluster:
     """Return a cluster by its alias; raises Http404."""
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 def around_cluster(request: HttpRequest, cluster: Cluster, current: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
@@ -37,6 +36,8 @@ from console.clusters.serializers import (
     TopicFilters,
     TopicSerializer,
 )
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import FreshnessSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
@@ -76,10 +77,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
         return queries.list_clusters()
 
     def _cluster(self) -> Cluster:
-        cluster = queries.get_cluster(self.kwargs["alias"])
-        if cluster is None:
-            raise Http404
-        return cluster
+        return or_404(queries.get_cluster(self.kwargs["alias"]))
 
     def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
         return Response(ClusterSerializer(self._cluster()).data, http_status)
@@ -87,8 +85,7 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @extend_schema(responses=ClusterSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List clusters with status, counts and freshness."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(ClusterSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), ClusterSerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one cluster."""
@@ -140,9 +137,8 @@ class ClusterViewSet(CapabilityRoutes, MirrorRoutes, ApiViewSet[Cluster]):
     @action(detail=True, methods=["post"], url_path="confirm-cluster-id")
     def confirm_cluster_id(self, request: Request, alias: str) -> Response:
         """Confirm the id of another cluster at the same address; the data of the old one is deleted."""
-        asked = ClusterIdSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
+        asked = body_of(ClusterIdSerializer, request)
+        actions.confirm_cluster_id(self._cluster(), asked["cluster_id"])
         return self._answer()
 
     @extend_schema(responses=FreshnessSerializer(many=True))
@@ -162,9 +158,7 @@ class _SeenViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     def cluster(self) -> Cluster | None:
         if "cluster" not in self.asked:
             return None
-        cluster = queries.get_cluster(self.asked["cluster"])
-        if cluster is None:
-            raise Http404
+        cluster = or_404(queries.get_cluster(self.asked["cluster"]))
         require(self.request.user, "view", cluster.pk)
         return cluster
 

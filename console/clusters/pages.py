@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -25,10 +25,10 @@ from console.clusters.tables import (
     TOPICS,
 )
 from console.clusters.trouble.told import troubles_of
+from console.frame.errors import or_404
 from console.frame.pages.freshness import oldest
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.page import TablePage
 
 
@@ -36,9 +36,7 @@ from console.frame.tables.page import TablePage
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all clusters."""
-    table = CLUSTERS.read(request, queries.list_clusters())
-    if table.is_export:
-        return csv_response(table, "clusters")
+    table = CLUSTERS.read(request, queries.list_clusters(), "clusters")
     queries.with_status(table.rows, timezone.now())
     context = {"table": table, "equivalents": equivalents.of_list()}
     return render_page(request, "clusters/list.html", context, is_live=True)
@@ -67,7 +65,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
 def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the brokers of a cluster."""
     cluster = find_cluster(alias)
-    table = BROKERS.read(request, queries.list_brokers(cluster))
+    table = BROKERS.read(request, queries.list_brokers(cluster), f"{alias}-brokers")
     around = around_cluster(cluster, "brokers", equivalents.of_brokers(cluster), Noun.BROKERS)
     return _table_page(request, table, around, "Brokers")
 
@@ -77,7 +75,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the topics of a cluster."""
     cluster = find_cluster(alias)
-    table = TOPICS.read(request, queries.list_topics(cluster))
+    table = TOPICS.read(request, queries.list_topics(cluster), f"{alias}-topics")
     around = around_cluster(cluster, "topics", equivalents.of_topics(cluster), Noun.TOPICS)
     return _table_page(request, table, around, "Topics")
 
@@ -87,7 +85,7 @@ def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show all partitions of a cluster."""
     cluster = find_cluster(alias)
-    table = PARTITIONS.read(request, queries.list_partitions(cluster))
+    table = PARTITIONS.read(request, queries.list_partitions(cluster), f"{alias}-partitions")
     same_question = equivalents.of_partitions(cluster, request.GET.get("counted_as", ""))
     around = around_cluster(cluster, "partitions", same_question, Noun.TOPICS)
     return _table_page(request, table, around, "Partitions")
@@ -98,7 +96,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the groups of a cluster."""
     cluster = find_cluster(alias)
-    table = GROUPS.read(request, queries.list_groups(cluster))
+    table = GROUPS.read(request, queries.list_groups(cluster), f"{alias}-groups")
     around = around_cluster(cluster, "groups", equivalents.of_groups(cluster), Noun.GROUPS)
     return _table_page(request, table, around, "Groups")
 
@@ -108,17 +106,16 @@ def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     """Show the partitions, consumer groups and configuration of a topic."""
     cluster = find_cluster(alias)
-    topic = queries.get_topic(cluster, name)
-    if topic is None:
-        raise Http404(
-            f"Cluster {alias} has no topic {name}. It was deleted, or has not been collected yet."
-        )
-    table = PARTITIONS_OF_TOPIC.read(request, queries.list_partitions(cluster, topic))
-    if table.is_export:
-        return csv_response(table, f"{alias}-{name}")
-    groups = GROUPS_OF_TOPIC.read(request, queries.list_groups(cluster, topic))
-    if groups.is_export:
-        return csv_response(groups, f"{alias}-{name}-groups")
+    topic = or_404(
+        queries.get_topic(cluster, name),
+        f"Cluster {alias} has no topic {name}. It was deleted, or has not been collected yet.",
+    )
+    table = PARTITIONS_OF_TOPIC.read(
+        request, queries.list_partitions(cluster, topic), f"{alias}-{name}"
+    )
+    groups = GROUPS_OF_TOPIC.read(
+        request, queries.list_groups(cluster, topic), f"{alias}-{name}-groups"
+    )
     context = {
         **around_cluster(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
         "topic": topic,
@@ -135,15 +132,12 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
 def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
     """Show committed offsets and lag of a group."""
     cluster = find_cluster(alias)
-    group = queries.get_group(cluster, group_id)
-    if group is None:
-        raise Http404(
-            f"Cluster {alias} has no group {group_id}. It was deleted, or has not been collected yet."
-        )
+    group = or_404(
+        queries.get_group(cluster, group_id),
+        f"Cluster {alias} has no group {group_id}. It was deleted, or has not been collected yet.",
+    )
     columns = OFFSETS_OF_SHARES if group.is_shared else OFFSETS
-    table = columns.read(request, queries.list_group_offsets(group))
-    if table.is_export:
-        return csv_response(table, f"{alias}-group")
+    table = columns.read(request, queries.list_group_offsets(group), f"{alias}-group")
     same_question = equivalents.of_group(cluster, group_id, group.type)
     context = {
         **around_cluster(cluster, "groups", same_question, Noun.GROUPS),
@@ -158,19 +152,14 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
 def _table_page(
     request: HttpRequest, table: TablePage, around: dict[str, Any], title: str
 ) -> HttpResponseBase:
-    alias = around["cluster"].alias
-    if table.is_export:
-        return csv_response(table, f"{alias}-{title.lower()}")
-    context = {**around, "table": table, "title": title, "label": f"{title} of {alias}"}
+    label = f"{title} of {around['cluster'].alias}"
+    context = {**around, "table": table, "title": title, "label": label}
     return render_page(request, "clusters/table.html", context, is_live=True)
 
 
 def find_cluster(alias: str) -> Cluster:
     """Return a cluster by its alias; raises Http404."""
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 def around_cluster(

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.clusters import actions, queries
 from console.clusters.facts import cluster_tabs
 from console.clusters.models import CONNECTION_FIELDS, Cluster
-from console.frame.errors import ActionRefused
-from console.frame.pages.forms import ActionForm, RemovalForm
+from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import ActionForm, RemovalForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
@@ -61,13 +61,9 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
 @page("operate", queries.where)
 def check(request: HttpRequest, alias: str) -> HttpResponse:
     """Check a registered cluster now."""
-    try:
-        actions.recheck_cluster(_cluster(alias), timezone.now())
-        messages.success(
-            request, f"The connection to {alias} works; the cluster ID is the registered one."
-        )
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    cluster = _cluster(alias)
+    done = f"The connection to {alias} works; the cluster ID is the registered one."
+    attempt(request, lambda: actions.recheck_cluster(cluster, timezone.now()), done)
     return redirect("clusters:detail", alias)
 
 
@@ -75,14 +71,9 @@ def check(request: HttpRequest, alias: str) -> HttpResponse:
 @page("administer", queries.where)
 def confirm(request: HttpRequest, alias: str) -> HttpResponse:
     """Confirm the id of a cluster that was replaced."""
-    try:
-        actions.confirm_cluster_id(_cluster(alias), request.POST.get("cluster_id", ""))
-        messages.success(
-            request,
-            f"Cluster ID of {alias} confirmed. Collection starts within seconds.",
-        )
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    cluster, new_id = _cluster(alias), request.POST.get("cluster_id", "")
+    done = f"Cluster ID of {alias} confirmed. Collection starts within seconds."
+    attempt(request, lambda: actions.confirm_cluster_id(cluster, new_id), done)
     return redirect("clusters:settings", alias)
 
 
@@ -95,20 +86,14 @@ def delete(request: HttpRequest, alias: str) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, f"{alias} was not removed. Type its alias to confirm: {alias}")
         return redirect("clusters:settings", alias)
-    try:
-        actions.delete_cluster(cluster)
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = f"Cluster {alias} was removed. The Kafka cluster was not changed."
+    if not attempt(request, lambda: actions.delete_cluster(cluster), done):
         return redirect("clusters:settings", alias)
-    messages.success(request, f"Cluster {alias} was removed. The Kafka cluster was not changed.")
     return redirect("clusters:list")
 
 
 def _cluster(alias: str) -> Cluster:
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 def _try_create(form: NewClusterForm) -> Cluster | None:

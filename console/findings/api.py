@@ -21,7 +21,7 @@ class FindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):
     """Findings about clusters, quorums and flows, worst first, then newest first."""
 
     serializer_class = FindingSerializer
-    ordering: ClassVar = ("-rank", "-opened_at", "pk")
+    ordering = ("-rank", "-opened_at", "pk")
     parameters: ClassVar = {"list": AllFindingFilters}
     anywhere_actions: ClassVar = ("list",)
 

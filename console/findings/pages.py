@@ -15,7 +15,6 @@ from console.findings.serializers import ALL, ENDED
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 
 CELL = "findings/cells/"
@@ -62,9 +61,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
     rows = queries.with_names(queries.list_findings())
     if request.GET.get("state") not in {ENDED, ALL}:
         rows = rows.filter(closed_at=None)
-    table = _with_menus(request, rows).read(request, rows)
-    if table.is_export:
-        return csv_response(table, "findings")
+    table = _with_menus(request, rows).read(request, rows, "findings")
     return render_page(request, "findings/list.html", {"table": table}, is_live=True)
 
 

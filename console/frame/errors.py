@@ -1,8 +1,13 @@
-"""Refusals of actions: shown on the page of the action, and by the API."""
+"""Refusals of actions, and rows that do not exist: shown on pages, and by the API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
+
+from django.http import Http404
+
+_T = TypeVar("_T")
 
 
 class ActionRefused(Exception):
@@ -17,3 +22,10 @@ class ActionRefused(Exception):
         self.code = code
         self.message = message
         self.fields = dict(fields or {})
+
+
+def or_404(row: _T | None, sentence: str = "") -> _T:
+    """Return a row that was found; raises `Http404` with a sentence for people where there is none."""
+    if row is None:
+        raise Http404(sentence) if sentence else Http404
+    return row

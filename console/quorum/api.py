@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers
 from rest_framework.decorators import action
@@ -16,7 +15,7 @@ from console.clusters.models import NOT_RESERVED
 from console.findings.models import Kind as FindingKind
 from console.findings.queries import list_findings
 from console.findings.serializers import FindingFilters, narrowed
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.timerange import TimeRange
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
@@ -58,10 +57,7 @@ MOST_DIFFERENCES = 5000
 
 def find_log(name: str) -> MetadataLog:
     """Return a log that is kept; raises Http404."""
-    log = queries.get_log(name)
-    if log is None:
-        raise Http404
-    return log
+    return or_404(queries.get_log(name))
 
 
 class QuorumViewSet(ApiViewSet[MetadataLog]):
@@ -89,8 +85,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List quorums with their replicas and the known range of their logs."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), QuorumSerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one quorum."""
@@ -104,7 +99,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     def findings(self, request: Request, alias: str) -> Response:
         """List the findings of a quorum."""
         rows = narrowed(list_findings(FindingKind.QUORUM, log=self._log().pk or 0), self.asked)
-        return self._paged(rows, QuorumFindingSerializer, "-pk")
+        return self.paged(rows, QuorumFindingSerializer, "-pk")
 
     @extend_schema(responses=SubjectStateSerializer(many=True))
     @action(detail=True)
@@ -166,11 +161,6 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
         plan = advise(log, status, VoterChangeRequest(**form.cleaned_data))
         return Response(PlanSerializer(plan.to_mapping()).data)
 
-    def _paged(self, rows: QuerySet[Any], shape: type[Any], ordering: str) -> Response:
-        self.ordering = ordering
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(shape(page, many=True).data)
-
     def _moment(self, log: MetadataLog, offset: str, time: str) -> Moment | None:
         """Return the requested moment, if the query has one; a wrong one is an error of the client."""
         if offset in self.asked and time in self.asked:
@@ -189,7 +179,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
 class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     """Rows of logs; an unknown log is a 404."""
 
-    ordering: ClassVar[tuple[str, ...]] = ("offset", "pk")
+    ordering: Any = ("offset", "pk")
     parameters: ClassVar = {"list": TimedFilters}
     anywhere_actions: ClassVar = ("list",)
 
@@ -242,7 +232,7 @@ class MetadataChangeViewSet(_LogViewSet):
     """Changes by the metadata log, newest first."""
 
     serializer_class = MetadataChangeSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    ordering = ("-offset", "number", "pk")
     parameters: ClassVar = {"list": ChangeFilters}
 
     def get_queryset(self) -> QuerySet[MetadataChange]:
@@ -257,7 +247,7 @@ class PartitionChangeViewSet(_LogViewSet):
     """Leaders, ISR and ELR of partitions over time, newest first."""
 
     serializer_class = PartitionChangeSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    ordering = ("-offset", "number", "pk")
     parameters: ClassVar = {"list": PartitionChangeFilters}
 
     def get_queryset(self) -> QuerySet[MetadataChange]:

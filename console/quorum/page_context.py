@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
 
+from console.frame.errors import or_404
 from console.frame.pages.timerange import LONGEST, TimeRange, use_own_range
 from console.quorum import queries
 from console.quorum.facts import quorum_tabs
@@ -17,10 +18,7 @@ from console.quorum.models import MetadataLog
 
 def find_log(alias: str) -> MetadataLog:
     """Return a log by its name; raises Http404."""
-    log = queries.get_log(alias)
-    if log is None:
-        raise Http404
-    return log
+    return or_404(queries.get_log(alias))
 
 
 def clock_of(log: MetadataLog) -> datetime:

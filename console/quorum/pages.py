@@ -10,7 +10,6 @@ from console.findings.models import Kind as FindingKind
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.csv_export import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.facts import quorum_facts, shown_replicas
 from console.quorum.log.import_pages import NOUN
@@ -26,9 +25,7 @@ MOST_OPEN = 100
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show the quorums of all clusters, and imported logs."""
-    table = LOGS.read(request, queries.list_logs())
-    if table.is_export:
-        return csv_response(table, "quorums")
+    table = LOGS.read(request, queries.list_logs(), "quorums")
     context = {"table": table, "equivalents": equivalents.of_list()}
     return render_page(request, "quorum/list.html", context, is_live=True)
 
@@ -39,10 +36,11 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the quorum now: leader, voters, observers, findings."""
     log = find_log(alias)
     ended = ENDED.read(
-        request, findings.list_findings(FindingKind.QUORUM, log=log.pk or 0).exclude(closed_at=None)
+        request,
+        findings.list_findings(FindingKind.QUORUM, log=log.pk or 0).exclude(closed_at=None),
+        f"{log.name}-quorum-findings",
+        log.missing_sentences,
     )
-    if ended.is_export:
-        return csv_response(ended, f"{log.name}-quorum-findings", log.missing_sentences)
     context = {
         **around_log(request, log, "detail"),
         "status": (status := queries.status_of(log)),
@@ -62,12 +60,12 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show voters, their directories and leaders over time."""
     log = find_log(alias)
-    sets = VOTER_SETS.read(request, queries.list_voter_sets(log))
-    if sets.is_export:
-        return csv_response(sets, f"{log.name}-voter-sets", log.missing_sentences)
-    elections = ELECTIONS.read(request, queries.list_elections(log))
-    if elections.is_export:
-        return csv_response(elections, f"{log.name}-elections", log.missing_sentences)
+    sets = VOTER_SETS.read(
+        request, queries.list_voter_sets(log), f"{log.name}-voter-sets", log.missing_sentences
+    )
+    elections = ELECTIONS.read(
+        request, queries.list_elections(log), f"{log.name}-elections", log.missing_sentences
+    )
     around = around_log(request, log, "voters")
     context = {
         **around,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -17,6 +17,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.reports import actions, queries
 from console.reports.definition import DEFAULTS
@@ -79,20 +81,18 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
     @extend_schema(request=NewReportSerializer, responses={201: ReportSerializer})
     def create(self, request: Request) -> Response:
         """Create a report definition; its owner, whose permissions it uses, is its creator."""
-        asked = NewReportSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewReportSerializer, request)
         person: Any = request.user
-        made = actions.create_report(asked.validated_data, person, timezone.now())
+        made = actions.create_report(asked, person, timezone.now())
         self.kwargs["pk"] = str(made.pk)
         return Response(self._told([self._report()])[0], status.HTTP_201_CREATED)
 
     @extend_schema(request=ChangedReportSerializer, responses=ReportSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a report definition; without an owner, the user becomes its owner."""
-        asked = ChangedReportSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(ChangedReportSerializer, request, partial=True)
         person: Any = request.user
-        actions.change_report(self._report().pk, asked.validated_data, person)
+        actions.change_report(self._report().pk, asked, person)
         return Response(self._told([self._report()])[0])
 
     @extend_schema(responses={204: None})
@@ -108,26 +108,21 @@ class ReportViewSet(mixins.ListModelMixin, ApiViewSet[Report]):
         """List what was made of a report, newest first."""
         rows = queries.list_runs(request.user).filter(report=self._report())
         found = _filtered(rows, self.asked, "kind", "state", "trigger").order_by("-created_at")
-        page = self.paginate_queryset(found) or []
-        return self.get_paginated_response(ReportRunSerializer(page, many=True).data)
+        return self.paged(found, ReportRunSerializer)
 
     @extend_schema(request=PeriodSerializer, responses={201: ReportRunDetailSerializer})
     @list_runs.mapping.post
     def make(self, request: Request, pk: str) -> Response:
         """Make a report now and deliver it: of its own period, or of another one that is over."""
-        asked = PeriodSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(PeriodSerializer, request)
         report, now = self._report(), timezone.now()
         person: Any = request.user
-        period = _period(asked.validated_data, report.time_zone, now)
+        period = _period(asked, report.time_zone, now)
         run = actions.run_report(report.pk, person, now, period)
         return Response(ReportRunDetailSerializer(run).data, status.HTTP_201_CREATED)
 
     def _report(self) -> Report:
-        report = queries.get_report(int(self.kwargs["pk"]), self.request.user)
-        if report is None:
-            raise Http404
-        return report
+        return or_404(queries.get_report(int(self.kwargs["pk"]), self.request.user))
 
     def _told(self, reports: Sequence[Report]) -> Any:
         names = names_by_report(reports, self.request.user)
@@ -162,9 +157,7 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
     @extend_schema(request=NewReportRunSerializer, responses={201: ReportRunDetailSerializer})
     def create(self, request: Request) -> Response:
         """Create a report once, for the user; it is stored, and delivered to no recipient."""
-        asked = NewReportRunSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given, now = dict(asked.validated_data), timezone.now()
+        given, now = body_of(NewReportRunSerializer, request), timezone.now()
         zone = given.get("time_zone", DEFAULTS["time_zone"])
         period = _period(given, zone, now)
         given = {"name": KINDS[given["kind"]].title, **given}
@@ -191,10 +184,7 @@ class ReportRunViewSet(mixins.ListModelMixin, ApiViewSet[ReportRun]):
         return file_response(self._run(), file_format)
 
     def _run(self) -> ReportRun:
-        run = queries.get_run(UUID(self.kwargs["pk"]), self.request.user)
-        if run is None:
-            raise Http404
-        return run
+        return or_404(queries.get_run(UUID(self.kwargs["pk"]), self.request.user))
 
 
 def _period(given: Mapping[str, Any], time_zone: str, now: datetime) -> Period | None:

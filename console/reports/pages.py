@@ -14,11 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can, can_here, page
-from console.frame.tables.csv_export import csv_response
 from console.reports import actions, queries
 from console.reports.downloads import chart_response, file_response
 from console.reports.forms import PastPeriodForm, ReportForm
@@ -36,9 +35,7 @@ SHOWN_RUNS = 20
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show the reports that are wanted."""
-    table = REPORTS.read(request, queries.list_reports(request.user))
-    if table.is_export:
-        return csv_response(table, "reports")
+    table = REPORTS.read(request, queries.list_reports(request.user), "reports")
     context = {"table": table, "tabs": tabs_of(request.user, "reports:list")}
     return render_page(request, "reports/list.html", context, is_live=True)
 
@@ -47,9 +44,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @page("view", anywhere)
 def runs_page(request: HttpRequest) -> HttpResponseBase:
     """Show what was made."""
-    table = RUNS.read(request, queries.list_runs(request.user))
-    if table.is_export:
-        return csv_response(table, "report-runs")
+    table = RUNS.read(request, queries.list_runs(request.user), "report-runs")
     context = {"table": table, "tabs": tabs_of(request.user, "reports:runs")}
     return render_page(request, "reports/runs.html", context, is_live=True)
 
@@ -213,10 +208,7 @@ def _kind(kind: str, request: HttpRequest) -> ReportKind:
 
 
 def _report(request: HttpRequest, report_id: int) -> Report:
-    report = queries.get_report(report_id, request.user)
-    if report is None:
-        raise Http404(f"There is no report {report_id}.")
-    return report
+    return or_404(queries.get_report(report_id, request.user), f"There is no report {report_id}.")
 
 
 def _changeable(request: HttpRequest, report_id: int) -> Report:
@@ -226,7 +218,7 @@ def _changeable(request: HttpRequest, report_id: int) -> Report:
 
 
 def _run(request: HttpRequest, run_id: UUID) -> ReportRun:
-    run = queries.get_run(run_id, request.user)
-    if run is None:
-        raise Http404(f"There is no report {run_id}. It may have been removed.")
-    return run
+    return or_404(
+        queries.get_run(run_id, request.user),
+        f"There is no report {run_id}. It may have been removed.",
+    )

@@ -5,16 +5,15 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
-from console.frame.tables.csv_export import csv_response
 from console.runs import actions, queries
 from console.runs.analyses.page_context import around_answer
 from console.runs.models import Run
@@ -28,9 +27,7 @@ _ANALYSIS_CANCELLED = "Stop requested: the analysis has no result."
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all runs."""
-    table = ALL_RUNS.read(request, queries.list_runs())
-    if table.is_export:
-        return csv_response(table, "runs")
+    table = ALL_RUNS.read(request, queries.list_runs(), "runs")
     return render_page(request, "runs/list.html", {"table": table}, is_live=True)
 
 
@@ -60,13 +57,11 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def _run(run_id: UUID) -> Run:
-    run = queries.get_run(run_id)
-    if run is None:
-        raise Http404(
-            f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
-            "until the time on their pages."
-        )
-    return run
+    return or_404(
+        queries.get_run(run_id),
+        f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
+        "until the time on their pages.",
+    )
 
 
 def _subject_href(run: Run) -> str:

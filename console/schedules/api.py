@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
@@ -14,7 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import STOPPED
+from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.schedules import actions, queries, timing
@@ -142,18 +143,16 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
     @extend_schema(request=NewScheduleSerializer, responses={201: ScheduleDetailSerializer})
     def create(self, request: Request) -> Response:
         """Create a schedule, owned by the user of the request."""
-        asked = NewScheduleSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewScheduleSerializer, request)
         person: Any = request.user
-        self.kwargs["pk"] = actions.create_schedule(asked.validated_data, person, timezone.now()).pk
+        self.kwargs["pk"] = actions.create_schedule(asked, person, timezone.now()).pk
         return self._answer(status.HTTP_201_CREATED)
 
     @extend_schema(request=ChangedScheduleSerializer, responses=ScheduleDetailSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change name, cron expression or time zone; disable or enable."""
-        asked = ChangedScheduleSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        actions.change_schedule(self._schedule().pk, asked.validated_data, timezone.now())
+        asked = body_of(ChangedScheduleSerializer, request, partial=True)
+        actions.change_schedule(self._schedule().pk, asked, timezone.now())
         return self._answer()
 
     @extend_schema(responses={204: None})
@@ -171,10 +170,7 @@ class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
         return Response(FiringSerializer(fired).data)
 
     def _schedule(self) -> Schedule:
-        schedule = queries.get_schedule(int(self.kwargs["pk"]))
-        if schedule is None:
-            raise Http404
-        return schedule
+        return or_404(queries.get_schedule(int(self.kwargs["pk"])))
 
     def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
         schedule: Any = self._schedule()

@@ -8,19 +8,19 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from rest_framework.exceptions import APIException
 
+from console.frame.errors import or_404
 from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.schedules import actions, queries, timing
 from console.schedules.models import Outcome, Schedule
@@ -32,9 +32,7 @@ from jobs.cluster.errors import InvalidFields
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all schedules."""
-    table = SCHEDULES.read(request, queries.list_schedules())
-    if table.is_export:
-        return csv_response(table, "schedules")
+    table = SCHEDULES.read(request, queries.list_schedules(), "schedules")
     return render_page(request, "schedules/list.html", {"table": table}, is_live=True)
 
 
@@ -153,10 +151,7 @@ def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
 
 
 def _schedule(schedule_id: int) -> Schedule:
-    schedule = queries.get_schedule(schedule_id)
-    if schedule is None:
-        raise Http404(f"There is no schedule {schedule_id}.")
-    return schedule
+    return or_404(queries.get_schedule(schedule_id), f"There is no schedule {schedule_id}.")
 
 
 def _facts(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:

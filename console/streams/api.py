@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame.rest.api import SequencePagination
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
@@ -39,7 +40,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     """Kafka Streams applications: who runs what, and where a key is."""
 
     serializer_class = StreamsApplicationSerializer
-    ordering: ClassVar[tuple[str, ...]] = ("application_id", "pk")
+    ordering = ("application_id", "pk")
     lookup_field = "application_id"
     lookup_url_kwarg = "application_id"
     lookup_value_regex = r"[^/]+"
@@ -75,8 +76,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     @extend_schema(responses=StreamsApplicationSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List applications with their counts, lag, and whether their own metadata is right."""
-        page = self.paginate_queryset(visible(request.user, self.get_queryset()))
-        return self.get_paginated_response(StreamsApplicationSerializer(page, many=True).data)
+        return self.paged(visible(request.user, self.get_queryset()), StreamsApplicationSerializer)
 
     @extend_schema(responses=StreamsDocumentSerializer)
     def retrieve(self, request: Request, application_id: str) -> Response:
@@ -107,10 +107,9 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     def set_description(self, request: Request, application_id: str) -> Response:
         """Keep what `Topology#describe()` printed; an empty text removes it."""
         row = self._application("operate")
-        asked = NewDescriptionSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(NewDescriptionSerializer, request)
         person: Any = request.user
-        text = asked.validated_data["description"]
+        text = asked["description"]
         actions.set_description(row, text, person, timezone.now())
         return Response(StreamsApplicationSerializer(self._application("operate")).data)
 
@@ -119,9 +118,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     def key_lookup(self, request: Request, application_id: str) -> Response:
         """Say who serves a key, and what the application answers; changes nothing."""
         row = self._application("view")
-        query = KeyLookupQuery(data=request.data)
-        query.is_valid(raise_exception=True)
-        asked = dict(query.validated_data)
+        asked = body_of(KeyLookupQuery, request)
         if asked["check_changelog"]:
             require(request.user, "operate", row.cluster_id)
         question = KeyQuestion(**{**asked, "key_format": KeyFormat(asked["key_format"])})

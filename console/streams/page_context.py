@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404
 from django.utils import timezone
 
 from console.clusters.trouble.told import troubles_of
+from console.frame.errors import or_404
 from console.frame.pages.addresses import address_of
 from console.streams import queries
 from console.streams.models import StreamsApplication
@@ -18,10 +18,10 @@ _TABS = (("detail", "Overview"), ("key-lookup", "Key lookup"))
 
 def find_application(alias: str, application_id: str) -> StreamsApplication:
     """Return an application; raises Http404."""
-    row = queries.get_application(alias, application_id)
-    if row is None:
-        raise Http404(f"{alias} has no Kafka Streams application {application_id}.")
-    return row
+    return or_404(
+        queries.get_application(alias, application_id),
+        f"{alias} has no Kafka Streams application {application_id}.",
+    )
 
 
 def around_application(row: StreamsApplication, picture: Picture, current: str) -> dict[str, Any]:

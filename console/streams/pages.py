@@ -12,7 +12,6 @@ from console.frame.pages.addresses import address_of
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.streams import equivalents, page_context, queries
 from console.streams.models import PROTOCOLS, StreamsApplication
@@ -29,9 +28,7 @@ EMPTY = (
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show the applications of all clusters."""
-    table = APPLICATIONS.read(request, queries.list_applications())
-    if table.is_export:
-        return csv_response(table, "streams-applications")
+    table = APPLICATIONS.read(request, queries.list_applications(), "streams-applications")
     rounds = list(visible(request.user, queries.list_rounds()))
     now = timezone.now()
     context = {

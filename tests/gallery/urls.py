@@ -21,8 +21,7 @@ from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column
-from console.frame.tables.csv_export import csv_response
-from console.frame.tables.table import read_table
+from console.frame.tables.table import Table
 from jobs.numbers import format_count
 from tests.gallery.forms import ClusterForm
 
@@ -119,8 +118,6 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @page("view")
 def table(request: HttpRequest) -> HttpResponse:
     rows = _table(request)
-    if request.GET.get("format") == "csv":
-        return csv_response(rows)  # type: ignore[return-value]
     return render_page(request, "components/_table.html", {"table": rows, "label": "Permissions"})
 
 
@@ -171,15 +168,14 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 def _table(request: HttpRequest) -> Any:
     rows = Permission.objects.select_related("content_type")
-    return read_table(
-        request,
-        rows,
+    found = Table(
         COLUMNS,
         search=("codename", "name"),
         filters={"kind": KIND},
         default_sort="codename",
         per_page=20,
     )
+    return found.read(request, rows, "table")
 
 
 handler403 = permission_denied

@@ -16,6 +16,7 @@ from console.availability.placements.models import ControllerSite
 from console.availability.placements.serializers import ClusterParameters
 from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters.models import Cluster
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 
@@ -58,9 +59,7 @@ class ControllerSiteViewSet(ApiViewSet[Any]):
     )
     def create(self, request: Request) -> Response:
         """Save controller sites; nothing is written to the cluster."""
-        asked = SaveControllerSites(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(SaveControllerSites, request)
         cluster = find_cluster(request.user, given["cluster"], "operate")
         save_sites(cluster, given["sites"], _places(cluster), timezone.now())
         return Response(ControllerSiteSerializer(_places(cluster), many=True).data)

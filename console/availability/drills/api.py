@@ -27,6 +27,8 @@ from console.availability.promotion.serializers import (
 )
 from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 
 
@@ -35,7 +37,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
 
     audited = "drill"
     serializer_class = DrillSerializer
-    ordering: ClassVar = ("-created_at", "pk")
+    ordering = ("-created_at", "pk")
     lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": OfCluster}
     anywhere_actions: ClassVar = ("list", "create")
@@ -47,23 +49,18 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     @extend_schema(responses=DrillSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List drills, newest first."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(DrillSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), DrillSerializer)
 
     @extend_schema(responses=DrillDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one drill with its results and steps."""
-        row = queries.get_drill(request.user, _uuid(pk))
-        if row is None:
-            raise Http404
+        row = or_404(queries.get_drill(request.user, _uuid(pk)))
         return Response(DrillDetailSerializer(row).data)
 
     @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})
     def create(self, request: Request) -> Response:
         """Request a drill, or record one; a drill changes its test topic and its standby broker."""
-        asked = NewDrillSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values: dict[str, Any] = dict(asked.validated_data)
+        values = body_of(NewDrillSerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         is_seen = values.pop("kind") == DrillKind.WHAT_IF
         do = actions.record_drill if is_seen else actions.start_drill

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -23,9 +23,9 @@ from console.availability.promotion.tables import DRILLS
 from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.csv_export import csv_response
 from jobs.cluster.errors import InvalidFields
 
 
@@ -77,9 +77,7 @@ def record_page(request: HttpRequest, alias: str) -> HttpResponse:
 @page("view", clusters.where)
 def drill_page(request: HttpRequest, alias: str, drill_id: UUID) -> HttpResponse:
     """Show one drill: measurements, predictions, log."""
-    row = queries.get_drill(request.user, drill_id, alias)
-    if row is None:
-        raise Http404
+    row = or_404(queries.get_drill(request.user, drill_id, alias))
     context = {
         **around_cluster(request, find_cluster(alias), "drills"),
         "drill": row,
@@ -125,9 +123,7 @@ def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 def _render_drills(request: HttpRequest, cluster: Cluster, form: DrillForm) -> HttpResponseBase:
-    table = DRILLS.read(request, queries.list_drills(cluster))
-    if table.is_export:
-        return csv_response(table, f"{cluster.alias}-drills")
+    table = DRILLS.read(request, queries.list_drills(cluster), f"{cluster.alias}-drills")
     row = round_of(cluster)
     context = {
         **around_cluster(request, cluster, "drills"),

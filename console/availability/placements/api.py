@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -38,6 +37,8 @@ from console.availability.placements.serializers import (
 from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of
 
@@ -46,7 +47,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     """Placements assigned in crosslog; those of topic configs are in `topics`."""
 
     serializer_class = PlacementSerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": PlacementFilters, "topics": StandingFilters}
     # The cluster is in the body or the query: the action reads it.
@@ -60,10 +61,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
         return list_placements()
 
     def _row(self) -> TopicPlacement:
-        row = list_placements().filter(pk=int(self.kwargs["pk"])).first()
-        if row is None:
-            raise Http404
-        return row
+        return or_404(list_placements().filter(pk=int(self.kwargs["pk"])).first())
 
     @extend_schema(responses=PlacementSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -71,8 +69,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
         rows = self.get_queryset()
         if "cluster" in self.asked:
             rows = rows.filter(cluster=find_cluster(request.user, self.asked["cluster"]))
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(PlacementSerializer(page, many=True).data)
+        return self.paged(rows, PlacementSerializer)
 
     @extend_schema(responses=PlacementSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -82,9 +79,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=NewPlacementSerializer, responses={201: PlacementSerializer})
     def create(self, request: Request) -> Response:
         """Assign a placement to a topic or a pattern; needs the `confirm` of its preview."""
-        asked = NewPlacementSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(NewPlacementSerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         confirm = values.pop("confirm")
         row = actions.assign_placement(cluster, values, confirm, timezone.now())
@@ -93,9 +88,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=ChangedPlacementSerializer, responses=PlacementSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a placement; needs the `confirm` of its preview."""
-        asked = ChangedPlacementSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(ChangedPlacementSerializer, request)
         confirm = values.pop("confirm")
         row = actions.change_placement(self._row(), values, confirm, timezone.now())
         return Response(PlacementSerializer(row).data)
@@ -110,15 +103,11 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     @action(detail=False, methods=["post"], pagination_class=None)
     def preview(self, request: Request) -> Response:
         """Preview a placement; writes nothing. Saving needs its `confirm`."""
-        asked = PreviewQuery(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(PreviewQuery, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         row = None
         if "id" in values:
-            row = list_placements(cluster).filter(pk=values.pop("id")).first()
-            if row is None:
-                raise Http404
+            row = or_404(list_placements(cluster).filter(pk=values.pop("id")).first())
         draft = drafts.draft_of(cluster, values, row)
         told: Any = {**_fields(drafts.preview(draft)), "confirm": drafts.confirmation_of(draft)}
         return Response(PreviewSerializer(told).data)

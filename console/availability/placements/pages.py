@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,11 +20,10 @@ from console.availability.placements.tables import PLACEMENTS
 from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.page import cut
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_count
@@ -37,9 +36,7 @@ WRONG, ALL = "wrong", "all"
 def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the placements of a cluster, and the mismatches of its replicas."""
     cluster = find_cluster(alias)
-    table = PLACEMENTS.read(request, list_placements(cluster))
-    if table.is_export:
-        return csv_response(table, f"{alias}-placements")
+    table = PLACEMENTS.read(request, list_placements(cluster), f"{alias}-placements")
     picture = snapshot_of(cluster)
     rules = PlacementRules(list_placements(cluster))
     standings = standings_of(picture, rules)
@@ -95,10 +92,10 @@ def remove(request: HttpRequest, alias: str, placement_id: int) -> HttpResponse:
 
 def find_placement(alias: str, placement_id: int) -> TopicPlacement:
     """Return a placement of a cluster; raises Http404."""
-    row = list_placements().filter(cluster__alias=alias, pk=placement_id).first()
-    if row is None:
-        raise Http404(f"{alias} has no placement {placement_id}. It may have been removed.")
-    return row
+    return or_404(
+        list_placements().filter(cluster__alias=alias, pk=placement_id).first(),
+        f"{alias} has no placement {placement_id}. It may have been removed.",
+    )
 
 
 def _edit(

@@ -42,6 +42,8 @@ from console.clusters.models import Cluster
 from console.findings.models import Finding, Kind
 from console.findings.queries import list_findings
 from console.findings.serializers import narrowed
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require
 
@@ -57,7 +59,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
 
     audited = "promotion.policy"
     serializer_class = PromotionPolicySerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": OfCluster}
     # The cluster of a new one is in its body.
@@ -68,16 +70,12 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
         return queries.list_policies(asked_cluster(self))
 
     def _row(self) -> PromotionPolicy:
-        row = queries.get_policy(self.request.user, int(self.kwargs["pk"]))
-        if row is None:
-            raise Http404
-        return row
+        return or_404(queries.get_policy(self.request.user, int(self.kwargs["pk"])))
 
     @extend_schema(responses=PromotionPolicySerializer(many=True))
     def list(self, request: Request) -> Response:
         """List policies."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionPolicySerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionPolicySerializer)
 
     @extend_schema(responses=PromotionPolicySerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -87,9 +85,7 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
     @extend_schema(request=NewPromotionPolicySerializer, responses={201: PromotionPolicySerializer})
     def create(self, request: Request) -> Response:
         """Create a policy; mode `act` needs the pattern typed again."""
-        asked = NewPromotionPolicySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
+        values = body_of(NewPromotionPolicySerializer, request)
         cluster = find_cluster(request.user, values.pop("cluster"), "operate")
         row = actions.create_policy(cluster, values, person_of(request), timezone.now())
         return Response(PromotionPolicySerializer(row).data, status.HTTP_201_CREATED)
@@ -115,7 +111,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     """Advice to promote: dry run, confirmation, effect, revert."""
 
     serializer_class = PromotionActionSerializer
-    ordering: ClassVar = ("-advised_at", "pk")
+    ordering = ("-advised_at", "pk")
     lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": ActionFilters}
     where = staticmethod(queries.where_action)
@@ -126,16 +122,12 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
         return rows.filter(**given)
 
     def _row(self) -> PromotionAction:
-        row = queries.get_action(self.request.user, _uuid(self.kwargs["pk"]))
-        if row is None:
-            raise Http404
-        return row
+        return or_404(queries.get_action(self.request.user, _uuid(self.kwargs["pk"])))
 
     @extend_schema(responses=PromotionActionSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List actions, newest first."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionActionSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionActionSerializer)
 
     @extend_schema(responses=PromotionActionDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -153,9 +145,8 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Confirm a planned promotion; it is checked again and carried out within seconds."""
-        asked = ApplyPromotionSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        typed = asked.validated_data["confirm"]
+        asked = body_of(ApplyPromotionSerializer, request)
+        typed = asked["confirm"]
         row = actions.apply_action(self._row(), typed, person_of(request), timezone.now())
         return Response(PromotionActionDetailSerializer(row).data)
 
@@ -163,9 +154,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
     @action(detail=True, methods=["post"])
     def revert(self, request: Request, pk: str) -> Response:
         """Request the revert of a promotion; also while the stop switch is on."""
-        asked = RevertPromotionSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(RevertPromotionSerializer, request)
         row = actions.revert_action(
             self._row(), given["confirm"], given["reason"], person_of(request), timezone.now()
         )
@@ -177,7 +166,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
 
     audited = "promotion.stop"
     serializer_class = PromotionStopSerializer
-    ordering: ClassVar = ("pk",)
+    ordering = ("pk",)
     anywhere_actions: ClassVar = ("list", "create")
     parameters: ClassVar = {"list": OfCluster}
 
@@ -189,15 +178,12 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
     @extend_schema(responses=PromotionStopSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List the switches that were ever turned; that of all clusters needs the right to view all."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(PromotionStopSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), PromotionStopSerializer)
 
     @extend_schema(request=TurnStopSerializer, responses={200: PromotionStopSerializer})
     def create(self, request: Request) -> Response:
         """Turn a switch on or off."""
-        asked = TurnStopSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(TurnStopSerializer, request)
         cluster = None
         if given.get("cluster"):
             cluster = find_cluster(request.user, given["cluster"], "operate")
@@ -229,7 +215,7 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
     """Observer events."""
 
     serializer_class = ObserverEventSerializer
-    ordering: ClassVar = ("-at", "-pk")
+    ordering = ("-at", "-pk")
     parameters: ClassVar = {"list": OfCluster}
     anywhere_actions: ClassVar = ("list",)
 
@@ -241,7 +227,7 @@ class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):
     """Findings about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
-    ordering: ClassVar = ("-opened_at", "pk")
+    ordering = ("-opened_at", "pk")
     parameters: ClassVar = {"list": ObserverFindingFilters}
     anywhere_actions: ClassVar = ("list",)
 

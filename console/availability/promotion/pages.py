@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -28,10 +28,10 @@ from console.availability.promotion.models import PromotionAction, PromotionPoli
 from console.availability.promotion.tables import ACTIONS, EVENTS, POLICIES
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
-from console.frame.tables.csv_export import csv_response
 
 MOST_LIVE, MOST_LOOP_EVENTS = 50, 30
 
@@ -42,13 +42,14 @@ def promotion_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show advice, promotions in effect, policies, methods, history."""
     cluster = find_cluster(alias)
     tables = {
-        "policies": POLICIES.read(request, queries.list_policies(cluster)),
-        "history": ACTIONS.read(request, queries.list_actions(cluster)),
-        "events": EVENTS.read(request, queries.list_events(cluster)),
+        "policies": POLICIES.read(
+            request, queries.list_policies(cluster), f"{alias}-promotion-policies"
+        ),
+        "history": ACTIONS.read(
+            request, queries.list_actions(cluster), f"{alias}-promotion-history"
+        ),
+        "events": EVENTS.read(request, queries.list_events(cluster), f"{alias}-promotion-events"),
     }
-    for name, table in tables.items():
-        if table.is_export:
-            return csv_response(table, f"{alias}-promotion-{name}")
     now = timezone.now()
     row, stop = queries.round_of(cluster), queries.stop_state(cluster)
     live = list(queries.live_actions(cluster)[:MOST_LIVE])
@@ -250,14 +251,8 @@ def _asked_initial(request: HttpRequest) -> dict[str, Any]:
 
 
 def _action(request: HttpRequest, alias: str, action_id: UUID) -> PromotionAction:
-    row = queries.get_action(request.user, action_id, alias)
-    if row is None:
-        raise Http404
-    return row
+    return or_404(queries.get_action(request.user, action_id, alias))
 
 
 def _policy(request: HttpRequest, alias: str, policy_id: int) -> PromotionPolicy:
-    row = queries.get_policy(request.user, policy_id, alias)
-    if row is None:
-        raise Http404
-    return row
+    return or_404(queries.get_policy(request.user, policy_id, alias))

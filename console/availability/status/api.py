@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers
@@ -39,6 +38,7 @@ from console.availability.status.serializers import (
 )
 from console.clusters.counted import in_count, on_step
 from console.clusters.models import NOT_RESERVED, Cluster
+from console.frame.errors import or_404
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of, require
 from jobs.availability.status.severity import Severity
@@ -49,10 +49,7 @@ _SEVERITY = {one.word: one for one in Severity}
 
 def find_cluster(alias: str) -> Cluster:
     """Return a cluster with its counts; raises Http404."""
-    cluster = queries.get_cluster(alias)
-    if cluster is None:
-        raise Http404
-    return cluster
+    return or_404(queries.get_cluster(alias))
 
 
 class AvailabilityViewSet(ApiViewSet[Cluster]):
@@ -71,8 +68,7 @@ class AvailabilityViewSet(ApiViewSet[Cluster]):
     @extend_schema(responses=AvailabilitySerializer(many=True))
     def list(self, request: Request) -> Response:
         """List clusters with status, counts and freshness."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(AvailabilitySerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), AvailabilitySerializer)
 
     def retrieve(self, request: Request, alias: str) -> Response:
         """Return one cluster."""
@@ -117,7 +113,7 @@ class PartitionStatusViewSet(_OfClusters):
     """Partitions: state, start, cause."""
 
     serializer_class = PartitionStatusSerializer
-    ordering: ClassVar = ("topic", "partition", "pk")
+    ordering = ("topic", "partition", "pk")
     lookup_value_regex = r"\d{1,18}"
     parameters: ClassVar = {"list": StatusFilters, "history": HistoryFilters}
     where = staticmethod(where_partition)
@@ -153,9 +149,7 @@ class PartitionStatusViewSet(_OfClusters):
     @action(detail=True)
     def history(self, request: Request, pk: str) -> Response:
         """Return the history of a partition in a time range, with causes."""
-        row = queries.list_statuses().filter(pk=pk).first()
-        if row is None:
-            raise Http404
+        row = or_404(queries.list_statuses().filter(pk=pk).first())
         time_range = self.asked["time_range"]
         told = history.read_history(row, time_range)
         end = min(timezone.now(), time_range.end)
@@ -175,7 +169,7 @@ class AbsenceViewSet(_OfClusters):
     """Out-of-sync replicas: start, cause, lag."""
 
     serializer_class = AbsenceSerializer
-    ordering: ClassVar = ("began_at", "pk")
+    ordering = ("began_at", "pk")
     parameters: ClassVar = {"list": AbsenceFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -187,7 +181,7 @@ class StretchViewSet(_OfClusters):
     """Intervals in which partitions were unhealthy."""
 
     serializer_class = StretchSerializer
-    ordering: ClassVar = ("-began_at", "pk")
+    ordering = ("-began_at", "pk")
     parameters: ClassVar = {"list": StretchFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -199,7 +193,7 @@ class UncleanElectionViewSet(_OfClusters):
     """Unclean elections: leaders elected outside the ISR."""
 
     serializer_class = UncleanElectionSerializer
-    ordering: ClassVar = ("-at", "pk")
+    ordering = ("-at", "pk")
     parameters: ClassVar = {"list": UncleanFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -210,7 +204,7 @@ class RollupViewSet(_OfClusters):
     """Counts by topic, broker, rack or cluster, by severity."""
 
     serializer_class = RollupSerializer
-    ordering: ClassVar = ("-worst", "name", "pk")
+    ordering = ("-worst", "name", "pk")
     parameters: ClassVar = {"list": RollupFilters}
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -222,7 +216,7 @@ class BrokerStatusViewSet(_OfClusters):
     """Brokers: state, out-of-sync replicas, ISR and leadership churn."""
 
     serializer_class = BrokerStatusSerializer
-    ordering: ClassVar = ("broker_id", "pk")
+    ordering = ("broker_id", "pk")
     parameters: ClassVar = {"list": BrokerFilters}
 
     def get_queryset(self) -> QuerySet[Any]:

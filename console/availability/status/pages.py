@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from django.db.models import Min
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -23,10 +23,10 @@ from console.availability.status.models import AvailabilityRound, PartitionStatu
 from console.availability.status.timelines import draw_partition
 from console.clusters.equivalents import Equivalents, call_of, tool_of
 from console.clusters.models import Cluster
+from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import anywhere, page
-from console.frame.tables.csv_export import csv_response
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
 
@@ -37,9 +37,7 @@ MOST_UNCLEAN = 50
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show the availability of all clusters."""
-    table = tables.CLUSTERS.read(request, queries.list_clusters())
-    if table.is_export:
-        return csv_response(table, "availability")
+    table = tables.CLUSTERS.read(request, queries.list_clusters(), "availability")
     with_answers(table.rows)
     context = {"table": table, "equivalents": of_list()}
     return render_page(request, "availability/status/list.html", context, is_live=True)
@@ -53,18 +51,22 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     around = around_cluster(request, cluster, "detail")
     read = {
         "topics": tables.TOPICS.read(
-            request, queries.list_rollups(ScopeKind.TOPIC, cluster).filter(tables.NOT_WELL)
+            request,
+            queries.list_rollups(ScopeKind.TOPIC, cluster).filter(tables.NOT_WELL),
+            f"{alias}-topics",
         ),
-        "racks": tables.RACKS.read(request, queries.list_rollups(ScopeKind.RACK, cluster)),
-        "absences": tables.ABSENCES.read(request, queries.list_absences(cluster)),
+        "racks": tables.RACKS.read(
+            request, queries.list_rollups(ScopeKind.RACK, cluster), f"{alias}-racks"
+        ),
+        "absences": tables.ABSENCES.read(
+            request, queries.list_absences(cluster), f"{alias}-absences"
+        ),
         "stretches": tables.STRETCHES.read(
             request,
             queries.list_stretches(cluster, around["time_range"], Severity.UNDER_MIN_ISR),
+            f"{alias}-stretches",
         ),
     }
-    for name, table in read.items():
-        if table.is_export:
-            return csv_response(table, f"{alias}-{name}")
     history.with_behind(read["absences"].rows)
     context = {**around, **read, **_answer(cluster, around["time_range"])}
     return render_page(request, "availability/status/detail.html", context, is_live=True)
@@ -97,10 +99,8 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show all partitions: state, start, cause, out-of-sync replicas."""
     cluster = find_cluster(alias)
     table = tables.partitions_of(queries.racks_of(cluster)).read(
-        request, queries.list_statuses(cluster)
+        request, queries.list_statuses(cluster), f"{alias}-availability"
     )
-    if table.is_export:
-        return csv_response(table, f"{alias}-availability")
     context = {
         **around_cluster(request, cluster, "partitions"),
         "table": table,
@@ -116,18 +116,16 @@ def partition_page(
 ) -> HttpResponseBase:
     """Show one partition: state, timeline, out-of-sync history."""
     cluster = find_cluster(alias)
-    row = queries.get_status(cluster, topic, partition)
-    if row is None:
-        raise Http404
+    row = or_404(queries.get_status(cluster, topic, partition))
     around = around_cluster(request, cluster, "partitions")
     time_range, now = around["time_range"], timezone.now()
     past = history.read_history(row, time_range)
     racks = {b: rack for rack, brokers in queries.racks_of(cluster).items() for b in brokers}
     absences = tables.PAST_ABSENCES.read(
-        request, queries.list_absences(cluster, is_open=False).filter(key=row.key)
+        request,
+        queries.list_absences(cluster, is_open=False).filter(key=row.key),
+        f"{alias}-{row}-out-of-sync",
     )
-    if absences.is_export:
-        return csv_response(absences, f"{alias}-{row}-out-of-sync")
     history.with_behind(absences.rows)
     without_s = past.leaderless_s(time_range.start, min(now, time_range.end))
     context = {
@@ -150,11 +148,14 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show brokers and racks: out-of-sync replicas, ISR and leadership churn."""
     cluster = find_cluster(alias)
     around = around_cluster(request, cluster, "brokers")
-    table = tables.BROKERS.read(request, queries.list_brokers(cluster, around["time_range"]))
-    racks = tables.RACKS.read(request, queries.list_rollups(ScopeKind.RACK, cluster))
-    for one, name in ((table, "brokers"), (racks, "racks")):
-        if one.is_export:
-            return csv_response(one, f"{alias}-{name}-availability")
+    table = tables.BROKERS.read(
+        request,
+        queries.list_brokers(cluster, around["time_range"]),
+        f"{alias}-brokers-availability",
+    )
+    racks = tables.RACKS.read(
+        request, queries.list_rollups(ScopeKind.RACK, cluster), f"{alias}-racks-availability"
+    )
     queries.with_churn_series(table.rows, timezone.now())
     context = {
         **around,

@@ -36,6 +36,7 @@ from console.availability.what_if.serializers import (
     WhatIfSerializer,
 )
 from console.availability.what_if.simulation import KINDS, TopicResult, WhatIfResult, simulate_model
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
 from jobs.availability.what_if.answer_json import counts_mapping
@@ -68,9 +69,7 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
     @extend_schema(request=WhatIfQuery, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
         """Simulate steps on a registered cluster or on a given model; writes nothing."""
-        query = WhatIfQuery(data=request.data)
-        query.is_valid(raise_exception=True)
-        asked: dict[str, Any] = dict(query.validated_data)
+        asked = body_of(WhatIfQuery, request)
         steps = read_steps(asked.get("steps", ()))
         if "model" in asked:
             return Response(_answer_json(_ask_described(asked["model"], steps), asked))

@@ -87,8 +87,8 @@ class ActionForm(forms.Form):
         return False
 
 
-def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
-    """Do something and return whether it was done; a refusal is a message of the next page."""
+def attempt(request: HttpRequest, do: Callable[[], object], done: str = "") -> bool:
+    """Do something and return whether it was done; `done` or the refusal is a message of the next page."""
     try:
         do()
     except ActionRefused as refusal:
@@ -96,6 +96,8 @@ def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
     except InvalidFields as wrong:
         messages.error(request, " ".join(wrong.errors.values()))
     else:
+        if done:
+            messages.success(request, done)
         return True
     return False
 

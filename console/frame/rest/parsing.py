@@ -8,6 +8,8 @@ from typing import IO, Any
 
 from rest_framework import exceptions, status
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.serializers import Serializer
 
 from jobs.json_text import BadJson, parse_json
 
@@ -62,3 +64,12 @@ def _can_be_kept(value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def body_of(
+    shape: type[Serializer[Any]], request: Request, *, partial: bool = False
+) -> dict[str, Any]:
+    """Return the body of a request, checked; raises `ValidationError`."""
+    read = shape(data=request.data, partial=partial)
+    read.is_valid(raise_exception=True)
+    return dict(read.validated_data)

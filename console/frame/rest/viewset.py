@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from console.frame.rest import idempotency
 from console.frame.rest.etag import add_etag, check_if_match
@@ -32,6 +33,8 @@ class ApiViewSet(viewsets.GenericViewSet[_M_co]):
     secret_answers: ClassVar[Collection[str]] = ()
 
     asked: dict[str, Any]
+    # A name or several; see `Pagination`.
+    ordering: Any
     # Set by DRF on each instance, for the actions that its route has.
     post: Callable[..., Response]
 
@@ -62,6 +65,15 @@ class ApiViewSet(viewsets.GenericViewSet[_M_co]):
         answer = super().finalize_response(request, response, *args, **kwargs)
         add_etag(request, answer)
         return answer
+
+    def paged(
+        self, rows: QuerySet[Any], shape: type[Serializer[Any]], ordering: str = ""
+    ) -> Response:
+        """Return the page that the query asks for, in the order of the view unless another is named."""
+        if ordering:
+            self.ordering = ordering
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(shape(page, many=True).data)
 
     def _once(self, perform: Callable[..., Response]) -> Callable[..., Response]:
         holds_secret = self.action in self.secret_answers

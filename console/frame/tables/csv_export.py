@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from console.frame.tables.columns import Column
 from jobs.csv_text import csv_lines
@@ -14,6 +14,30 @@ if TYPE_CHECKING:
     from console.frame.tables.page import TablePage
 
 CHUNK = 2000
+
+
+class CsvExport(Exception):
+    """The export that a URL asks for; it ends a view before the view reads what only its page shows."""
+
+    def __init__(self, response: StreamingHttpResponse) -> None:
+        super().__init__()
+        self.response = response
+
+
+class CsvExports:
+    """Answer with the export that a view raised."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponseBase | None:
+        """Return the export; other exceptions are not for here."""
+        return exception.response if isinstance(exception, CsvExport) else None
 
 
 def csv_response(

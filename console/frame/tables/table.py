@@ -16,6 +16,7 @@ from django.http import HttpRequest, QueryDict
 from console.frame.pages.addresses import own_path
 from console.frame.security.access import visible
 from console.frame.tables.columns import ApplyFilter, Column
+from console.frame.tables.csv_export import CsvExport, csv_response
 from console.frame.tables.page import TablePage
 
 PER_PAGE = 50
@@ -40,10 +41,18 @@ class Table:
     name: str = "table"
     ties: Sequence[str] = ("pk",)
 
-    def read(self, request: HttpRequest, queryset: QuerySet[Any]) -> TablePage:
+    def read(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[Any],
+        filename: str = "",
+        missing: Sequence[str] = (),
+    ) -> TablePage:
         """Read the page that the URL asks for: two or three queries, whatever the number of rows.
 
-        Only rows that the reader may see are counted, shown and exported.
+        Only rows that the reader may see are counted, shown and exported. With a `filename`, an URL that
+        asks for CSV ends the view here: `CsvExport` is raised, and its response is the answer.
+        `missing` are sentences about what the rows cannot tell, for the export.
         """
         queryset = visible(request.user, queryset)
         asked = TableQuery(self, request.GET)
@@ -54,7 +63,7 @@ class Table:
         number = min(max(1, asked.page), pages)
         first = (number - 1) * self.per_page
         ordered = filtered.order_by(*asked.ordering(queryset))
-        return TablePage(
+        page = TablePage(
             asked=asked,
             path=own_path(request),
             rows=list(ordered[first : first + self.per_page]),
@@ -64,22 +73,9 @@ class Table:
             number=number,
             pages=pages,
         )
-
-
-def read_table(  # noqa: PLR0913 - one keyword for each thing that a table can do
-    request: HttpRequest,
-    queryset: QuerySet[Any],
-    columns: Sequence[Column],
-    *,
-    search: Sequence[str] = (),
-    filters: Mapping[str, ApplyFilter] | None = None,
-    default_sort: str = "",
-    per_page: int = PER_PAGE,
-    name: str = "table",
-) -> TablePage:
-    """Read one page of a table; see `Table` for the arguments."""
-    table = Table(columns, search, filters or {}, default_sort, per_page, name)
-    return table.read(request, queryset)
+        if filename and page.is_export:
+            raise CsvExport(csv_response(page, filename, missing))
+        return page
 
 
 class TableQuery:

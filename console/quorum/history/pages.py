@@ -12,8 +12,7 @@ from django.views.decorators.http import require_safe
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
-from console.frame.tables.page import TablePage
+from console.frame.tables.table import Table
 from console.quorum import equivalents, queries
 from console.quorum.forms import MOST_SUBJECTS, PartitionForm, SearchForm
 from console.quorum.history import queries as history
@@ -31,9 +30,7 @@ def log_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     log = find_log(alias)
     around = around_log(request, log, "log")
     rows = _within(history.list_changes(log), around["time_range"])
-    table = CHANGES.read(request, rows)
-    if table.is_export:
-        return csv_response(table, f"{log.name}-metadata-changes", log.missing_sentences)
+    table = CHANGES.read(request, rows, f"{log.name}-metadata-changes", log.missing_sentences)
     history.with_previous(table.rows)
     asked = {name: request.GET.get(name, "") for name in ("topic", "broker", "type", "kind")}
     context = {
@@ -52,10 +49,11 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     log = find_log(alias)
     now, around = clock_of(log), around_log(request, log, "partitions")
     table = PARTITION_CHANGES.read(
-        request, _within(history.list_changes(log, Kind.PARTITION), around["time_range"])
+        request,
+        _within(history.list_changes(log, Kind.PARTITION), around["time_range"]),
+        f"{log.name}-partition-changes",
+        log.missing_sentences,
     )
-    if table.is_export:
-        return csv_response(table, f"{log.name}-partition-changes", log.missing_sentences)
     form = PartitionForm(request.GET if "topic" in request.GET else None)
     topic, partition = form.requested()
     lanes = None
@@ -90,9 +88,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     by_broker = {changes[0].broker or 0: changes for changes in by_subject.values() if changes}
     lanes = draw_brokers(log, by_broker, around["time_range"], clock_of(log))
     context = {"lanes": lanes, "equivalents": equivalents.of_changes(log, kind=Kind.BROKER)}
-    return _table_page(
-        request, "brokers", BROKER_CHANGES.read(request, rows), {**around, **context}
-    )
+    return _table_page(request, "brokers", BROKER_CHANGES, rows, {**around, **context})
 
 
 @require_safe
@@ -102,21 +98,23 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     log = find_log(alias)
     around = around_log(request, log, "settings")
     rows = history.list_changes(log).filter(kind__in=[Kind.CONFIG, Kind.FEATURE, Kind.QUOTA])
-    table = SETTING_CHANGES.read(request, _within(rows, around["time_range"]))
+    rows = _within(rows, around["time_range"])
     context = {"equivalents": equivalents.of_changes(log, kind=Kind.CONFIG)}
-    return _table_page(request, "settings", table, {**around, **context})
+    return _table_page(request, "settings", SETTING_CHANGES, rows, {**around, **context})
 
 
 def _table_page(
-    request: HttpRequest, name: str, table: TablePage, around: dict[str, Any]
+    request: HttpRequest,
+    name: str,
+    table: Table,
+    rows: QuerySet[MetadataChange],
+    around: dict[str, Any],
 ) -> HttpResponseBase:
-    if table.is_export:
-        log = around["log"]
-        return csv_response(table, f"{log.name}-{name}", log.missing_sentences)
-    history.with_previous(table.rows)
-    return render_page(
-        request, f"quorum/history/{name}.html", {**around, "table": table}, is_live=True
-    )
+    log = around["log"]
+    found = table.read(request, rows, f"{log.name}-{name}", log.missing_sentences)
+    history.with_previous(found.rows)
+    context = {**around, "table": found}
+    return render_page(request, f"quorum/history/{name}.html", context, is_live=True)
 
 
 def _within(rows: QuerySet[MetadataChange], time_range: TimeRange) -> QuerySet[MetadataChange]:

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -18,7 +18,9 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedFile
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.quorum import queries
 from console.quorum.log import import_actions
@@ -77,17 +79,14 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     @extend_schema(responses=QuorumSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List imported logs and the progress of their import."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+        return self.paged(self.get_queryset(), QuorumSerializer)
 
     @extend_schema(
         request={"multipart/form-data": ImportSerializer}, responses={201: QuorumSerializer}
     )
     def create(self, request: Request) -> Response:
         """Import an archive of a log folder; its history is read within a minute."""
-        asked = ImportSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(ImportSerializer, request)
         path = Path(given["file"].temporary_file_path())
         log = import_actions.import_log(
             given["name"],
@@ -104,17 +103,13 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
     @action(detail=True, methods=["post"])
     def read(self, request: Request, alias: str) -> Response:
         """Read an imported log again; `lost` has the progress."""
-        log = queries.get_log(alias)
-        if log is None:
-            raise Http404
+        log = or_404(queries.get_log(alias))
         import_actions.read_again(log, request.user)
         return Response(QuorumSerializer(queries.get_log(alias)).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, alias: str) -> Response:
         """Remove an imported log, its history and its archive."""
-        log = queries.get_log(alias)
-        if log is None:
-            raise Http404
+        log = or_404(queries.get_log(alias))
         import_actions.forget_import(log)
         return Response(status=status.HTTP_204_NO_CONTENT)

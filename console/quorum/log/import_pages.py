@@ -9,14 +9,14 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import TemporaryUploadedFile
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.forms import ActionForm, RemovalForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.pages.uploads import BoundedFile
@@ -86,9 +86,7 @@ def _imported(form: ImportForm, user: Any) -> str:
 @page("operate")
 def read_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Read an imported log again."""
-    log = queries.get_log(alias)
-    if log is None:
-        raise Http404
+    log = or_404(queries.get_log(alias))
     if attempt(request, lambda: read_again(log, request.user)):
         messages.success(request, f"The next free worker reads {log.label} again.")
     return redirect("quorum:detail", alias)
@@ -98,9 +96,7 @@ def read_page(request: HttpRequest, alias: str) -> HttpResponse:
 @page("operate")
 def forget_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Remove an imported log."""
-    log = queries.get_log(alias)
-    if log is None:
-        raise Http404
+    log = or_404(queries.get_log(alias))
     form = RemovalForm(log.name, NOUN, request.POST)
     if log.is_imported and not form.is_valid():
         text = f"{log.label} was not removed. Type its name to confirm: {log.name}"

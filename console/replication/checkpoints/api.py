@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import FreshnessSerializer
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
@@ -38,7 +38,7 @@ class ReadinessRoutes:
     """The routes of a flow's checkpoints, for its view set."""
 
     _flow: Callable[[], ReplicationFlow]
-    _paged: Callable[[QuerySet[Any], type[Any], str], Response]
+    paged: Callable[..., Response]
     asked: dict[str, Any]
 
     @extend_schema(responses=GroupReadinessSerializer(many=True))
@@ -51,7 +51,7 @@ class ReadinessRoutes:
             for name in ("group", "readiness", "reason")
             if self.asked.get(name)
         }
-        return self._paged(rows.filter(**wanted), GroupReadinessSerializer, "group")
+        return self.paged(rows.filter(**wanted), GroupReadinessSerializer, "group")
 
     @extend_schema(responses=FlowReadinessSerializer)
     @action(detail=True, pagination_class=None)
@@ -85,15 +85,14 @@ class ReadinessRoutes:
     @translate.mapping.post
     def translate_many(self, request: Request, pk: str) -> Response:
         """Translate a list of offsets; nothing is stored or changed."""
-        asked: Any = OffsetListSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(OffsetListSerializer, request)
         questions = [
             Question(
                 number, TopicPartition(one["topic"], one["partition"]), one["offset"], one["group"]
             )
-            for number, one in enumerate(asked.validated_data["offsets"], start=1)
+            for number, one in enumerate(asked["offsets"], start=1)
         ]
-        found = _translated(self._flow(), questions, asked.validated_data["direction"])
+        found = _translated(self._flow(), questions, asked["direction"])
         return Response({"translations": found})
 
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.csv_export import csv_response
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.facts import flow_answer_facts, group_answer_facts
@@ -36,12 +36,8 @@ from jobs.severity import Severity
 def checkpoints_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show whether groups and topics can fail over now, and their checkpoints."""
     flow, now = find_flow(flow_id), timezone.now()
-    table = GROUPS.read(request, readiness_queries.list_groups(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-checkpoints")
-    topics = TOPICS.read(request, readiness_queries.list_topics(flow))
-    if topics.is_export:
-        return csv_response(topics, f"flow-{flow.pk}-topics")
+    table = GROUPS.read(request, readiness_queries.list_groups(flow), f"flow-{flow.pk}-checkpoints")
+    topics = TOPICS.read(request, readiness_queries.list_topics(flow), f"flow-{flow.pk}-topics")
     lines = checkpoint_series.recent(flow, [row.group for row in table.rows], now)
     for row in table.rows:
         row.recent_behind = lines[row.group]
@@ -64,11 +60,10 @@ def checkpoints_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 def group_page(request: HttpRequest, flow_id: int, group_id: str) -> HttpResponseBase:
     """Show one group in a flow: checkpoint, certificate and MirrorMaker 2's own answer of each partition."""
     flow, now = find_flow(flow_id), timezone.now()
-    row = readiness_queries.get_group(flow, group_id)
-    if row is None:
-        raise Http404(
-            f"Group {group_id} reads no topic of flow {flow.name}, or is not collected yet."
-        )
+    row = or_404(
+        readiness_queries.get_group(flow, group_id),
+        f"Group {group_id} reads no topic of flow {flow.name}, or is not collected yet.",
+    )
     around = around_flow(request, flow, "checkpoints")
     context = {
         **around,

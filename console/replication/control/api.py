@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.rest.parsing import body_of
 from console.replication.control import actions as control_actions
 from console.replication.control import control as rules
 from console.replication.control.serializers import ControlSerializer, PartNamesSerializer
@@ -31,10 +31,9 @@ class ControlRoutes:
     @control.mapping.patch
     def change_control(self, request: Request, pk: str) -> Response:
         """Change the runtime controls of a flow; no run is restarted."""
-        asked = ControlSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(ControlSerializer, request, partial=True)
         flow = self._flow()
-        control_actions.change_control(flow, asked.validated_data)
+        control_actions.change_control(flow, asked)
         return Response(rules.shown(flow))
 
     @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
@@ -58,8 +57,7 @@ class ControlRoutes:
     def _steer(
         self, act: Callable[[ReplicationFlow, Sequence[str]], None], request: Request
     ) -> Response:
-        asked: Any = PartNamesSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = body_of(PartNamesSerializer, request)
         flow = self._flow()
-        act(flow, asked.validated_data["names"])
+        act(flow, asked["names"])
         return Response(rules.shown(flow))

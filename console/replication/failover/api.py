@@ -18,6 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
+from console.frame.errors import or_404
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.replication.failover import actions, queries
@@ -72,33 +74,26 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         return queries.list_plans(self.kwargs.get("flow_id", 0))
 
     def _plan(self) -> FailoverPlan:
-        found = queries.get_plan(
-            self.request.user, int(self.kwargs["flow_id"]), int(self.kwargs["pk"])
+        return or_404(
+            queries.get_plan(self.request.user, int(self.kwargs["flow_id"]), int(self.kwargs["pk"]))
         )
-        if found is None:
-            raise Http404
-        return found
 
     @extend_schema(responses=FailoverPlanSerializer(many=True))
     def list(self, request: Request, flow_id: str) -> Response:
         """List the plans of a flow, newest first."""
-        rows = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(FailoverPlanSerializer(rows, many=True).data)
+        return self.paged(self.get_queryset(), FailoverPlanSerializer)
 
     @extend_schema(request=NewPlanSerializer, responses={201: FailoverPlanDetailSerializer})
     def create(self, request: Request, flow_id: str) -> Response:
         """Create a plan; both clusters are queried within seconds. No offset is changed."""
-        asked = NewPlanSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        flow = ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
-        if flow is None:
-            raise Http404
-        require(request.user, "view", flow.source_id, flow.target_id)
-        is_back = asked.validated_data.get("direction") == Direction.FAILBACK
-        require(request.user, "operate", flow.source_id if is_back else flow.target_id)
-        plan = actions.create_plan(
-            flow, asked.validated_data, person_of(self.request), timezone.now()
+        asked = body_of(NewPlanSerializer, request)
+        flow = or_404(
+            ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
         )
+        require(request.user, "view", flow.source_id, flow.target_id)
+        is_back = asked.get("direction") == Direction.FAILBACK
+        require(request.user, "operate", flow.source_id if is_back else flow.target_id)
+        plan = actions.create_plan(flow, asked, person_of(self.request), timezone.now())
         return Response(FailoverPlanDetailSerializer(plan).data, status.HTTP_201_CREATED)
 
     @extend_schema(responses=FailoverPlanDetailSerializer)
@@ -113,9 +108,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
         rows = self._plan().plan_groups.all()
         if self.asked.get("group"):
             rows = rows.filter(group=self.asked["group"])
-        self.ordering = "group"
-        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
-        return self.get_paginated_response(PlanGroupSerializer(page, many=True).data)
+        return self.paged(rows, PlanGroupSerializer, "group")
 
     @extend_schema(request=None, responses=FailoverPlanDetailSerializer)
     @action(detail=True, methods=["post"])
@@ -135,9 +128,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, flow_id: str, pk: str) -> Response:
         """Set the offsets of a plan and verify them; previous offsets are stored."""
-        asked = ApplySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(ApplySerializer, request)
         run = actions.apply_plan(
             self._plan(),
             given["confirm"],
@@ -151,9 +142,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, flow_id: str, pk: str) -> Response:
         """Restore the previous offsets of the groups, and delete offsets that did not exist before."""
-        asked = UndoSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(UndoSerializer, request)
         run = actions.undo_plan(
             self._plan(),
             given["confirm"],
@@ -168,8 +157,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     def runs(self, request: Request, flow_id: str, pk: str) -> Response:
         """List the runs of a plan, newest first."""
         rows = queries.list_runs(self._plan())
-        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
-        return self.get_paginated_response(FailoverRunSerializer(page, many=True).data)
+        return self.paged(rows, FailoverRunSerializer)
 
     @extend_schema(responses=SignedReportSerializer)
     @action(detail=True, pagination_class=None)

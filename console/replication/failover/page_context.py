@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
 
+from console.frame.errors import or_404
 from console.frame.security.access import can
 from console.replication.failover import queries
 from console.replication.failover.models import (
@@ -46,10 +47,10 @@ def severity_of_verdict(verdict: str) -> str:
 
 def find_plan(request: HttpRequest, flow_id: int, plan_id: int) -> FailoverPlan:
     """Return a plan that the person may see."""
-    plan = queries.get_plan(request.user, flow_id, plan_id)
-    if plan is None:
-        raise Http404(f"There is no failover plan {plan_id} of this flow.")
-    return plan
+    return or_404(
+        queries.get_plan(request.user, flow_id, plan_id),
+        f"There is no failover plan {plan_id} of this flow.",
+    )
 
 
 def around_plan(request: HttpRequest, plan: FailoverPlan) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.asked_rights import person_of
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
-from console.frame.tables.csv_export import csv_response
 from console.replication.failover import actions, page_context, queries
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.models import FailoverPlan, FailoverRun
@@ -34,9 +34,7 @@ from jobs.reports.rendering.html import content_policy
 def list_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the plans of a flow."""
     flow = find_flow(flow_id)
-    table = PLANS.read(request, queries.list_plans(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-failover-plans")
+    table = PLANS.read(request, queries.list_plans(flow), f"flow-{flow.pk}-failover-plans")
     context = {
         **around_flow(request, flow, "failover"),
         "table": table,
@@ -81,9 +79,9 @@ def plan_page(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseB
 def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) -> HttpResponse:
     """Show one group of a plan: each partition before and after, with its proof."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    row = queries.get_group(plan, row_id)
-    if row is None:
-        raise Http404("This group is not in the plan: the plan was refreshed.")
+    row = or_404(
+        queries.get_group(plan, row_id), "This group is not in the plan: the plan was refreshed."
+    )
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
         **page_context.around_plan(request, plan),
@@ -99,9 +97,7 @@ def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) ->
 def run_page(request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID) -> HttpResponseBase:
     """Show a run: its progress, the outcome of each group, its report."""
     plan, run = _run_of(request, flow_id, plan_id, run_id)
-    table = OUTCOMES.read(request, run.run_groups.all())
-    if table.is_export:
-        return csv_response(table, f"failover-run-{run.pk}")
+    table = OUTCOMES.read(request, run.run_groups.all(), f"failover-run-{run.pk}")
     signature = json.loads(run.report)["signature"] if run.report else None
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
@@ -132,9 +128,9 @@ def report(
 def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -> HttpResponse:
     """Return the file for kafka-consumer-groups.sh: `apply` or `undo`."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    found = page_context.commands_of(plan).get(which)
-    if found is None:
-        raise Http404("There are two files: apply and undo.")
+    found = or_404(
+        page_context.commands_of(plan).get(which), "There are two files: apply and undo."
+    )
     answer = HttpResponse(found.csv, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{found.file_name}"'
     return answer
@@ -145,10 +141,7 @@ def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -
 def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Query both clusters again."""
     plan = page_context.find_plan(request, flow_id, plan_id)
-    try:
-        actions.refresh_plan(plan, person_of(request))
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    attempt(request, lambda: actions.refresh_plan(plan, person_of(request)))
     return redirect("replication:failover-plan", flow_id, plan_id)
 
 
@@ -202,9 +195,7 @@ def _run_of(
     request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID
 ) -> tuple[FailoverPlan, FailoverRun]:
     plan = page_context.find_plan(request, flow_id, plan_id)
-    run = queries.get_run(plan, run_id)
-    if run is None:
-        raise Http404(f"Run {run_id} of this plan does not exist.")
+    run = or_404(queries.get_run(plan, run_id), f"Run {run_id} of this plan does not exist.")
     return plan, run
 
 
@@ -234,12 +225,8 @@ def _try_run(form: ConfirmForm, ask: Callable[[str], FailoverRun]) -> FailoverRu
 def _render_plan(
     request: HttpRequest, plan: FailoverPlan, apply_form: ConfirmForm, undo_form: UndoForm
 ) -> HttpResponseBase:
-    groups = GROUPS.read(request, queries.list_groups(plan))
-    if groups.is_export:
-        return csv_response(groups, f"failover-plan-{plan.pk}-groups")
-    runs = RUNS.read(request, queries.list_runs(plan))
-    if runs.is_export:
-        return csv_response(runs, f"failover-plan-{plan.pk}-runs")
+    groups = GROUPS.read(request, queries.list_groups(plan), f"failover-plan-{plan.pk}-groups")
+    runs = RUNS.read(request, queries.list_runs(plan), f"failover-plan-{plan.pk}-runs")
     around = page_context.around_plan(request, plan)
     context = {
         **around_flow(request, find_flow(plan.flow_id), "failover"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -52,11 +51,11 @@ class FindingRoutes:
 
     asked: dict[str, Any]
     _flow: Callable[[], ReplicationFlow]
-    _paged: Callable[[QuerySet[Any], type[Any], str], Response]
+    paged: Callable[..., Response]
 
     @extend_schema(responses=FlowFindingSerializer(many=True))
     @action(detail=True)
     def findings(self, request: Request, pk: str) -> Response:
         """List silent failures of a flow, and differences between its clusters."""
         rows = narrowed(list_findings(Kind.FLOW, flow=self._flow()), self.asked)
-        return self._paged(rows, FlowFindingSerializer, "-pk")
+        return self.paged(rows, FlowFindingSerializer, "-pk")

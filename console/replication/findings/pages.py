@@ -11,7 +11,6 @@ from console.findings.pages import CELL, evidence_in_words
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.replication.findings.models import CODES
 from console.replication.flows import queries
@@ -45,9 +44,7 @@ def findings_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show open findings with their evidence, and resolved ones."""
     flow = find_flow(flow_id)
     history = findings.list_findings(Kind.FLOW, flow=flow).exclude(closed_at=None)
-    table = HISTORY.read(request, history)
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-findings")
+    table = HISTORY.read(request, history, f"flow-{flow.pk}-findings")
     failures = list(findings.open_findings(Kind.FLOW, flow=flow)[: MOST_OPEN + 1])
     context = {
         **around_flow(request, flow, "findings"),

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -16,7 +15,9 @@ from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
 from console.clusters.capabilities.serializers import LackingSerializer
+from console.frame.errors import or_404
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.replication.checkpoints.api import ReadinessRoutes
 from console.replication.checkpoints.serializers import (
@@ -70,15 +71,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         return queries.list_flows()
 
     def _flow(self) -> ReplicationFlow:
-        flow = queries.get_flow(int(self.kwargs["pk"]), timezone.now())
-        if flow is None:
-            raise Http404
-        return flow
-
-    def _paged(self, rows: QuerySet[Any], serializer: type[Any], ordering: str) -> Response:
-        self.ordering = ordering
-        page = self.paginate_queryset(rows)
-        return self.get_paginated_response(serializer(page, many=True).data)
+        return or_404(queries.get_flow(int(self.kwargs["pk"]), timezone.now()))
 
     @extend_schema(responses=FlowSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -91,9 +84,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @extend_schema(request=NewFlowSerializer, responses={201: FlowSerializer})
     def create(self, request: Request) -> Response:
         """Create a flow between two registered clusters; `start` also starts it."""
-        asked = NewFlowSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = {**asked.validated_data}
+        values = body_of(NewFlowSerializer, request)
         start, confirm = values.pop("start", False), values.pop("confirm", "")
         user = person_of(request)
         flow = actions.create_flow(values, user, timezone.now(), start=start, confirm=confirm)
@@ -108,9 +99,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @extend_schema(request=FlowSettingsSerializer, responses=FlowSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change settings; a running flow is restarted with them."""
-        asked = FlowSettingsSerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        values = {**asked.validated_data}
+        values = body_of(FlowSettingsSerializer, request, partial=True)
         actions.change_flow(self._flow(), values, confirm=values.pop("confirm", ""))
         return Response(FlowSerializer(self._flow()).data)
 
@@ -139,23 +128,22 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     @action(detail=True, methods=["post"], url_path="accept-topics")
     def accept_topics(self, request: Request, pk: str) -> Response:
         """Copy topics that were created again from their beginning."""
-        asked = TopicNamesSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        actions.accept_new_topics(self._flow(), asked.validated_data["topics"])
+        asked = body_of(TopicNamesSerializer, request)
+        actions.accept_new_topics(self._flow(), asked["topics"])
         return Response(FlowSerializer(self._flow()).data)
 
     @extend_schema(responses=FlowTopicSerializer(many=True))
     @action(detail=True)
     def topics(self, request: Request, pk: str) -> Response:
         """List the topics of a flow with their lag."""
-        return self._paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
+        return self.paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
 
     @extend_schema(responses=FlowPartitionSerializer(many=True))
     @action(detail=True)
     def partitions(self, request: Request, pk: str) -> Response:
         """List the partitions of a flow: position, end, lag, state and reason."""
         rows = queries.list_partitions(self._flow(), self.asked["topic"])
-        return self._paged(rows, FlowPartitionSerializer, "pk")
+        return self.paged(rows, FlowPartitionSerializer, "pk")
 
     @extend_schema(responses=SeriesSerializer)
     @action(detail=True, pagination_class=None)
@@ -175,11 +163,8 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         return Response(rows.data)
 
     def _asked_spec(self, request: Request) -> FlowSpec:
-        asked = NewFlowSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = {
-            name: v for name, v in asked.validated_data.items() if name not in {"start", "confirm"}
-        }
+        asked = body_of(NewFlowSerializer, request)
+        values = {name: v for name, v in asked.items() if name not in {"start", "confirm"}}
         return actions.check_settings(values, request.user)
 
     @extend_schema(request=NewFlowSerializer, responses=TopicPreviewSerializer(many=True))

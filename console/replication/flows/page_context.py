@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters.trouble.told import troubles_of
 from console.findings.models import Kind
 from console.findings.queries import above_notices, open_findings
+from console.frame.errors import or_404
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
 from console.replication.flows.facts import flow_tabs
@@ -23,10 +24,10 @@ from jobs.spark.analyses.kinds import ANALYSES
 
 def find_flow(flow_id: int) -> ReplicationFlow:
     """Return a flow with its status; raises `Http404`."""
-    flow = queries.get_flow(flow_id, timezone.now())
-    if flow is None:
-        raise Http404(f"Flow {flow_id} does not exist. It may have been deleted.")
-    return flow
+    return or_404(
+        queries.get_flow(flow_id, timezone.now()),
+        f"Flow {flow_id} does not exist. It may have been deleted.",
+    )
 
 
 def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> dict[str, Any]:

@@ -17,11 +17,9 @@ from console.accounts.asked_rights import person_of
 from console.clusters.trouble.told import troubles_of
 from console.findings.models import Kind
 from console.findings.queries import open_findings, worst_of_each_rule
-from console.frame.errors import ActionRefused
-from console.frame.pages.forms import RemovalForm
+from console.frame.pages.forms import RemovalForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can_here, page
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints.news import checkpoint_news
@@ -48,9 +46,7 @@ MOST_FAILURES = 500
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all flows."""
-    table = FLOWS.read(request, queries.list_flows())
-    if table.is_export:
-        return csv_response(table, "flows")
+    table = FLOWS.read(request, queries.list_flows(), "flows")
     now = timezone.now()
     queries.with_recent_lag(queries.with_status(table.rows, now), now)
     under = {pk for flow in table.rows for pk in (flow.source_id, flow.target_id)}
@@ -67,9 +63,9 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the status of a flow, its topics and its lag over time."""
     flow = find_flow(flow_id)
-    table = _table(request, TOPICS, flow).read(request, queries.list_topics(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-topics")
+    table = _table(request, TOPICS, flow).read(
+        request, queries.list_topics(flow), f"flow-{flow.pk}-topics"
+    )
     around = around_flow(request, flow, "detail")
     context = {
         **around,
@@ -95,9 +91,9 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show every partition: position, end, lag, state and reason; the chart is of the topic asked for."""
     flow = find_flow(flow_id)
-    table = _table(request, PARTITIONS, flow).read(request, queries.list_partitions(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-partitions")
+    table = _table(request, PARTITIONS, flow).read(
+        request, queries.list_partitions(flow), f"flow-{flow.pk}-partitions"
+    )
     context = {
         **around_flow(request, flow, "partitions"),
         "table": table,
@@ -110,9 +106,7 @@ def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @page("view", queries.where)
 def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     flow = find_flow(flow_id)
-    table = RUNS.read(request, queries.list_runs(flow))
-    if table.is_export:
-        return csv_response(table, f"flow-{flow.pk}-runs")
+    table = RUNS.read(request, queries.list_runs(flow), f"flow-{flow.pk}-runs")
     context = {**around_flow(request, flow, "runs"), "table": table}
     return render_page(request, "replication/flows/runs.html", context, is_live=True)
 
@@ -172,11 +166,8 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 def start(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Start a flow."""
     flow = find_flow(flow_id)
-    try:
-        actions.start_flow(flow)
-        messages.success(request, f"Flow {flow.name} is starting: its status shows the stages.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = f"Flow {flow.name} is starting: its status shows the stages."
+    attempt(request, lambda: actions.start_flow(flow), done)
     return redirect("replication:detail", flow.pk)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters.models import Cluster, Topic
+from console.frame.errors import or_404
 from console.frame.rest.parameters import Parameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import visible
@@ -70,9 +71,7 @@ class MirrorConfigViewSet(ApiViewSet[ReplicationFlow]):
     @extend_schema(request=MirrorConfigQuery, responses={200: MirrorConfigSerializer})
     def create(self, request: Request) -> Response:
         """Explain a configuration of MirrorMaker 2: effective values, their origin, findings."""
-        asked = MirrorConfigQuery(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(MirrorConfigQuery, request)
         files = [InputFile(one["name"], one["text"].encode()) for one in given["files"]]
         try:
             explained = explain(request.user, files, given.get("flow", ""))
@@ -121,9 +120,9 @@ class NamingViewSet(ApiViewSet[ReplicationFlow]):
     @extend_schema(responses=NamingSerializer(many=True))
     def list(self, request: Request) -> Response:
         """Say which naming policies explain the topics of a cluster, with evidence."""
-        cluster = visible(request.user, Cluster.objects.filter(alias=self.asked["cluster"])).first()
-        if cluster is None:
-            raise Http404
+        cluster = or_404(
+            visible(request.user, Cluster.objects.filter(alias=self.asked["cluster"])).first()
+        )
         found = detect_policies(names_on(cluster))
         return Response([one.to_mapping() for one in found])
 

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.reports.delivery import actions, queries
@@ -109,9 +110,7 @@ class DeliveryViewSet(mixins.ListModelMixin, ApiViewSet[Delivery]):
     @action(detail=False, methods=["post"], url_path="test", url_name="test")
     def send_test(self, request: Request) -> Response:
         """Send a test message at once; 409 with what the server said when it was not delivered."""
-        asked = DeliveryTestSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        given = body_of(DeliveryTestSerializer, request)
         person: Any = request.user
-        given = asked.validated_data
         said = actions.send_test(given["channel"], given["address"], person, timezone.now())
         return Response(SaidSerializer({"sentence": said}).data)

@@ -12,12 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.errors import ActionRefused
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column, equals
-from console.frame.tables.csv_export import csv_response
 from console.frame.tables.table import Table
 from console.reports.delivery import actions, channels, queries
 from console.reports.delivery.destinations import LONGEST
@@ -56,18 +54,13 @@ def send_test(request: HttpRequest) -> HttpResponseBase:
 @page("administer")
 def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
     """Try a delivery again that was refused or given up."""
-    try:
-        actions.retry(delivery_id, timezone.now())
-        messages.success(request, "The delivery is tried again within 10 s.")
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
+    done = "The delivery is tried again within 10 s."
+    attempt(request, lambda: actions.retry(delivery_id, timezone.now()), done)
     return redirect("reports:delivery")
 
 
 def _shown(request: HttpRequest, form: DeliveryTestForm) -> HttpResponseBase:
-    table = DELIVERIES.read(request, queries.list_deliveries(request.user))
-    if table.is_export:
-        return csv_response(table, "report-deliveries")
+    table = DELIVERIES.read(request, queries.list_deliveries(request.user), "report-deliveries")
     tabs = tabs_of(request.user, "reports:delivery")
     context = {"table": table, "form": form, "setups": channels.list_setups(), "tabs": tabs}
     return render_page(request, "reports/delivery/list.html", context)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -17,7 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.models import User
+from console.frame.errors import or_404
 from console.frame.pages.uploads import BoundedList, too_large_in
+from console.frame.rest.parsing import body_of
 from console.frame.rest.serializers import ErrorSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.runs import queries, uploads
@@ -54,10 +56,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
 
     def run(self) -> Run:
         """Return the run of the address; raises Http404."""
-        found = queries.get_run(self.kwargs["pk"])
-        if found is None:
-            raise Http404
-        return found
+        return or_404(queries.get_run(self.kwargs["pk"]))
 
     @extend_schema(
         request=AskSerializer, responses={200: RunDetailSerializer, 201: RunDetailSerializer}
@@ -67,9 +66,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
 
         While the same question is live, the answer is its run with 200 and nothing is queued.
         """
-        asked = AskSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = body_of(AskSerializer, request)
         user = request.user if isinstance(request.user, User) else None
         try:
             question = read_question(given["kind"], given["arguments"], user)

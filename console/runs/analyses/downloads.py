@@ -12,6 +12,7 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from django.http import FileResponse, Http404, StreamingHttpResponse
 
+from console.frame.errors import or_404
 from console.runs.analyses.results import AnswerTable, tables_in
 from console.runs.models import Run
 from jobs.csv_text import csv_lines
@@ -23,10 +24,7 @@ CSV, PARQUET = "text/csv; charset=utf-8", "application/octet-stream"
 
 def find_table(run: Run, name: str) -> AnswerTable:
     """Return a table of an answer; raises Http404, and as `results.result_of`."""
-    found = tables_in(run).get(name)
-    if found is None:
-        raise Http404(f"This answer has no table {name}.")
-    return found
+    return or_404(tables_in(run).get(name), f"This answer has no table {name}.")
 
 
 def csv_of(run: Run, name: str) -> StreamingHttpResponse:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.accounts.models import User
-from console.frame.errors import ActionRefused
+from console.frame.errors import ActionRefused, or_404
 from console.frame.pages.render import render_page
 from console.frame.pages.uploads import BoundedList, too_large_in
 from console.frame.security.access import anywhere, page
@@ -113,7 +113,4 @@ def _ask(request: HttpRequest, form: AnalysisForm) -> Run | None:
 
 
 def _run(run_id: UUID) -> Run:
-    run = queries.get_run(run_id)
-    if run is None:
-        raise Http404(f"There is no run {run_id}.")
-    return run
+    return or_404(queries.get_run(run_id), f"There is no run {run_id}.")

@@ -10,7 +10,7 @@ from django.test import RequestFactory
 
 from console.frame.tables.columns import Choice, Column
 from console.frame.tables.csv_export import csv_response
-from console.frame.tables.table import read_table
+from console.frame.tables.table import Table
 from jobs.numbers import format_count
 
 pytestmark = pytest.mark.django_db
@@ -52,8 +52,8 @@ def read(query: str = "", **options):
         "default_sort": "codename",
         "per_page": 2,
     } | options
-    return read_table(
-        request, Permission.objects.select_related("content_type"), COLUMNS, **options
+    return Table(COLUMNS, **options).read(
+        request, Permission.objects.select_related("content_type")
     )
 
 
@@ -152,7 +152,7 @@ def test_rows_without_a_value_come_last_in_both_directions():
     empty = ContentType.objects.create(app_label="test", model="empty")
     for direction in ("asc", "desc"):
         request = asked(f"/?sort=permission__name&dir={direction}")
-        page = read_table(request, ContentType.objects.filter(app_label="test"), column)
+        page = Table(column).read(request, ContentType.objects.filter(app_label="test"))
         assert page.rows[-1] == empty
 
 
@@ -207,7 +207,7 @@ def test_csv_has_exactly_the_filtered_rows_of_all_pages():
 )
 def test_csv_tells_beside_a_total_how_many_rows_have_no_number(more, header):
     columns = [Column("pk", "Lag", "pk", unknown="content_type_id"), *more]
-    page = read_table(asked("/topics/"), Permission.objects.all(), columns, default_sort="pk")
+    page = Table(columns, default_sort="pk").read(asked("/topics/"), Permission.objects.all())
     first, row, *_ = csv.reader(io.StringIO(b"".join(csv_response(page)).decode()))
     one = Permission.objects.order_by("pk").first()
     assert (first, row) == (header, [str(one.pk), str(one.content_type_id)])
