@@ -15,7 +15,7 @@ from jobs.reports.document import (
     Table,
     Verdict,
 )
-from jobs.reports.kinds.columns import Column, Layout
+from jobs.reports.kinds.columns import Column, Layout, before_column
 from jobs.reports.kinds.kind import Content, counted
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
@@ -181,12 +181,10 @@ def _counts(
         Column("refused", "Refused", _TYPE.COUNT),
         Column("failed", "Failed", _TYPE.COUNT),
         Column("total", "Attempts", _TYPE.COUNT),
-        Column(
-            "before",
+        before_column(
             "Attempts, before",
             _TYPE.COUNT,
-            of=lambda one: earlier.get(one.name, 0 if is_whole else None),
-            is_before=True,
+            lambda one: earlier.get(one.name, 0 if is_whole else None),
         ),
     )
     rows = sorted(counts, key=lambda one: (-one.total, one.name))

@@ -33,6 +33,13 @@ class Column:
         return [stamp(one) for one in values] if self.type is ValueType.MOMENT else list(values)
 
 
+def before_column(
+    title: str, type_: ValueType, of: Callable[[Any], Any], definition: str = ""
+) -> Column:
+    """Return the column of the period before."""
+    return Column("before", title, type_, definition, of, is_before=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What a table looks like: its columns, the page of each row (None: rows have none), and how many it has.
