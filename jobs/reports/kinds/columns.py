@@ -14,8 +14,9 @@ from jobs.reports.values import ValueType, stamp
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; `of` reads its value from what a row is about, None: the attribute `name`.
+    """A column of a table. `of` reads its value from what a row is about, or names its attribute.
 
+    Empty: the attribute has the name of the column.
     `is_before` is a column of the period before, which is left out when the report has none.
     """
 
@@ -23,12 +24,12 @@ class Column:
     title: str
     type: ValueType = ValueType.TEXT
     definition: str = ""
-    of: Callable[[Any], Any] | None = None
+    of: str | Callable[[Any], Any] = ""
     is_before: bool = False
 
     def values(self, found: Iterable[Any]) -> list[Any]:
         """Return the value of each row."""
-        read = self.of or attrgetter(self.name)
+        read = self.of if callable(self.of) else attrgetter(self.of or self.name)
         values = map(read, found)
         return [stamp(one) for one in values] if self.type is ValueType.MOMENT else list(values)
 

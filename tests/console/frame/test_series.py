@@ -224,7 +224,7 @@ def test_samples_older_than_their_retention_are_rolled_up_as_long_as_they_are_th
     series = make_series()
     with override_settings(CHECKPOINT_RAW_H=1):
         write(series, BEGIN_S, 2)
-        roll_up(CHECKPOINTS, at(BEGIN_S))
+        roll_up(CHECKPOINTS, at(BEGIN_S + 1))
         write(series, BEGIN_S + MINUTE, 5)
         roll_up(CHECKPOINTS, NOW)
     assert list(rows(MINUTE).values()) == [2, 5]

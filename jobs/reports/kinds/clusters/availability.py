@@ -175,28 +175,22 @@ _TOTALS = (
         "Leaderless",
         _TYPE.DURATION_MS,
         "Of all partitions together.",
-        lambda one: one.leaderless_ms,
+        "leaderless_ms",
     ),
-    Column(
-        "under_min_isr",
-        "Under min ISR",
-        _TYPE.DURATION_MS,
-        MINUTES_UNDER,
-        lambda one: one.under_min_isr_ms,
-    ),
+    Column("under_min_isr", "Under min ISR", _TYPE.DURATION_MS, MINUTES_UNDER, "under_min_isr_ms"),
     Column(
         "any",
         "At least one under min ISR",
         _TYPE.DURATION_MS,
         _DEFINITIONS["any_under"],
-        lambda one: one.any_under_min_isr_ms,
+        "any_under_min_isr_ms",
     ),
     Column(
         "partition_time",
         "Partition time",
         _TYPE.DURATION_MS,
         _DEFINITIONS["partition_ms"],
-        lambda one: one.partition_ms,
+        "partition_ms",
     ),
     Column("availability", "Availability", _TYPE.AVAILABILITY),
     Column("write_availability", "Availability for writes", _TYPE.AVAILABILITY),
@@ -217,7 +211,7 @@ def _class_table(
         f"availability-classes-{cluster.alias}",
         "Classes of topics",
         (
-            Column("class", "Class", of=lambda one: one.name),
+            Column("class", "Class", of="name"),
             *_totals(before.classes if before else ()),
         ),
         None,
@@ -232,8 +226,8 @@ def _topic_table(
         f"availability-topics-{cluster.alias}",
         "Topics",
         (
-            Column("topic", "Topic", of=lambda one: one.name),
-            Column("class", "Class", of=lambda one: one.class_name),
+            Column("topic", "Topic", of="name"),
+            Column("class", "Class", of="class_name"),
             *_totals(before.topics if before else ()),
         ),
         lambda one: _topic_page(cluster, one.name),
@@ -251,17 +245,11 @@ def _topic_page(cluster: ClusterAvailability, topic: str) -> str:
 
 
 _OUTAGE = (
-    Column("from", "From", _TYPE.MOMENT, of=lambda one: one.start),
-    Column("to", "To", _TYPE.MOMENT, "Empty: not over.", lambda one: one.end),
-    Column(
-        "duration",
-        "Duration",
-        _TYPE.DURATION_MS,
-        "Watched time in the period.",
-        lambda one: one.ms,
-    ),
+    Column("from", "From", _TYPE.MOMENT, of="start"),
+    Column("to", "To", _TYPE.MOMENT, "Empty: not over.", "end"),
+    Column("duration", "Duration", _TYPE.DURATION_MS, "Watched time in the period.", "ms"),
     Column("state", "State", of=lambda one: "Leaderless" if one.is_leaderless else "Under min ISR"),
-    Column("partition", "First partition", of=lambda one: one.first_partition),
+    Column("partition", "First partition", of="first_partition"),
     Column("partitions", "Partitions", _TYPE.COUNT, "With the same begin, end, state and cause."),
     Column("cause", "Cause"),
 )
@@ -292,10 +280,8 @@ def _churn_table(
             Column("name", noun),
             *([rack] if is_brokers else ()),
             Column("spans", "Out-of-sync spans", _TYPE.COUNT, _DEFINITIONS["churn"]),
-            Column("total", "Total duration", _TYPE.DURATION_MS, inside, lambda one: one.total_ms),
-            Column(
-                "median", "Median duration", _TYPE.DURATION_MS, inside, lambda one: one.median_ms
-            ),
+            Column("total", "Total duration", _TYPE.DURATION_MS, inside, "total_ms"),
+            Column("median", "Median duration", _TYPE.DURATION_MS, inside, "median_ms"),
             before_column("Spans, before", _TYPE.COUNT, lambda one: earlier.get(one.name, none)),
         ),
         empty="No replica fell out of the ISR.",
@@ -328,17 +314,11 @@ def _outlook(cluster: ClusterAvailability) -> Section:
         "Loss of one rack",
         (
             Column("rack", "Rack lost"),
-            Column(
-                "survives",
-                "Survived",
-                _TYPE.BOOLEAN,
-                _DEFINITIONS["survives"],
-                lambda one: one.is_survived,
-            ),
+            Column("survives", "Survived", _TYPE.BOOLEAN, _DEFINITIONS["survives"], "is_survived"),
             Column("unwritable", "Partitions that refuse writes", _TYPE.COUNT, "New ones."),
             Column("offline", "Partitions offline", _TYPE.COUNT, "Afterwards."),
             Column("partitions", "Partitions", _TYPE.COUNT),
-            Column("quorum", "Quorum has a majority", _TYPE.BOOLEAN, of=lambda one: one.has_quorum),
+            Column("quorum", "Quorum has a majority", _TYPE.BOOLEAN, of="has_quorum"),
         ),
         empty=_no_racks(outlook),
     ).fill(outlook.losses)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 
 from jobs.reports.document import Figure, Figures, Gap, Section, Table
 from jobs.reports.kinds.columns import Column, Layout, before_column
@@ -23,6 +22,8 @@ from jobs.reports.kinds.kind import WORST_FIRST
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, around, stamp, within
 
+_TYPE = ValueType
+
 
 def readiness_table(
     name: str,
@@ -41,69 +42,44 @@ def readiness_table(
             "Readiness at the end",
             of=lambda one: one.at_end.word if one.at_end else None,
         ),
-        Column("ready", "Time ready", ValueType.AVAILABILITY, READY, lambda one: one.share),
-        before_column(
-            "Before", ValueType.AVAILABILITY, lambda one: earlier.get((one.flow, one.group))
-        ),
+        Column("ready", "Time ready", _TYPE.AVAILABILITY, READY, "share"),
+        before_column("Before", _TYPE.AVAILABILITY, lambda one: earlier.get((one.flow, one.group))),
         Column(
             "longest_ms",
             "Longest not ready",
-            ValueType.DURATION_MS,
+            _TYPE.DURATION_MS,
             of=lambda one: one.longest.ms if one.longest else None,
         ),
         Column(
             "longest_at",
             "Not ready since",
-            ValueType.MOMENT,
+            _TYPE.MOMENT,
             of=lambda one: one.longest.start if one.longest else None,
         ),
-        Column("cause", "Cause", ValueType.TEXT, CAUSE),
+        Column("cause", "Cause", _TYPE.TEXT, CAUSE),
         *_EXPOSED,
     )
     return Layout(name, title, columns, most=MOST_ROWS).fill(found, has_before=before is not None)
 
 
 _EXPOSED = (
-    Column(
-        "rpo_records",
-        "RPO at the end (records)",
-        ValueType.COUNT,
-        AT_RISK,
-        attrgetter("exposure.rpo_records"),
-    ),
-    Column(
-        "rpo_ms",
-        "RPO at the end (time)",
-        ValueType.DURATION_MS,
-        AT_RISK_MS,
-        attrgetter("exposure.rpo_ms"),
-    ),
+    Column("rpo_records", "RPO at the end (records)", _TYPE.COUNT, AT_RISK, "exposure.rpo_records"),
+    Column("rpo_ms", "RPO at the end (time)", _TYPE.DURATION_MS, AT_RISK_MS, "exposure.rpo_ms"),
     Column(
         "worst_rpo_records",
         "Worst RPO (records)",
-        ValueType.COUNT,
-        of=attrgetter("exposure.worst_rpo_records.value"),
+        _TYPE.COUNT,
+        of="exposure.worst_rpo_records.value",
     ),
     Column(
         "worst_rpo_at",
         "Worst RPO at",
-        ValueType.MOMENT,
+        _TYPE.MOMENT,
         "Begin of its step.",
-        attrgetter("exposure.worst_rpo_records.at"),
+        "exposure.worst_rpo_records.at",
     ),
-    Column(
-        "worst_rpo_ms",
-        "Worst RPO (time)",
-        ValueType.DURATION_MS,
-        of=attrgetter("exposure.worst_rpo_ms.value"),
-    ),
-    Column(
-        "reread",
-        "Records reprocessed at the end",
-        ValueType.COUNT,
-        REREAD,
-        attrgetter("exposure.reread"),
-    ),
+    Column("worst_rpo_ms", "Worst RPO (time)", _TYPE.DURATION_MS, of="exposure.worst_rpo_ms.value"),
+    Column("reread", "Records reprocessed at the end", _TYPE.COUNT, REREAD, "exposure.reread"),
 )
 
 
@@ -117,7 +93,7 @@ def exercises(
         Figure(
             f"Runs: {kind}",
             sum(1 for one in rows if one.kind == kind),
-            ValueType.COUNT,
+            _TYPE.COUNT,
             "Runs of failover plans that were requested in the period.",
             before=sum(1 for one in before.exercises if one.kind == kind) if before else None,
         )
@@ -132,19 +108,19 @@ _EXERCISES = Layout(
     "exercises",
     "Dry runs and failovers",
     (
-        Column("at", "Requested", ValueType.MOMENT),
+        Column("at", "Requested", _TYPE.MOMENT),
         Column("flow", "Flow"),
         Column("plan", "Plan"),
         Column("kind", "Kind"),
         Column("direction", "Direction"),
         Column("result", "Result"),
         Column("person", "Requested by"),
-        Column("groups", "Groups", ValueType.COUNT),
-        Column("bad", "Groups not done", ValueType.COUNT),
+        Column("groups", "Groups", _TYPE.COUNT),
+        Column("bad", "Groups not done", _TYPE.COUNT),
         Column(
             "duration_ms",
             "Duration",
-            ValueType.DURATION_MS,
+            _TYPE.DURATION_MS,
             of=lambda one: Interval(one.at, one.ended_at).ms if one.ended_at else None,
         ),
         Column("error", "Error"),
@@ -178,11 +154,11 @@ _RISKS = Layout(
     "risks",
     "Open risks at the end of the period",
     (
-        Column("risk", "Risk", of=lambda one: one.word),
+        Column("risk", "Risk", of="word"),
         Column("flow", "Flow"),
         Column("subject", "Subject"),
-        Column("what", "Finding", of=lambda one: one.sentence),
-        Column("since", "Since", ValueType.MOMENT),
+        Column("what", "Finding", of="sentence"),
+        Column("since", "Since", _TYPE.MOMENT),
         Column("todo", "What to do"),
     ),
     lambda one: around(one.href, one.since),
@@ -191,42 +167,31 @@ _RISKS = Layout(
 )
 _NOW = "When the report was made."
 _FRESHNESS = (
-    Column("flow", "Flow", of=attrgetter("answers.flow")),
+    Column("flow", "Flow", of="answers.flow"),
     Column(
         "age_ms",
         "Checkpoint age at the end",
-        ValueType.DURATION_MS,
+        _TYPE.DURATION_MS,
         "Of the oldest checkpoint that its group has left behind.",
-        attrgetter("answers.exposure.age_ms"),
+        "answers.exposure.age_ms",
     ),
     Column(
         "worst_age_ms",
         "Oldest checkpoint",
-        ValueType.DURATION_MS,
+        _TYPE.DURATION_MS,
         "Worst of the period.",
-        attrgetter("answers.exposure.worst_age_ms.value"),
+        "answers.exposure.worst_age_ms.value",
     ),
-    Column(
-        "worst_age_at",
-        "Oldest at",
-        ValueType.MOMENT,
-        of=attrgetter("answers.exposure.worst_age_ms.at"),
-    ),
+    Column("worst_age_at", "Oldest at", _TYPE.MOMENT, of="answers.exposure.worst_age_ms.at"),
     Column(
         "newest",
         "Newest checkpoint",
-        ValueType.MOMENT,
+        _TYPE.MOMENT,
         "Timestamp of its record, when the report was made.",
-        attrgetter("fresh.newest_checkpoint_at"),
+        "fresh.newest_checkpoint_at",
     ),
-    Column(
-        "read",
-        "Checkpoints read",
-        ValueType.MOMENT,
-        _NOW,
-        attrgetter("fresh.checkpoints_read_at"),
-    ),
-    Column("syncs", "Offset syncs read", ValueType.MOMENT, _NOW, attrgetter("fresh.syncs_read_at")),
+    Column("read", "Checkpoints read", _TYPE.MOMENT, _NOW, "fresh.checkpoints_read_at"),
+    Column("syncs", "Offset syncs read", _TYPE.MOMENT, _NOW, "fresh.syncs_read_at"),
 )
 
 
