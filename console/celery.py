@@ -47,7 +47,6 @@ app.conf.update(
         "console.quorum.tasks.fold_import": {"queue": SPARK},
         "console.quorum.tasks.take_import": {"queue": SPARK},
         "console.quorum.tasks.prune_history": {"queue": SPARK},
-        "console.frame.tasks.prune": {"queue": SPARK},
     },
     # Clients bound every request by themselves; these limits end what hangs all the same.
     task_soft_time_limit=90,

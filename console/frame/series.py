@@ -87,10 +87,12 @@ def roll_up(series: Series, now: datetime) -> int:
     now_s, kept, written = int(now.timestamp()), series.kept_s(), 0
     for place, (finer, step_s) in enumerate(pairwise(kept)):
         end = floor(now_s - LATE_S, step_s) if place else now_s
-        begin = floor(now_s - kept[finer], step_s)
         last = series.of_step(step_s).aggregate(last=Max("at_s"))["last"]
-        if last is not None:
-            begin = max(begin, last + step_s if place else last - LATE_S)
+        if last is None:
+            begin = floor(now_s - kept[finer], step_s)
+        else:
+            # A clock that was set back leaves steps of the future; those of now are written all the same.
+            begin = last + step_s if place else min(last, floor(now_s, step_s)) - LATE_S
         for start in range(begin, end, PORTION * step_s):
             until = min(start + PORTION * step_s, end)
             rows = series.of_step(finer).filter(at_s__gte=start, at_s__lt=until)

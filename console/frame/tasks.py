@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from celery import shared_task
@@ -17,9 +17,12 @@ logger = logging.getLogger(__name__)
 
 # What waited longer in the queue is dropped: newer tasks follow it, and any of them takes the same rows.
 EXPIRES_S = 30.0
+PRUNE_EXPIRES_S = 3600.0
 Upkeep = Callable[[datetime], object]
 # Filled by the `tasks` modules of the rooms.
 ROLL_UPS: dict[str, Upkeep] = {}
+# Of files: only workers of `spark` run on the hosts that have them.
+FILE_PRUNES: dict[str, Upkeep] = {}
 PRUNES: dict[str, Upkeep] = {
     "sessions": lambda _: call_command("clearsessions"),
     "idempotency keys": lambda _: forget_old_keys(),
@@ -46,19 +49,23 @@ def run_rounds(kind: str) -> None:
 
 @shared_task(name="console.frame.tasks.prune", ignore_result=True)
 def prune() -> None:
-    """Remove what is older than its retention."""
-    _do_each(PRUNES)
+    """Queue a task for each history with a retention: a slow one holds up neither the others nor runs."""
+    for work, queue in ((PRUNES, "collect"), (FILE_PRUNES, "spark")):
+        for name in work:
+            prune_one.apply_async((name,), expires=PRUNE_EXPIRES_S, queue=queue)
+
+
+@shared_task(name="console.frame.tasks.prune_one", ignore_result=True)
+def prune_one(name: str) -> None:
+    """Remove what is older than the retention of one history."""
+    {**PRUNES, **FILE_PRUNES}[name](timezone.now())
 
 
 @shared_task(name="console.frame.tasks.roll_up", ignore_result=True)
 def roll_up() -> None:
     """Roll all time series up to coarser steps."""
-    _do_each(ROLL_UPS)
-
-
-def _do_each(work: Mapping[str, Upkeep]) -> None:
-    for name, do in work.items():
+    for name, do in ROLL_UPS.items():
         try:
             do(timezone.now())
         except Exception:  # as a task of its own would
-            logger.exception("upkeep broke name=%s", name)
+            logger.exception("roll-up broke name=%s", name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.tasks import PRUNES
+from console.frame.tasks import FILE_PRUNES
 from console.reports import actions
 from console.reports.delivery import outbox
 from console.reports.making import building
 
-PRUNES["reports"] = actions.remove_old_runs
+FILE_PRUNES["reports"] = actions.remove_old_runs
 
 
 @shared_task(name="console.reports.tasks.make_due", ignore_result=True)

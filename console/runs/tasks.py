@@ -8,13 +8,13 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from console.frame.tasks import PRUNES
+from console.frame.tasks import FILE_PRUNES
 from console.runs import actions, collect, uploads
 from console.runs.analyses import watch
 from jobs.spark.engine import door
 
-PRUNES["runs"] = actions.remove_old_runs
-PRUNES["uploads"] = uploads.remove_unused
+FILE_PRUNES["runs"] = actions.remove_old_runs
+FILE_PRUNES["uploads"] = uploads.remove_unused
 
 
 @shared_task(name="console.runs.tasks.observe_runs", ignore_result=True)

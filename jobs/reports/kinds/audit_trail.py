@@ -8,7 +8,6 @@ from datetime import datetime
 
 from jobs.reports.document import (
     Block,
-    Column,
     Figure,
     Figures,
     Gap,
@@ -16,6 +15,7 @@ from jobs.reports.document import (
     Table,
     Verdict,
 )
+from jobs.reports.kinds.columns import Column, Layout, before_column
 from jobs.reports.kinds.kind import Content, counted
 from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, stamp
@@ -93,8 +93,19 @@ def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Co
             "By user",
             _counts("people", "Attempts by user", "User", recorded.people, before),
         ),
-        section("subjects", "By subject", _subjects(recorded, before)),
-        section("entries", "Entries", _entries(recorded)),
+        section(
+            "subjects",
+            "By subject",
+            _counts(
+                "subjects",
+                "Attempts by subject",
+                "Subject",
+                recorded.subjects,
+                before,
+                recorded.subject_count,
+            ),
+        ),
+        section("entries", "Entries", _ENTRIES.fill(recorded.entries, recorded.totals.total)),
     )
     return Content(sections, (_verdict(recorded),))
 
@@ -153,88 +164,44 @@ def _numbers(recorded: AuditTrailRecorded) -> dict[str, int]:
     }
 
 
-def _subjects(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Table:
-    total = recorded.subject_count
-    rows = recorded.subjects
-    return _counts(
-        "subjects",
-        "Attempts by subject",
-        "Subject",
-        rows,
-        before,
-        total=total if total > len(rows) else None,
-    )
-
-
 def _counts(
     name: str,
     title: str,
     noun: str,
     counts: tuple[AuditCounts, ...],
     before: AuditTrailRecorded | None,
-    total: int | None = None,
+    total: int = 0,
 ) -> Table:
-    rows = sorted(counts, key=lambda one: (-one.total, one.name))
     earlier = {one.name: one.total for one in getattr(before, name)} if before else {}
+    # What is not among the subjects that are given is not known.
+    is_whole = before and before.start and before.subject_count <= len(before.subjects)
     columns = (
         Column("name", noun),
         Column("done", "Done", _TYPE.COUNT),
         Column("refused", "Refused", _TYPE.COUNT),
         Column("failed", "Failed", _TYPE.COUNT),
         Column("total", "Attempts", _TYPE.COUNT),
-        *([Column("before", "Attempts, before", _TYPE.COUNT)] if before else ()),
-    )
-    return Table(
-        f"audit-{name}",
-        title,
-        columns,
-        tuple(
-            (
-                one.name,
-                one.done,
-                one.refused,
-                one.failed,
-                one.total,
-                *([_before(earlier, one.name, before)] if before else ()),
-            )
-            for one in rows
+        before_column(
+            "Attempts, before",
+            _TYPE.COUNT,
+            lambda one: earlier.get(one.name, 0 if is_whole else None),
         ),
-        tuple(one.href for one in rows),
-        total,
     )
+    rows = sorted(counts, key=lambda one: (-one.total, one.name))
+    has_before = before is not None
+    return Layout(f"audit-{name}", title, columns).fill(rows, total, has_before=has_before)
 
 
-def _before(earlier: Mapping[str, int], name: str, before: AuditTrailRecorded) -> int | None:
-    """Return the attempts before; what is not among the subjects that are given is not known."""
-    is_whole = before.start is not None and before.subject_count <= len(before.subjects)
-    return earlier.get(name, 0 if is_whole else None)
-
-
-def _entries(recorded: AuditTrailRecorded) -> Table:
-    rows, total = recorded.entries, recorded.totals.total
-    return Table(
-        "audit-entries",
-        "Entries",
-        (
-            Column("at", "Time", _TYPE.MOMENT),
-            Column("person", "User"),
-            Column("token", "Token"),
-            Column("action", "Action"),
-            Column("subject", "Subject"),
-            Column("outcome", "Outcome"),
-        ),
-        tuple(
-            (
-                stamp(one.at),
-                one.person or None,
-                one.token or None,
-                one.action,
-                one.subject,
-                one.outcome,
-            )
-            for one in rows
-        ),
-        tuple(one.href for one in rows),
-        total if total > len(rows) else None,
-        "No entry in this period.",
-    )
+_ENTRIES = Layout(
+    "audit-entries",
+    "Entries",
+    (
+        Column("at", "Time", _TYPE.MOMENT),
+        Column("person", "User", of=lambda one: one.person or None),
+        Column("token", "Token", of=lambda one: one.token or None),
+        Column("action", "Action"),
+        Column("subject", "Subject"),
+        Column("outcome", "Outcome"),
+    ),
+    empty="No entry in this period.",
+)

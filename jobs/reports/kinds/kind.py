@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.numbers import format_count
-from jobs.reports.document import Column, Section, Table, Verdict
+from jobs.reports.document import Section, Table, Verdict
+from jobs.reports.kinds.columns import Column, Layout
 from jobs.reports.values import ValueType
 from jobs.severity import Severity
 
@@ -119,15 +120,15 @@ class OpenStep:
 def runbook_table(name: str, steps: Iterable[OpenStep]) -> Table:
     """Return the steps of runbooks: a row for each command, and one for a step without."""
     rows = [(one, command) for one in steps for command in one.commands or (None,)]
-    return Table(
+    layout = Layout(
         name,
         "Runbooks of partitions in trouble now",
         (
-            Column("runbook", "Runbook"),
-            Column("step", "Step", ValueType.COUNT),
-            Column("sentence", "What to do"),
-            Column("command", "Command"),
+            Column("runbook", "Runbook", of=lambda one: one[0].runbook),
+            Column("step", "Step", ValueType.COUNT, of=lambda one: one[0].number),
+            Column("sentence", "What to do", of=lambda one: one[0].sentence),
+            Column("command", "Command", of=lambda one: one[1]),
         ),
-        tuple((one.runbook, one.number, one.sentence, command) for one, command in rows),
-        tuple(one.href for one, _ in rows),
+        lambda one: one[0].href,
     )
+    return layout.fill(rows)

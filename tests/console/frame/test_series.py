@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from django.test import override_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -207,6 +208,26 @@ def test_a_late_sample_counts_in_its_minute_though_the_next_roll_up_is_late_too(
     write(series, minute - 70, 5)
     roll_up(CHECKPOINTS, at(minute + 125))
     assert rows(MINUTE) == {minute - 120: 5, minute - 60: 1}
+
+
+@pytest.mark.django_db
+def test_minutes_are_written_when_the_clock_was_set_back():
+    series = make_series()
+    CheckpointSample.objects.create(series=series, step_s=MINUTE, at_s=floor(NOW_S + HOUR, MINUTE))
+    write(series, NOW_S - 1, 3)
+    roll_up(CHECKPOINTS, NOW)
+    assert rows(MINUTE)[floor(NOW_S - 1, MINUTE)] == 3
+
+
+@pytest.mark.django_db
+def test_samples_older_than_their_retention_are_rolled_up_as_long_as_they_are_there():
+    series = make_series()
+    with override_settings(CHECKPOINT_RAW_H=1):
+        write(series, BEGIN_S, 2)
+        roll_up(CHECKPOINTS, at(BEGIN_S + 1))
+        write(series, BEGIN_S + MINUTE, 5)
+        roll_up(CHECKPOINTS, NOW)
+    assert list(rows(MINUTE).values()) == [2, 5]
 
 
 @pytest.mark.django_db

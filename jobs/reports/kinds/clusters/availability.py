@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from jobs.numbers import format_span_ms
@@ -10,7 +10,6 @@ from jobs.reports.document import (
     Block,
     Chart,
     ChartType,
-    Column,
     Figures,
     Section,
     Series,
@@ -23,10 +22,10 @@ from jobs.reports.kinds.clusters.availability_figures import MINUTES_UNDER, figu
 from jobs.reports.kinds.clusters.availability_recorded import (
     AvailabilityRecorded,
     ClusterAvailability,
-    IsrChurn,
     RackOutlook,
 )
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
+from jobs.reports.kinds.columns import Column, Layout, before_column
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, runbook_table, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 from jobs.severity import Severity
@@ -171,74 +170,72 @@ def _peaks(cluster: ClusterAvailability) -> Chart:
 
 _TOTALS = (
     Column("partitions", "Partitions", _TYPE.COUNT),
-    Column("leaderless", "Leaderless", _TYPE.DURATION_MS, "Of all partitions together."),
-    Column("under_min_isr", "Under min ISR", _TYPE.DURATION_MS, MINUTES_UNDER),
-    Column("any", "At least one under min ISR", _TYPE.DURATION_MS, _DEFINITIONS["any_under"]),
-    Column("partition_time", "Partition time", _TYPE.DURATION_MS, _DEFINITIONS["partition_ms"]),
+    Column(
+        "leaderless",
+        "Leaderless",
+        _TYPE.DURATION_MS,
+        "Of all partitions together.",
+        "leaderless_ms",
+    ),
+    Column("under_min_isr", "Under min ISR", _TYPE.DURATION_MS, MINUTES_UNDER, "under_min_isr_ms"),
+    Column(
+        "any",
+        "At least one under min ISR",
+        _TYPE.DURATION_MS,
+        _DEFINITIONS["any_under"],
+        "any_under_min_isr_ms",
+    ),
+    Column(
+        "partition_time",
+        "Partition time",
+        _TYPE.DURATION_MS,
+        _DEFINITIONS["partition_ms"],
+        "partition_ms",
+    ),
     Column("availability", "Availability", _TYPE.AVAILABILITY),
     Column("write_availability", "Availability for writes", _TYPE.AVAILABILITY),
 )
-_BEFORE = Column("before", "Availability for writes, before", _TYPE.AVAILABILITY)
+_NO_PARTITION = "No partition is known in this period."
 
 
-def _totals_row(one: TimeTotals) -> tuple[object, ...]:
-    return (
-        one.partitions,
-        one.leaderless_ms,
-        one.under_min_isr_ms,
-        one.any_under_min_isr_ms,
-        one.partition_ms,
-        one.availability,
-        one.write_availability,
-    )
+def _totals(before: tuple[TimeTotals, ...]) -> tuple[Column, ...]:
+    earlier = {one.name: one.write_availability for one in before}
+    title = "Availability for writes, before"
+    return (*_TOTALS, before_column(title, _TYPE.AVAILABILITY, lambda one: earlier.get(one.name)))
 
 
 def _class_table(
     cluster: ClusterAvailability, before: ClusterAvailability | None, *, has_before: bool
 ) -> Table:
-    rows = sorted(cluster.classes, key=lambda one: one.name)
-    earlier = {one.name: one for one in before.classes} if before else {}
-    return Table(
+    return Layout(
         f"availability-classes-{cluster.alias}",
         "Classes of topics",
-        (Column("class", "Class"), *_TOTALS, *([_BEFORE] if has_before else ())),
-        tuple(
-            (one.name, *_totals_row(one), *_earlier(earlier, one, has_before=has_before))
-            for one in rows
+        (
+            Column("class", "Class", of="name"),
+            *_totals(before.classes if before else ()),
         ),
-        empty="No partition is known in this period.",
-    )
+        None,
+        empty=_NO_PARTITION,
+    ).fill(sorted(cluster.classes, key=lambda one: one.name), has_before=has_before)
 
 
 def _topic_table(
     cluster: ClusterAvailability, before: ClusterAvailability | None, *, has_before: bool
 ) -> Table:
-    rows = sorted(cluster.topics, key=lambda one: (-one.under_min_isr_ms, one.name))
-    earlier = {one.name: one for one in before.topics} if before else {}
-    shown = rows[:MOST_TOPICS]
-    total = max(cluster.topic_count, len(rows))
-    return Table(
+    layout = Layout(
         f"availability-topics-{cluster.alias}",
         "Topics",
         (
-            Column("topic", "Topic"),
-            Column("class", "Class"),
-            *_TOTALS,
-            *([_BEFORE] if has_before else ()),
+            Column("topic", "Topic", of="name"),
+            Column("class", "Class", of="class_name"),
+            *_totals(before.topics if before else ()),
         ),
-        tuple(
-            (
-                one.name,
-                one.class_name,
-                *_totals_row(one),
-                *_earlier(earlier, one, has_before=has_before),
-            )
-            for one in shown
-        ),
-        tuple(_topic_page(cluster, one.name) for one in shown),
-        total if total > len(shown) else None,
-        "No partition is known in this period.",
+        lambda one: _topic_page(cluster, one.name),
+        MOST_TOPICS,
+        _NO_PARTITION,
     )
+    rows = sorted(cluster.topics, key=lambda one: (-one.under_min_isr_ms, one.name))
+    return layout.fill(rows, cluster.topic_count, has_before=has_before)
 
 
 def _topic_page(cluster: ClusterAvailability, topic: str) -> str:
@@ -247,48 +244,21 @@ def _topic_page(cluster: ClusterAvailability, topic: str) -> str:
     return f"{cluster.topic_href}&{urlencode({cluster.topic_parameter: topic})}"
 
 
-def _earlier(
-    earlier: Mapping[str, TimeTotals], one: TimeTotals, *, has_before: bool
-) -> tuple[float | None, ...]:
-    if not has_before:
-        return ()
-    found = earlier.get(one.name)
-    return (found.write_availability if found else None,)
+_OUTAGE = (
+    Column("from", "From", _TYPE.MOMENT, of="start"),
+    Column("to", "To", _TYPE.MOMENT, "Empty: not over.", "end"),
+    Column("duration", "Duration", _TYPE.DURATION_MS, "Watched time in the period.", "ms"),
+    Column("state", "State", of=lambda one: "Leaderless" if one.is_leaderless else "Under min ISR"),
+    Column("partition", "First partition", of="first_partition"),
+    Column("partitions", "Partitions", _TYPE.COUNT, "With the same begin, end, state and cause."),
+    Column("cause", "Cause"),
+)
 
 
 def _outage_table(cluster: ClusterAvailability) -> Table:
-    return Table(
-        f"outages-{cluster.alias}",
-        "Worst outages",
-        (
-            Column("from", "From", _TYPE.MOMENT),
-            Column("to", "To", _TYPE.MOMENT, "Empty: not over."),
-            Column("duration", "Duration", _TYPE.DURATION_MS, "Watched time in the period."),
-            Column("state", "State"),
-            Column("partition", "First partition"),
-            Column(
-                "partitions",
-                "Partitions",
-                _TYPE.COUNT,
-                "With the same begin, end, state and cause.",
-            ),
-            Column("cause", "Cause"),
-        ),
-        tuple(
-            (
-                stamp(one.start),
-                stamp(one.end),
-                one.ms,
-                "Leaderless" if one.is_leaderless else "Under min ISR",
-                one.first_partition,
-                one.partitions,
-                one.cause,
-            )
-            for one in cluster.outages
-        ),
-        tuple(one.href for one in cluster.outages),
-        empty="No partition was leaderless or under min ISR.",
-    )
+    empty = "No partition was leaderless or under min ISR."
+    layout = Layout(f"outages-{cluster.alias}", "Worst outages", _OUTAGE, empty=empty)
+    return layout.fill(cluster.outages)
 
 
 def _churn_table(
@@ -298,87 +268,60 @@ def _churn_table(
     *,
     has_before: bool,
 ) -> Table:
-    rows: tuple[IsrChurn, ...] = getattr(cluster, of)
     earlier = {one.name: one.spans for one in getattr(before, of)} if before else {}
-    noun = "Broker" if of == "brokers" else "Rack"
-    first = [Column("name", noun), *([Column("rack", "Rack")] if of == "brokers" else ())]
-    return Table(
+    none, is_brokers = 0 if before else None, of == "brokers"
+    noun = "Broker" if is_brokers else "Rack"
+    rack = Column("rack", "Rack", of=lambda one: one.rack or None)
+    inside = "Inside of the period."
+    layout = Layout(
         f"isr-{of}-{cluster.alias}",
         f"ISR churn by {noun.lower()}",
         (
-            *first,
+            Column("name", noun),
+            *([rack] if is_brokers else ()),
             Column("spans", "Out-of-sync spans", _TYPE.COUNT, _DEFINITIONS["churn"]),
-            Column("total", "Total duration", _TYPE.DURATION_MS, "Inside of the period."),
-            Column("median", "Median duration", _TYPE.DURATION_MS, "Inside of the period."),
-            *([Column("before", "Spans, before", _TYPE.COUNT)] if has_before else ()),
+            Column("total", "Total duration", _TYPE.DURATION_MS, inside, "total_ms"),
+            Column("median", "Median duration", _TYPE.DURATION_MS, inside, "median_ms"),
+            before_column("Spans, before", _TYPE.COUNT, lambda one: earlier.get(one.name, none)),
         ),
-        tuple(
-            (
-                one.name,
-                *([one.rack or None] if of == "brokers" else ()),
-                one.spans,
-                one.total_ms,
-                one.median_ms,
-                *((earlier.get(one.name, 0) if before else None,) if has_before else ()),
-            )
-            for one in rows
-        ),
-        tuple(one.href for one in rows),
         empty="No replica fell out of the ISR.",
     )
+    return layout.fill(getattr(cluster, of), has_before=has_before)
 
 
 def _unclean_table(cluster: ClusterAvailability) -> Table:
-    rows = sorted(cluster.unclean, key=lambda one: (one.at, one.partition))
-    total = cluster.unclean_count
-    return Table(
+    layout = Layout(
         f"unclean-{cluster.alias}",
         "Unclean leader elections",
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("partition", "Partition"),
             Column("leader", "New leader", _TYPE.OFFSET),
-            Column("isr", "ISR before"),
+            Column("isr", "ISR before", of=lambda one: " ".join(map(str, one.isr_before)) or None),
         ),
-        tuple(
-            (stamp(one.at), one.partition, one.leader, " ".join(map(str, one.isr_before)) or None)
-            for one in rows
-        ),
-        tuple(one.href for one in rows),
-        total if total > len(rows) else None,
-        "No unclean leader election. Only the metadata log tells them.",
+        empty="No unclean leader election. Only the metadata log tells them.",
     )
+    rows = sorted(cluster.unclean, key=lambda one: (one.at, one.partition))
+    return layout.fill(rows, cluster.unclean_count)
 
 
 def _outlook(cluster: ClusterAvailability) -> Section:
     outlook, alias = cluster.outlook, cluster.alias
     at = outlook.snapshot_at
     texts = [Text(_snapshot_sentence(outlook)), *(Text(one) for one in outlook.notes)]
-    table = Table(
+    table = Layout(
         f"rack-loss-{alias}",
         "Loss of one rack",
         (
             Column("rack", "Rack lost"),
-            Column("survives", "Survived", _TYPE.BOOLEAN, _DEFINITIONS["survives"]),
+            Column("survives", "Survived", _TYPE.BOOLEAN, _DEFINITIONS["survives"], "is_survived"),
             Column("unwritable", "Partitions that refuse writes", _TYPE.COUNT, "New ones."),
             Column("offline", "Partitions offline", _TYPE.COUNT, "Afterwards."),
             Column("partitions", "Partitions", _TYPE.COUNT),
-            Column("quorum", "Quorum has a majority", _TYPE.BOOLEAN),
+            Column("quorum", "Quorum has a majority", _TYPE.BOOLEAN, of="has_quorum"),
         ),
-        tuple(
-            (
-                one.rack,
-                one.is_survived,
-                one.unwritable,
-                one.offline,
-                one.partitions,
-                one.has_quorum,
-            )
-            for one in outlook.losses
-        ),
-        tuple(one.href for one in outlook.losses),
         empty=_no_racks(outlook),
-    )
+    ).fill(outlook.losses)
     blocks: tuple[Block, ...] = (_rack_verdict(cluster), *texts, table)
     return Section(
         f"rack-loss-{alias}", f"Loss of one rack of {alias}", stamp(at), stamp(at), blocks

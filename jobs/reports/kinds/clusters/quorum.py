@@ -8,7 +8,6 @@ from datetime import datetime
 from jobs.numbers import format_span_ms
 from jobs.reports.document import (
     Block,
-    Column,
     Figure,
     Figures,
     Section,
@@ -19,6 +18,7 @@ from jobs.reports.document import (
 from jobs.reports.kinds.clusters.config_changes import config_table
 from jobs.reports.kinds.clusters.leader_lanes import leader_chart, time_without_controller
 from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded
+from jobs.reports.kinds.columns import Column, Layout
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 from jobs.severity import Severity
@@ -212,143 +212,115 @@ def _numbers(cluster: ClusterQuorum) -> dict[str, object]:
 
 
 def _voters(cluster: ClusterQuorum) -> Table:
-    rows = cluster.voter_changes
-    return Table(
+    return Layout(
         f"voters-{cluster.alias}",
         "Changes of the voter set",
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("change", "Change"),
             Column("voters", "Voters afterwards"),
-            Column("committed", "Committed", _TYPE.BOOLEAN, "On a majority of the voters."),
+            Column(
+                "committed",
+                "Committed",
+                _TYPE.BOOLEAN,
+                "On a majority of the voters.",
+                "is_committed",
+            ),
         ),
-        tuple((stamp(one.at), one.change, one.voters, one.is_committed) for one in rows),
-        tuple(one.href for one in rows),
         empty="The voters stayed the same.",
-    )
+    ).fill(cluster.voter_changes)
 
 
 def _elections(cluster: ClusterQuorum) -> Table:
-    rows = cluster.elections[-MOST_ROWS:]
-    total = len(cluster.elections)
-    return Table(
+    return Layout(
         f"elections-{cluster.alias}",
         "Elections",
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("epoch", "Epoch", _TYPE.OFFSET),
             Column("leader", "Leader", _TYPE.OFFSET),
-            Column("gap", "Leaderless time", _TYPE.DURATION_MS, _GAP),
-            Column("anomalies", "Anomalies"),
+            Column("gap", "Leaderless time", _TYPE.DURATION_MS, _GAP, "gap_ms"),
+            Column("anomalies", "Anomalies", of=lambda one: ", ".join(one.anomalies) or None),
         ),
-        tuple(
-            (stamp(one.at), one.epoch, one.leader, one.gap_ms, ", ".join(one.anomalies) or None)
-            for one in rows
-        ),
-        tuple(one.href for one in rows),
-        total if total > len(rows) else None,
-        "No election.",
-    )
+        empty="No election.",
+    ).fill(cluster.elections[-MOST_ROWS:], len(cluster.elections))
+
+
+_FINDINGS = (
+    Column("severity", "Severity", of=lambda one: one.severity.capitalize()),
+    Column("finding", "Finding"),
+    Column("sentence", "What it is"),
+    Column("todo", "What to do", of=lambda one: one.todo or None),
+    Column("opened", "Began", _TYPE.MOMENT, of="opened_at"),
+    Column("closed", "Ended", _TYPE.MOMENT, "Empty: open at the end of the period.", "closed_at"),
+    Column("lasted", "Lasted", _TYPE.DURATION_MS, of="lasted_ms"),
+)
 
 
 def _findings(cluster: ClusterQuorum) -> Table:
-    rows = cluster.findings
-    return Table(
-        f"findings-{cluster.alias}",
-        "Findings of the period",
-        (
-            Column("severity", "Severity"),
-            Column("finding", "Finding"),
-            Column("sentence", "What it is"),
-            Column("todo", "What to do"),
-            Column("opened", "Began", _TYPE.MOMENT),
-            Column("closed", "Ended", _TYPE.MOMENT, "Empty: open at the end of the period."),
-            Column("lasted", "Lasted", _TYPE.DURATION_MS),
-        ),
-        tuple(
-            (
-                one.severity.capitalize(),
-                one.finding,
-                one.sentence,
-                one.todo or None,
-                stamp(one.opened_at),
-                stamp(one.closed_at),
-                one.lasted_ms,
-            )
-            for one in rows
-        ),
-        tuple(cluster.href for _ in rows),
-    )
+    name, title = f"findings-{cluster.alias}", "Findings of the period"
+    return Layout(name, title, _FINDINGS, lambda _: cluster.href).fill(cluster.findings)
 
 
 def _brokers(cluster: ClusterQuorum) -> Table:
-    rows = cluster.brokers
-    return Table(
+    return Layout(
         f"fenced-{cluster.alias}",
         "Brokers fenced and returned",
         (
             Column("broker", "Broker", _TYPE.OFFSET),
             Column("times", "Fenced", _TYPE.COUNT),
             Column("returned", "Returned", _TYPE.COUNT),
-            Column("fenced", "Fenced time", _TYPE.DURATION_MS, "As far as it lies in the period."),
+            Column(
+                "fenced",
+                "Fenced time",
+                _TYPE.DURATION_MS,
+                "As far as it lies in the period.",
+                "fenced_ms",
+            ),
         ),
-        tuple((one.broker, one.times, one.returned, one.fenced_ms) for one in rows),
-        tuple(one.href for one in rows),
         empty="No broker was fenced.",
-    )
+    ).fill(cluster.brokers)
 
 
 def _broker_events(cluster: ClusterQuorum) -> Table:
-    rows = cluster.broker_events[:MOST_ROWS]
-    total = len(cluster.broker_events)
-    return Table(
+    return Layout(
         f"broker-events-{cluster.alias}",
         "Broker registrations",
         (
             Column("at", "Time", _TYPE.MOMENT),
             Column("broker", "Broker", _TYPE.OFFSET),
             Column("event", "Event"),
-            Column("cause", "Cause"),
+            Column("cause", "Cause", of=lambda one: one.cause or None),
         ),
-        tuple((stamp(one.at), one.broker, one.event, one.cause or None) for one in rows),
-        tuple(one.href for one in rows),
-        total if total > len(rows) else None,
-    )
+        most=MOST_ROWS,
+    ).fill(cluster.broker_events)
 
 
 def _config_counts(cluster: ClusterQuorum) -> Table:
-    rows = sorted(cluster.config_counts, key=lambda one: (-one[2], one[0], one[1]))
-    shown = rows[:MOST_ROWS]
-    return Table(
+    empty_name = "Empty: the default of all brokers."
+    return Layout(
         f"config-counts-{cluster.alias}",
         "Config changes by resource",
         (
-            Column("type", "Resource type"),
-            Column("resource", "Resource", definition="Empty: the default of all brokers."),
-            Column("changes", "Changes", _TYPE.COUNT),
+            Column("type", "Resource type", of=lambda one: one[0].replace("_", " ").capitalize()),
+            Column("resource", "Resource", _TYPE.TEXT, empty_name, lambda one: one[1] or None),
+            Column("changes", "Changes", _TYPE.COUNT, of=lambda one: one[2]),
         ),
-        tuple(
-            (kind.replace("_", " ").capitalize(), name or None, count)
-            for kind, name, count in shown
-        ),
-        tuple(cluster.settings_href for _ in shown),
-        len(rows) if len(rows) > len(shown) else None,
+        lambda _: cluster.settings_href,
+        MOST_ROWS,
         "No config changed.",
-    )
+    ).fill(sorted(cluster.config_counts, key=lambda one: (-one[2], one[0], one[1])))
 
 
 def _features(cluster: ClusterQuorum) -> Table:
-    rows = cluster.features
-    return Table(
+    return Layout(
         f"features-{cluster.alias}",
         "Feature levels",
         (
             Column("at", "Time", _TYPE.MOMENT),
-            Column("feature", "Feature"),
+            Column("feature", "Feature", of="name"),
             Column("before", "Level before", _TYPE.OFFSET),
             Column("after", "Level after", _TYPE.OFFSET),
         ),
-        tuple((stamp(one.at), one.name, one.before, one.after) for one in rows),
-        tuple(one.href for one in rows),
         empty="No feature level changed.",
-    )
+    ).fill(cluster.features)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jobs.reports.document import Column, Table
+from jobs.reports.document import Table
+from jobs.reports.kinds.columns import Column, Layout, before_column
 from jobs.reports.kinds.flows.replication_data import (
     FlowReplication,
+    Pause,
     ReplicationRecorded,
     RunEvent,
     pauses,
@@ -15,9 +17,10 @@ from jobs.reports.kinds.flows.replication_data import (
 )
 from jobs.reports.kinds.flows.sampling import Interval, whole_of
 from jobs.reports.periods import Period
-from jobs.reports.values import ValueType, around, stamp, within
+from jobs.reports.values import ValueType, around, within
 
 MOST_ROWS = 2000
+_TYPE = ValueType
 _REPLICATED = (
     "The rate of each lag sample until the next one, at most 60 s: no counter is kept per period."
 )
@@ -46,68 +49,52 @@ def lag_table(
     earlier = {one.flow: one.lag.ms.p99 for one in before.flows} if before else {}
     by_hour = _is_by_hour(flows)
     of = _BY_HOUR if by_hour else ""
-    columns = [
+    columns = (
         Column("flow", "Flow"),
-        Column("median_ms", "Median (time)", ValueType.DURATION_MS, of),
-        Column("p99_ms", "99th percentile (time)", ValueType.DURATION_MS, of),
-        *(
-            [Column("before", "Before", ValueType.DURATION_MS, "99th percentile.")]
-            if before
-            else []
+        Column("median_ms", "Median (time)", _TYPE.DURATION_MS, of, "lag.ms.median"),
+        Column("p99_ms", "99th percentile (time)", _TYPE.DURATION_MS, of, "lag.ms.p99"),
+        before_column(
+            "Before", _TYPE.DURATION_MS, lambda one: earlier.get(one.flow), "99th percentile."
         ),
-        Column("worst_ms", "Worst (time)", ValueType.DURATION_MS),
-        Column("worst_at", "Worst at", ValueType.MOMENT),
-        Column("median", "Median (records)", ValueType.COUNT, of),
-        Column("p99", "99th percentile (records)", ValueType.COUNT, of),
-        Column("worst", "Worst (records)", ValueType.COUNT),
-        Column("samples", "Samples", ValueType.COUNT),
-        Column("covered", "Covered", ValueType.RATIO, _COVERED_BY_HOUR if by_hour else _COVERED),
-    ]
-    rows = [
-        (
-            one.flow,
-            one.lag.ms.median,
-            one.lag.ms.p99,
-            *([earlier.get(one.flow)] if before else []),
-            one.lag.ms.worst,
-            stamp(one.lag.ms.worst_at),
-            one.lag.records.median,
-            one.lag.records.p99,
-            one.lag.records.worst,
-            one.lag.count,
-            _covered(one, period),
-        )
-        for one in flows
-    ]
-    hrefs = [_page(one, period) for one in flows]
-    return _table("lag", "Lag by flow", columns, rows, hrefs)
+        Column("worst_ms", "Worst (time)", _TYPE.DURATION_MS, of="lag.ms.worst"),
+        Column("worst_at", "Worst at", _TYPE.MOMENT, of="lag.ms.worst_at"),
+        Column("median", "Median (records)", _TYPE.COUNT, of, "lag.records.median"),
+        Column("p99", "99th percentile (records)", _TYPE.COUNT, of, "lag.records.p99"),
+        Column("worst", "Worst (records)", _TYPE.COUNT, of="lag.records.worst"),
+        Column("samples", "Samples", _TYPE.COUNT, of="lag.count"),
+        Column(
+            "covered",
+            "Covered",
+            _TYPE.RATIO,
+            _COVERED_BY_HOUR if by_hour else _COVERED,
+            lambda one: _covered(one, period),
+        ),
+    )
+    layout = Layout("lag", "Lag by flow", columns, lambda one: _page(one, period), MOST_ROWS)
+    return layout.fill(flows, has_before=before is not None)
 
 
 def volume_table(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -> Table:
     """Return what each flow replicated, the most first."""
-    flows = sorted(recorded.flows, key=lambda one: (-(one.lag.replicated or 0), one.flow))
+    period = recorded.period
     earlier = {one.flow: one.lag.replicated for one in before.flows} if before else {}
-    columns = [
+    columns = (
         Column("flow", "Flow"),
-        Column("records", "Records", ValueType.COUNT, replicated(recorded)),
-        *([Column("before", "Before", ValueType.COUNT)] if before else []),
-        Column("rate", "Mean rate", ValueType.RATE, "Records per second of the covered time."),
-        Column("total_records", "Records since creation", ValueType.COUNT, _TOTAL),
-        Column("total_bytes", "Bytes since creation", ValueType.BYTES, _TOTAL),
-    ]
-    rows = [
-        (
-            one.flow,
-            one.lag.replicated,
-            *([earlier.get(one.flow)] if before else []),
-            _rate(one, recorded.period),
-            one.total_records,
-            one.total_bytes,
-        )
-        for one in flows
-    ]
-    hrefs = [within(one.href, recorded.period.start, recorded.period.end) for one in flows]
-    return _table("volume", "Volume by flow", columns, rows, hrefs)
+        Column("records", "Records", _TYPE.COUNT, replicated(recorded), "lag.replicated"),
+        before_column("Before", _TYPE.COUNT, lambda one: earlier.get(one.flow)),
+        Column(
+            "rate",
+            "Mean rate",
+            _TYPE.RATE,
+            "Records per second of the covered time.",
+            lambda one: _rate(one, period),
+        ),
+        Column("total_records", "Records since creation", _TYPE.COUNT, _TOTAL),
+        Column("total_bytes", "Bytes since creation", _TYPE.BYTES, _TOTAL),
+    )
+    layout = Layout("volume", "Volume by flow", columns, _whole_page(period), MOST_ROWS)
+    flows = sorted(recorded.flows, key=lambda one: (-(one.lag.replicated or 0), one.flow))
+    return layout.fill(flows, has_before=before is not None)
 
 
 def topic_table(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -> Table:
@@ -117,29 +104,25 @@ def topic_table(recorded: ReplicationRecorded, before: ReplicationRecorded | Non
         key=lambda one: (-(one.worst_ms or 0), -(one.worst or 0), one.flow, one.topic),
     )
     earlier = {(one.flow, one.topic): one.worst_ms for one in before.topics} if before else {}
-    columns = [
-        Column("flow", "Flow"),
-        Column("topic", "Topic"),
-        Column("worst_ms", "Worst lag (time)", ValueType.DURATION_MS),
-        *([Column("before", "Before", ValueType.DURATION_MS)] if before else []),
-        Column("worst", "Worst lag (records)", ValueType.COUNT),
-        Column("records", "Records", ValueType.COUNT, _TOPIC_VOLUME),
-        Column("samples", "Samples", ValueType.COUNT),
-    ]
-    rows = [
+    layout = Layout(
+        "topics",
+        "Lag by topic",
         (
-            one.flow,
-            one.topic,
-            one.worst_ms,
-            *([earlier.get((one.flow, one.topic))] if before else []),
-            one.worst,
-            one.replicated,
-            one.samples,
-        )
-        for one in topics
-    ]
-    hrefs = [within(one.href, recorded.period.start, recorded.period.end) for one in topics]
-    return _table("topics", "Lag by topic", columns, rows, hrefs, "No topic has a sample.")
+            Column("flow", "Flow"),
+            Column("topic", "Topic"),
+            Column("worst_ms", "Worst lag (time)", _TYPE.DURATION_MS),
+            before_column(
+                "Before", _TYPE.DURATION_MS, lambda one: earlier.get((one.flow, one.topic))
+            ),
+            Column("worst", "Worst lag (records)", _TYPE.COUNT),
+            Column("records", "Records", _TYPE.COUNT, _TOPIC_VOLUME, "replicated"),
+            Column("samples", "Samples", _TYPE.COUNT),
+        ),
+        _whole_page(recorded.period),
+        MOST_ROWS,
+        "No topic has a sample.",
+    )
+    return layout.fill(topics, has_before=before is not None)
 
 
 def topic_events(recorded: ReplicationRecorded) -> Table:
@@ -147,60 +130,61 @@ def topic_events(recorded: ReplicationRecorded) -> Table:
     events = sorted(
         recorded.topic_events, key=lambda one: (one.at, one.flow, one.topic, one.word, one.reason)
     )
-    columns = [
-        Column("at", "Time", ValueType.MOMENT),
-        Column("flow", "Flow"),
-        Column("topic", "Topic"),
-        Column("what", "Change"),
-        Column("reason", "Reason"),
-    ]
-    rows = [(stamp(one.at), one.flow, one.topic, one.word, one.reason) for one in events]
-    hrefs = [around(one.href, one.at) for one in events]
-    title = "Topics added and left out"
-    return _table("topic-changes", title, columns, rows, hrefs, "No topic was added or left out.")
+    return Layout(
+        "topic-changes",
+        "Topics added and left out",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("flow", "Flow"),
+            Column("topic", "Topic"),
+            Column("what", "Change", of="word"),
+            Column("reason", "Reason"),
+        ),
+        lambda one: around(one.href, one.at),
+        MOST_ROWS,
+        "No topic was added or left out.",
+    ).fill(events)
 
 
 def run_table(events: Sequence[RunEvent]) -> Table:
     """Return starts, ends and crashes in the order given."""
-    columns = [
-        Column("at", "Time", ValueType.MOMENT),
+    columns = (
+        Column("at", "Time", _TYPE.MOMENT),
         Column("flow", "Flow"),
-        Column("what", "Event"),
+        Column("what", "Event", of="word"),
         Column("reason", "Reason"),
         Column("person", "Requested by"),
-    ]
-    rows = [(stamp(one.at), one.flow, one.word, one.reason, one.person) for one in events]
-    title = "Starts, ends and crashes"
-    return _table("runs", title, columns, rows, [one.href for one in events])
+    )
+    return Layout("runs", "Starts, ends and crashes", columns, most=MOST_ROWS).fill(events)
 
 
 def pause_table(recorded: ReplicationRecorded) -> Table:
     """Return what was paused in the period, with who paused and resumed it."""
-    found = pauses(recorded)
     whole = whole_of(recorded.period)
-    columns = [
-        Column("flow", "Flow"),
-        Column("name", "Topic or partition"),
-        Column("from", "Paused", ValueType.MOMENT),
-        Column("until", "Resumed", ValueType.MOMENT),
-        Column("in_period_ms", "Paused in the period", ValueType.DURATION_MS),
-        Column("by", "Paused by"),
-        Column("resumed_by", "Resumed by"),
-    ]
-    rows = [
+
+    def paused_ms(one: Pause) -> int:
+        return Interval(max(one.start, whole.start), min(one.until or whole.end, whole.end)).ms
+
+    return Layout(
+        "pauses",
+        "Pauses",
         (
-            one.flow,
-            one.name,
-            stamp(one.start),
-            stamp(one.until),
-            Interval(max(one.start, whole.start), min(one.until or whole.end, whole.end)).ms,
-            one.by or "crosslog",
-            (one.resumed_by or "crosslog") if one.until else None,
-        )
-        for one in found
-    ]
-    hrefs = [around(one.href, one.start) for one in found]
-    return _table("pauses", "Pauses", columns, rows, hrefs, "Nothing was paused in this period.")
+            Column("flow", "Flow"),
+            Column("name", "Topic or partition"),
+            Column("from", "Paused", _TYPE.MOMENT, of="start"),
+            Column("until", "Resumed", _TYPE.MOMENT),
+            Column("in_period_ms", "Paused in the period", _TYPE.DURATION_MS, of=paused_ms),
+            Column("by", "Paused by", of=lambda one: one.by or "crosslog"),
+            Column(
+                "resumed_by",
+                "Resumed by",
+                of=lambda one: (one.resumed_by or "crosslog") if one.until else None,
+            ),
+        ),
+        lambda one: around(one.href, one.start),
+        MOST_ROWS,
+        "Nothing was paused in this period.",
+    ).fill(pauses(recorded))
 
 
 def steering_table(recorded: ReplicationRecorded) -> Table:
@@ -208,19 +192,16 @@ def steering_table(recorded: ReplicationRecorded) -> Table:
     period = recorded.period
     found = [one for one in recorded.steering if period.start <= one.at < period.end]
     found.sort(key=lambda one: (one.at, one.flow, one.action))
-    columns = [
-        Column("at", "Time", ValueType.MOMENT),
+    columns = (
+        Column("at", "Time", _TYPE.MOMENT),
         Column("flow", "Flow"),
-        Column("person", "Person"),
-        Column("what", "Change"),
-        Column("action", "Action", ValueType.TEXT, "As in the audit log."),
-    ]
-    rows = [
-        (stamp(one.at), one.flow, one.person or "crosslog", what_was_done(one), one.action)
-        for one in found
-    ]
-    hrefs = [around(one.href, one.at) for one in found]
-    return _table("operations", "Operations", columns, rows, hrefs)
+        Column("person", "Person", of=lambda one: one.person or "crosslog"),
+        Column("what", "Change", of=what_was_done),
+        Column("action", "Action", _TYPE.TEXT, "As in the audit log."),
+    )
+    return Layout(
+        "operations", "Operations", columns, lambda one: around(one.href, one.at), MOST_ROWS
+    ).fill(found)
 
 
 def drift_table(recorded: ReplicationRecorded) -> Table:
@@ -236,42 +217,25 @@ def drift_table(recorded: ReplicationRecorded) -> Table:
             one.word,
         ),
     )
-    columns = [
-        Column("flow", "Flow"),
-        Column("severity", "Severity"),
-        Column("word", "Drift"),
-        Column("subject", "Subject"),
-        Column("what", "Finding"),
-        Column("opened", "Opened", ValueType.MOMENT),
-        Column("closed", "Resolved", ValueType.MOMENT),
-    ]
-    rows = [
+    return Layout(
+        "drift",
+        "Configuration drift",
         (
-            one.flow,
-            one.severity,
-            one.word,
-            one.subject,
-            one.sentence,
-            stamp(one.opened_at),
-            stamp(one.closed_at),
-        )
-        for one in found
-    ]
-    hrefs = [around(one.href, one.opened_at) for one in found]
-    return _table("drift", "Configuration drift", columns, rows, hrefs)
+            Column("flow", "Flow"),
+            Column("severity", "Severity"),
+            Column("word", "Drift"),
+            Column("subject", "Subject"),
+            Column("what", "Finding", of="sentence"),
+            Column("opened", "Opened", _TYPE.MOMENT, of="opened_at"),
+            Column("closed", "Resolved", _TYPE.MOMENT, of="closed_at"),
+        ),
+        lambda one: around(one.href, one.opened_at),
+        MOST_ROWS,
+    ).fill(found)
 
 
-def _table(
-    name: str,
-    title: str,
-    columns: Sequence[Column],
-    rows: Sequence[tuple[Any, ...]],
-    hrefs: Sequence[str],
-    empty: str = "None.",
-) -> Table:
-    total = len(rows) if len(rows) > MOST_ROWS else None
-    cut = tuple(rows[:MOST_ROWS])
-    return Table(name, title, tuple(columns), cut, tuple(hrefs[:MOST_ROWS]), total, empty)
+def _whole_page(period: Period) -> Callable[[Any], str]:
+    return lambda one: within(one.href, period.start, period.end)
 
 
 def _is_by_hour(flows: Sequence[FlowReplication]) -> bool:
