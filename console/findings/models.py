@@ -95,7 +95,13 @@ class Finding(models.Model):
                 models.Index(fields=[scope, "closed_at"], name=f"room_finding_of_{scope}")
                 for scope in Scope.values
             ),
-            models.Index(fields=["closed_at", "-rank"], name="room_finding_closed"),
+            models.Index(fields=["closed_at"], name="room_finding_closed"),
+            # The order of the list of open ones.
+            models.Index(
+                fields=["-rank", "-opened_at", "id"],
+                condition=Q(closed_at=None),
+                name="room_finding_open",
+            ),
         ]
 
     def __str__(self) -> str:
