@@ -124,9 +124,11 @@ def follow(
     """
     known = {(one.code, one.subject): one for one in open_now}
     all_found = list(found)
-    lasting = worst_first((one for one in all_found if one.ended is None), known)[: life.most_open]
+    seen: dict[Key, Finding] = {}
+    for one in worst_first((one for one in all_found if one.ended is None), known):
+        if len(seen) < life.most_open:
+            seen.setdefault(one.key, one)
     past = worst_first(one for one in all_found if one.ended is not None)[: life.most_open]
-    seen = {one.key: one for one in reversed(lasting)}
     fresh = {key: one for key, one in seen.items() if key not in known}
     opens = {key for key in fresh if key in pending or key[0] not in life.two_rounds}
 

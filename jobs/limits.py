@@ -7,6 +7,7 @@ not known: nothing that was left out is taken for absent.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping
 
 # Kafka's own limit: no topic has a longer name.
@@ -38,17 +39,19 @@ LEFT_OUT, GROUPS_LEFT_OUT = "Beyond the limits: ", "groups are left out"
 # How the sentence begins that a group has whose row has another name than the group.
 CUT_ID = "Its id is cut: "
 _DIGEST = 16
+# What no database holds: NUL, and halves of surrogate pairs.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def short(text: str, most: int = TEXT) -> str:
-    """Return a text of at most `most` characters without NUL: of another one its begin, and a digest.
+    """Return a text that a row holds, of at most `most` characters: of another one its begin, and a digest.
 
     Texts that differ stay different, so that a name can be cut and still be a key.
     """
-    if len(text) <= most and "\0" not in text:
+    if len(text) <= most and not _NO_TEXT.search(text):
         return text
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
-    begin = text[: most - _DIGEST - 1].replace("\0", "\N{REPLACEMENT CHARACTER}")
+    begin = _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", text[: most - _DIGEST - 1])
     return f"{begin}\N{HORIZONTAL ELLIPSIS}{digest}"
 
 

@@ -53,8 +53,10 @@ def is_life_of_findings(node: ast.AST) -> bool:
             if isinstance(one, ast.Assign)
             for target in one.targets
         }
-    is_bulk = calls("bulk_create", "bulk_update")(node)
-    return is_bulk and ast.unparse(node.func.value).endswith("Finding.objects")
+    if calls("create", "get_or_create", "bulk_create", "bulk_update")(node):
+        return ast.unparse(node.func).rpartition(".")[0].endswith("Finding.objects")
+    is_update = calls("update")(node)
+    return is_update and any(one.arg == "closed_at" for one in node.keywords)
 
 
 def is_exit_code(node: ast.AST) -> bool:

@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     "overview": "/",
+    "findings": "/findings/",
     "clusters": "/clusters/",
     "cluster": "/clusters/*/",
     "brokers": "/clusters/*/brokers/",

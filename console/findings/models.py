@@ -95,7 +95,17 @@ class Finding(models.Model):
                 models.Index(fields=[scope, "closed_at"], name=f"room_finding_of_{scope}")
                 for scope in Scope.values
             ),
-            models.Index(fields=["closed_at", "-rank"], name="room_finding_closed"),
+            # Of ended ones only: SQLite would take it for open ones, instead of the next.
+            models.Index(
+                fields=["closed_at"],
+                condition=Q(closed_at__isnull=False),
+                name="room_finding_closed",
+            ),
+            models.Index(
+                fields=["-rank", "-opened_at", "id"],
+                condition=Q(closed_at=None),
+                name="room_finding_open",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 
-CELL = "findings/cells/"
+_CELL = "findings/cells/"
 _STATES = ((ENDED, "resolved"), (ALL, "open and resolved"))
 
 
@@ -30,19 +30,24 @@ def _in_state(rows: QuerySet[Finding], state: str) -> QuerySet[Finding]:
     return rows.exclude(closed_at=None) if state == ENDED else rows
 
 
-FINDINGS = Table(
-    (
-        Column("severity", "Finding", "rank", template=f"{CELL}severity.html"),
+# By their keys, for the tables of other rooms.
+COLUMNS = {
+    one.key: one
+    for one in (
+        Column("severity", "Finding", "rank", template=f"{_CELL}severity.html"),
         Column("place", "Where", "scope_name", link="href"),
-        Column("sentence", "Description", template=f"{CELL}sentence.html"),
+        Column("sentence", "Description", template=f"{_CELL}sentence.html"),
         Column("subject", "Subject", "subject", is_hidden=True),
         Column("kind", "Kind", "kind", is_hidden=True),
         Column("code", "Rule", "code", is_hidden=True),
-        Column("opened_at", "Opened", "opened_at", template=f"{CELL}moment.html"),
-        Column("last_seen_at", "Last seen", "last_seen_at", template=f"{CELL}moment.html"),
-        Column("closed_at", "Resolved", "closed_at", template=f"{CELL}moment.html"),
+        Column("opened_at", "Opened", "opened_at", template=f"{_CELL}moment.html"),
+        Column("last_seen_at", "Last seen", "last_seen_at", template=f"{_CELL}moment.html"),
+        Column("closed_at", "Resolved", "closed_at", template=f"{_CELL}moment.html"),
         Column("evidence", "Evidence", csv=evidence_in_words, is_hidden=True),
-    ),
+    )
+}
+FINDINGS = Table(
+    tuple(COLUMNS.values()),
     search=("sentence", "subject", "code", "scope_name"),
     filters={
         "severity": Choice("Severity", SEVERITIES, equals("severity")),

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, Q
 
 from console.findings.models import Finding, Scope
 from jobs import findings
@@ -23,11 +23,6 @@ _FIELDS = (
 _SUBJECT, _TOPIC = 600, 320
 
 
-def of(scope: Model, kind: str) -> QuerySet[Finding]:
-    """Return the findings of one kind about a cluster, a flow or a metadata log, also those that ended."""
-    return Finding.objects.filter(**_scope(scope), kind=kind)
-
-
 def save(
     scope: Model,
     life: Life,
@@ -36,16 +31,17 @@ def save(
     judged: Container[str] | None = None,
     pending: Mapping[Key, datetime] | None = None,
 ) -> dict[Key, datetime]:
-    """Open, confirm and end findings, and return those that are pending; a constant number of statements.
+    """Open, confirm and end findings of a cluster, a flow or a metadata log; return those that are pending.
 
+    A constant number of statements.
     `judged` are the codes whose rules were applied (None: all). What was over before it was seen is kept as
     ended, once.
     """
-    kind = life.kind
-    open_now = of(scope, kind).filter(closed_at=None)
+    mine = {"kind": life.kind, _field_of(scope): scope}
+    open_now = Finding.objects.filter(**mine, closed_at=None)
     told = [_within_limits(one) for one in found]
     change = findings.follow(open_now, pending or {}, told, judged, now, life)
-    opened = [_row(scope, kind, one, began, now) for one, began in change.opened]
+    opened = [_row(mine, one, began, now) for one, began in change.opened]
     kept = [_confirmed(row, one, now) for row, one in change.kept]
     for row, ended in change.closed:
         row.closed_at = ended
@@ -56,7 +52,7 @@ def save(
         Finding.objects.bulk_update(
             [row for row, _ in change.closed], ["closed_at"], batch_size=200
         )
-        Finding.objects.bulk_create(_unkept(scope, kind, change.past))
+        Finding.objects.bulk_create(_unkept(mine, change.past))
     return change.pending
 
 
@@ -66,25 +62,26 @@ def prune(now: datetime) -> int:
     return Finding.objects.filter(closed_at__lt=limit).delete()[0]
 
 
-def _scope(scope: Model) -> dict[str, Any]:
+def _field_of(scope: Model) -> str:
     """Return the field of a finding that leads to what it belongs to."""
-    models: dict[str, Any] = {
-        name: Finding._meta.get_field(name).related_model for name in Scope.values
-    }
-    return {name: scope for name, model in models.items() if isinstance(scope, model)}
+    fields = {Finding._meta.get_field(name).related_model: name for name in Scope.values}
+    return fields[type(scope)]
 
 
-def _unkept(scope: Model, kind: str, past: Iterable[findings.Finding]) -> list[Finding]:
+def _unkept(mine: Mapping[str, Any], past: Iterable[findings.Finding]) -> list[Finding]:
     """Return rows for ended findings that no kept one overlaps."""
     spans = [(one, one.since, one.ended) for one in past if one.since and one.ended]
     if not spans:
         return []
-    rows = of(scope, kind).filter(code__in={str(one.code) for one, *_ in spans})
     least = min(since for _, since, _ in spans)
-    rows = rows.filter(Q(closed_at=None) | Q(closed_at__gte=least))
+    rows = Finding.objects.filter(
+        Q(closed_at=None) | Q(closed_at__gte=least),
+        **mine,
+        code__in={str(one.code) for one, *_ in spans},
+    )
     kept = list(rows.values_list("code", "subject", "opened_at", "closed_at"))
     return [
-        _row(scope, kind, one, since, ended, closed_at=ended)
+        _row(mine, one, since, ended, closed_at=ended)
         for one, since, ended in spans
         if not any(
             one.key == (code, subject)
@@ -112,17 +109,14 @@ def _within_limits(one: findings.Finding) -> findings.Finding:
 
 
 def _row(
-    scope: Model,
-    kind: str,
+    mine: Mapping[str, Any],
     one: findings.Finding,
     opened_at: datetime,
     seen_at: datetime,
     **more: Any,
 ) -> Finding:
     code, subject = one.key
-    row = Finding(
-        **_scope(scope), kind=kind, code=code, subject=subject, opened_at=opened_at, **more
-    )
+    row = Finding(**mine, code=code, subject=subject, opened_at=opened_at, **more)
     return _confirmed(row, one, seen_at)
 
 

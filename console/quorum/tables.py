@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from console.findings.pages import COLUMNS
 from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.quorum import labels
@@ -198,8 +199,8 @@ STATES = Table(
 
 ENDED = Table(
     (
-        Column("severity", "Finding", "rank", template="findings/cells/severity.html"),
-        Column("sentence", "Description", template="findings/cells/sentence.html"),
+        COLUMNS["severity"],
+        COLUMNS["sentence"],
         Column("opened_at", "Started", "opened_at", template=f"{CELL}moment.html"),
         Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
         Column("duration_ms", "Duration", numeric=True, format=format_span_ms),

@@ -94,6 +94,12 @@ def test_of_two_findings_with_the_same_key_the_worse_one_counts():
     assert [one.severity for one, _ in change.opened] == [Severity.CRITICAL]
 
 
+def test_findings_with_the_same_key_count_once_toward_the_limit():
+    same, other = finding(subject="a"), replace(finding(subject="b"), severity=Severity.INFO)
+    change = follow([], {}, [same, same, other], ALL, NOW, replace(LIFE, most_open=2))
+    assert [one for one, _ in change.opened] == [same, other]
+
+
 def test_of_more_than_the_limit_critical_ones_come_first_and_then_open_ones():
     mild, worse = (
         replace(finding(subject=s), severity=v)

@@ -14,13 +14,14 @@ def test_a_text_that_fits_stays(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["x" * 256, "a\0b", "\ud800" * 300], ids=["long", "NUL", "halves of pairs"]
+    "text", ["x" * 256, "a\0b", "\ud800"], ids=["long", "NUL", "half of a pair"]
 )
 def test_another_text_is_cut_and_fits(text):
     kept = short(text)
     assert kept != text
     assert len(kept) <= 255
     assert "\0" not in kept
+    assert kept.encode()
     assert short(kept) == kept
 
 

@@ -80,7 +80,16 @@ class Migration(migrations.Migration):
                     models.Index(fields=["cluster", "closed_at"], name="room_finding_of_cluster"),
                     models.Index(fields=["flow", "closed_at"], name="room_finding_of_flow"),
                     models.Index(fields=["log", "closed_at"], name="room_finding_of_log"),
-                    models.Index(fields=["closed_at", "-rank"], name="room_finding_closed"),
+                    models.Index(
+                        condition=models.Q(("closed_at__isnull", False)),
+                        fields=["closed_at"],
+                        name="room_finding_closed",
+                    ),
+                    models.Index(
+                        condition=models.Q(("closed_at", None)),
+                        fields=["-rank", "-opened_at", "id"],
+                        name="room_finding_open",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

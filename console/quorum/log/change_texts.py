@@ -11,6 +11,7 @@ from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
 from console.findings import store
+from console.findings.queries import list_findings
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs import limits
@@ -49,7 +50,7 @@ class TextLimit:
 
     def tell(self) -> None:
         """Keep a finding that is over, where texts of this portion were cut; at most one in an hour."""
-        kept = store.of(self._log, LIFE.kind)
+        kept = list_findings(LIFE.kind, log=self._log)
         recent = kept.filter(code=CODE, closed_at__gt=self._now - _AGAIN)
         if not self._cut or recent.exists():
             return

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from console.findings import store
+from console.findings.queries import open_findings
 from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.findings.models import FlowWatch
 from console.replication.findings.snapshot import (
@@ -159,5 +160,5 @@ def _is_drift_due(watch: FlowWatch, now: datetime) -> bool:
         return True
     if any(Code(code) in DRIFT for code, *_ in watch.pending):
         return True
-    missing = store.of(watch.flow, LIFE.kind).filter(code=Code.TOPIC_MISSING.value)
-    return missing.filter(closed_at=None).exists()
+    missing = open_findings(LIFE.kind, flow=watch.flow).filter(code=Code.TOPIC_MISSING.value)
+    return missing.exists()

@@ -7,28 +7,20 @@ from django.views.decorators.http import require_GET
 
 from console.findings import queries as findings
 from console.findings.models import SEVERITIES, Kind
-from console.findings.pages import CELL, evidence_in_words
+from console.findings.pages import COLUMNS
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from console.frame.tables.columns import Choice, Column, equals
+from console.frame.tables.columns import Choice, equals
 from console.frame.tables.table import Table
 from console.replication.findings.models import CODES
 from console.replication.flows import queries
 from console.replication.flows.page_context import around_flow, find_flow
 
 MOST_OPEN = 100
-
+_SHOWN = ("severity", "sentence", "code", "subject", "opened_at", "closed_at", "evidence")
 
 HISTORY = Table(
-    (
-        Column("severity", "Finding", "rank", template=f"{CELL}severity.html"),
-        Column("sentence", "Description", template=f"{CELL}sentence.html"),
-        Column("code", "Rule", "code", is_hidden=True),
-        Column("subject", "Subject", "subject", is_hidden=True),
-        Column("opened_at", "Opened", "opened_at", template=f"{CELL}moment.html"),
-        Column("closed_at", "Resolved", "closed_at", template=f"{CELL}moment.html"),
-        Column("evidence", "Evidence", csv=evidence_in_words, is_hidden=True),
-    ),
+    tuple(COLUMNS[key] for key in _SHOWN),
     search=("sentence", "subject", "code"),
     filters={
         "severity": Choice("Severity", SEVERITIES, equals("severity")),

@@ -77,6 +77,15 @@ def test_the_badge_and_the_overview_count_only_what_can_be_seen(viewer_of_east, 
     assert shown(" ".join(one.why for one in found)) == SEEN
 
 
+def test_metrics_count_only_findings_that_can_be_seen(sign_in, viewer_of_east):
+    text = sign_in(viewer_of_east).get("/metrics").content.decode()
+    counted = [one.partition(",")[0] for one in text.splitlines() if "_findings{" in one]
+    assert counted == [
+        'crosslog_quorum_findings{cluster="east"',
+        'crosslog_promotion_findings{cluster="east"',
+    ]
+
+
 def test_the_palette_finds_only_findings_that_can_be_seen(viewer_of_east, viewer):
     hits = [one for one in find_hits(viewer_of_east, "finding orders-0") if one.kind == "finding"]
     assert {(one.detail, one.path) for one in hits} == {

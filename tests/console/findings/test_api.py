@@ -82,11 +82,18 @@ def test_the_findings_of_one_flow_are_asked_for_by_its_id(as_viewer, flow):
 
 @pytest.mark.parametrize(
     "query",
-    [{"state": "old"}, {"kind": "x"}, {"severity": "ok"}, {"flow": "x"}, {"range": "x"}, {"a": 1}],
-    ids=str,
-)
-def test_what_is_not_known_is_refused(as_viewer, query):
-    assert as_viewer.get(PATH, query).status_code == 400
+    [
+        {"state": "old"}, {"kind": "x"}, {"severity": "ok"}, {"flow": "x"}, {"flow": 0},
+        {"flow": 10**30}, {"range": "x"}, {"from": "x"}, {"to": "\0"}, {"a": 1}, {"limit": 501},
+        {"cursor": "x"}, {"cluster": "\0"}, {"log": "\0"}, {"code": "\0"}, {"subject": "\0"},
+        {"subject": "x" * 601}, {"code": ""},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_not_known_is_refused_at_its_field(as_viewer, query):
+    answer = as_viewer.get(PATH, query)
+    assert answer.status_code == 400
+    assert set(answer.json()["fields"]) == set(query)
 
 
 def test_pages_follow_each_other_worst_and_newest_first(as_viewer):

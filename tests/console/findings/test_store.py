@@ -59,8 +59,8 @@ def test_a_long_subject_is_cut_and_stays_the_same_finding(look):
     assert Row.objects.count() == 1
 
 
-def test_texts_that_somebody_wrote_fit_a_row(look):
-    long = "x\0" * 50_000
+def test_texts_of_clients_fit_a_row(look):
+    long = "x\0\ud800" * 50_000
     values = {f"{name}{long}": long for name in range(300)} | {"records": 7}
     look([Finding(Code.TASK_FAILED, MILD, long, long, long, long, None, values)], 0)
     row = Row.objects.get()
@@ -69,6 +69,25 @@ def test_texts_that_somebody_wrote_fit_a_row(look):
     ]  # fmt: skip
     assert len(row.evidence) == 100
     assert "\0" not in str([row.sentence, row.subject, list(row.evidence.values())])
+
+
+class JudgedByAnotherWriter:
+    """Codes that are looked up after open rows were read: another writer opens the finding then."""
+
+    def __init__(self, flow):
+        self.flow = flow
+
+    def __contains__(self, code):
+        store.save(self.flow, LIFE, [finding("a", WORST)], NOW, (), {finding("a").key: NOW})
+        return True
+
+
+def test_a_finding_that_another_writer_just_opened_is_not_opened_twice():
+    flow = make_flow()
+    pending = {finding(subject).key: NOW for subject in "ab"}
+    store.save(flow, LIFE, [finding("a")], NOW, JudgedByAnotherWriter(flow), pending)
+    (row,) = Row.objects.all()
+    assert row.severity == WORST
 
 
 def test_a_finding_belongs_to_what_it_was_saved_for():
