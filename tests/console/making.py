@@ -3,7 +3,7 @@
 import itertools
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from django.db import connection
@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console.accounts.models import Role, User
 from console.clusters.models import Cluster, Topic
+from console.frame.rounds import EARLY, REST_PER_WORK, Round
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.replication.measurement.collect import FlowQueries
 from console.runs.launcher import this_host
@@ -31,6 +32,13 @@ def count_queries(client, path: str) -> int:
         answer = client.get(path)
     assert answer.status_code == 200
     return len(captured)
+
+
+def assert_due_after(row: Round, at: datetime, every_s: float) -> None:
+    """Check when the next round is due, whatever time the last one took on this machine."""
+    took_s = row.duration_ms / 1000
+    due = at + timedelta(seconds=max(every_s - took_s, REST_PER_WORK * took_s)) - EARLY
+    assert abs(row.claimed_until - due) < timedelta(milliseconds=5)
 
 
 def make_user(role: str = Role.OPERATOR, name: str = "") -> User:

@@ -1,5 +1,7 @@
 """Collection rounds: claims, freshness, failures."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -16,6 +18,7 @@ from jobs.cluster.errors import (
 )
 from tests.console.clusters.fake_kafka import CLUSTER_ID, FakeKafka
 from tests.console.clusters.making import NOW, later, make_cluster, run_rounds
+from tests.console.making import assert_due_after
 
 pytestmark = pytest.mark.django_db
 
@@ -64,8 +67,10 @@ def test_a_round_whose_worker_died_is_taken_over_when_its_claim_ends(cluster, ka
 def test_due_clusters_are_those_with_a_round_that_is_due(cluster, kafka, settings):
     assert collect.due_clusters(NOW) == [cluster.pk]
     run_rounds(cluster, kafka)
-    assert collect.due_clusters(later(settings.COLLECT_INTERVAL_S - 2)) == []
-    assert collect.due_clusters(later(settings.COLLECT_INTERVAL_S)) == [cluster.pk]
+    assert collect.due_clusters(NOW) == []
+    for row in CollectionRound.objects.all():
+        assert_due_after(row, NOW, settings.COLLECT_INTERVAL_S)
+        assert collect.due_clusters(row.claimed_until + timedelta(seconds=1)) == [cluster.pk]
 
 
 def test_a_cluster_that_is_switched_off_is_not_asked(cluster, kafka):
