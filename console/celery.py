@@ -118,6 +118,7 @@ app.conf.beat_schedule = {
     "queue rounds of partitions": _rounds(2, COLLECT, "partitions"),
     "queue rounds of flows": _rounds(5, FLOWS, "measurements", "checkpoints"),
     "queue checks of flows": _rounds(10, FLOWS, "findings"),
+    "queue rounds of checks": _rounds(5, COLLECT, "checks"),
     "roll up series": _every(60, "console.frame.tasks.roll_up"),
     "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),

@@ -43,6 +43,7 @@ LAG_HOURS_D = env_int("LAG_HOURS_D", 400, least=30)
 METADATA_RETENTION_D = env_int("METADATA_RETENTION_D", 400, least=1)
 FINDINGS_RETENTION_D = env_int("FINDINGS_RETENTION_D", 90, least=1)
 # How often the status of partitions is looked at where nothing tells of a change, and the lag of replicas.
+CHECKS_INTERVAL_S = env_int("CHECKS_INTERVAL_S", 5, least=1)
 AVAILABILITY_INTERVAL_S = env_int("AVAILABILITY_INTERVAL_S", 5, least=1)
 REPLICA_LAG_INTERVAL_S = env_int("REPLICA_LAG_INTERVAL_S", 15, least=5)
 # Counts of partitions are kept as steps of 10 s, minutes and hours for so long; what happened to each, too.
@@ -99,6 +100,7 @@ INSTALLED_APPS = [
     "console.availability",
     "console.streams",
     "console.findings",
+    "console.checks",
     "console.reports",
     "console.overview",
     "console.metrics",

@@ -29,6 +29,7 @@ FLOORS = (
         "severity",
     },
     {"wire", "archives", "findings"},
+    {"checks"},
     {"cluster"},
     {"reports"},
     {"replication", "quorum", "availability", "streams", "tracing"},

@@ -8,8 +8,12 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from console.findings.incidents.models import Incident, IncidentEvent, MaintenanceWindow
 from console.frame.security.access import rights_of
+from jobs.checks.check import CHECKS
 from jobs.severity import FINDING_SEVERITIES
+
+__all__ = ["Finding", "Incident", "IncidentEvent", "Kind", "MaintenanceWindow", "Scope"]
 
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 LEADERS_NOT_BALANCED = "leaders_not_balanced"
@@ -33,20 +37,27 @@ class Kind(models.TextChoices):
     FLOW = "flow", "Flow"
     QUORUM = "quorum", "Quorum"
     OBSERVERS = "observers", "Observers and leaders"
+    CHECKS = "checks", "Checks"
 
 
 class Scope(models.TextChoices):
-    """What a finding belongs to; the field of `Finding` with the same name leads to it."""
+    """What a finding belongs to; the field of `Finding` with the same name leads to it, if there is one."""
 
     CLUSTER = "cluster", "Cluster"
     FLOW = "flow", "Flow"
     LOG = "log", "Metadata log"
+    CROSSLOG = "crosslog", "crosslog"
+
+
+OWNERS = (Scope.CLUSTER, Scope.FLOW, Scope.LOG)
+OF_CROSSLOG = dict.fromkeys([one.value for one in OWNERS])
 
 
 class Finding(models.Model):
     """A finding; open while `closed_at` is null.
 
-    `kind` is one of `Kind`; exactly one of `cluster`, `flow` and `log` is set. `subject` is what it is about
+    `kind` is one of `Kind`; at most one of `cluster`, `flow` and `log` is set, none for crosslog itself.
+    `incident` is that of its cause, while it is open or was last. `subject` is what it is about
     (a partition, a topic, a group and a partition, a node), empty for all of its scope. `trouble` and `cause`
     name its runbook, `brokers` are those that it is about.
     `evidence` are numbers and words, their units in their names. `opened_at` is when it began as far as that
@@ -63,6 +74,9 @@ class Finding(models.Model):
     )
     log: models.ForeignKey[Any, Any] = models.ForeignKey(
         "quorum.MetadataLog", null=True, on_delete=models.CASCADE
+    )
+    incident: models.ForeignKey[Any, Any] = models.ForeignKey(
+        "findings.Incident", null=True, on_delete=models.SET_NULL, related_name="findings"
     )
     code = models.CharField(max_length=60)
     severity = models.CharField(max_length=10, choices=SEVERITIES)
@@ -83,17 +97,24 @@ class Finding(models.Model):
     class Meta:
         ordering = ["-rank", "opened_at"]
         constraints = [
+            *(
+                models.UniqueConstraint(
+                    fields=[scope, "kind", "code", "subject"],
+                    condition=Q(closed_at=None),
+                    name=f"one_open_of_{scope}",
+                )
+                for scope in OWNERS
+            ),
             models.UniqueConstraint(
-                fields=[scope, "kind", "code", "subject"],
-                condition=Q(closed_at=None),
-                name=f"one_open_of_{scope}",
-            )
-            for scope in Scope.values
+                fields=["kind", "code", "subject"],
+                condition=Q(closed_at=None, cluster=None, flow=None, log=None),
+                name="one_open_of_crosslog",
+            ),
         ]
         indexes = [
             *(
                 models.Index(fields=[scope, "closed_at"], name=f"room_finding_of_{scope}")
-                for scope in Scope.values
+                for scope in OWNERS
             ),
             # Of ended ones only: SQLite would take it for open ones, instead of the next.
             models.Index(
@@ -113,30 +134,41 @@ class Finding(models.Model):
 
     @classmethod
     def visible_to(cls, user: Any) -> Q:
-        """Return the condition of the rows that a person may see: all clusters of their scope."""
-        seen = rights_of(user).clusters("view")
-        return (
+        """Return the condition of the rows that a person may see: all clusters of their scope.
+
+        What concerns crosslog itself is seen by those who may view all clusters.
+        """
+        rights = rights_of(user)
+        seen = rights.clusters("view")
+        found = (
             Q(cluster__in=seen)
             | Q(log__cluster__in=seen)
             | Q(flow__source__in=seen, flow__target__in=seen)
         )
+        return found | Q(**OF_CROSSLOG) if rights.reaches("view", ()) else found
 
     @property
     def word(self) -> str:
         """What it is, in two or three words."""
         if self.code == "few_voters" and (count := self.evidence.get("voters")):
             return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
+        if self.code in CHECKS.by_id and self.kind == Kind.CHECKS:
+            return CHECKS.by_id[self.code].title
         words = self.code.replace("_", " ").replace("-", " ").capitalize()
         return _WORDS.get(self.code, words)
 
     @property
     def scope(self) -> Scope:
-        """Which of the three fields is set."""
-        return next(one for one in Scope if getattr(self, f"{one}_id") is not None)
+        """Which of the three fields is set; crosslog itself without one."""
+        return next(
+            (one for one in OWNERS if getattr(self, f"{one}_id") is not None), Scope.CROSSLOG
+        )
 
     @property
     def name(self) -> str:
         """The name of its scope: alias of the cluster, name of the flow or of the metadata log."""
+        if self.scope is Scope.CROSSLOG:
+            return "crosslog"
         owner = getattr(self, self.scope)
         return str(owner.alias if self.scope is Scope.CLUSTER else owner.name)
 
@@ -145,6 +177,8 @@ class Finding(models.Model):
         """Its scope, for people."""
         if self.log is not None:
             return f"Quorum of {self.log.label}"
+        if self.scope is Scope.CROSSLOG:
+            return "crosslog"
         return f"{self.scope.value.capitalize()} {self.name}"
 
     @property
@@ -154,6 +188,10 @@ class Finding(models.Model):
             return reverse("replication:findings", args=[self.flow_id])
         if self.log_id is not None:
             return reverse("quorum:detail", args=[self.name])
+        if self.scope is Scope.CROSSLOG:
+            return reverse("findings:list")
+        if self.kind == Kind.CHECKS:
+            return reverse("clusters:detail", args=[self.name])
         page = "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"
         return reverse(f"availability:{page}", args=[self.name])
 

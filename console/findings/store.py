@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Model, Q
 
-from console.findings.models import Finding, Scope
+from console.findings.models import OF_CROSSLOG, OWNERS, Finding
 from jobs import findings
 from jobs.findings import Key, Life
 from jobs.limits import CAUTIONS, SENTENCE, short
@@ -24,7 +24,7 @@ _SUBJECT, _TOPIC = 600, 320
 
 
 def save(
-    scope: Model,
+    scope: Model | None,
     life: Life,
     found: Iterable[findings.Finding],
     now: datetime,
@@ -33,11 +33,14 @@ def save(
 ) -> dict[Key, datetime]:
     """Open, confirm and end findings of a cluster, a flow or a metadata log; return those that are pending.
 
+    Without a `scope` they are about crosslog itself.
+
     A constant number of statements.
     `judged` are the codes whose rules were applied (None: all). What was over before it was seen is kept as
     ended, once.
     """
-    mine = {"kind": life.kind, _field_of(scope): scope}
+    owner = OF_CROSSLOG if scope is None else {_field_of(scope): scope}
+    mine = {"kind": life.kind, **owner}
     open_now = Finding.objects.filter(**mine, closed_at=None)
     told = [_within_limits(one) for one in found]
     change = findings.follow(open_now, pending or {}, told, judged, now, life)
@@ -64,7 +67,7 @@ def prune(now: datetime) -> int:
 
 def _field_of(scope: Model) -> str:
     """Return the field of a finding that leads to what it belongs to."""
-    fields = {Finding._meta.get_field(name).related_model: name for name in Scope.values}
+    fields = {Finding._meta.get_field(name).related_model: name for name in OWNERS}
     return fields[type(scope)]
 
 
