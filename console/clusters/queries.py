@@ -152,6 +152,11 @@ def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> Q
     return groups.filter(pk__in=there.values("group"))
 
 
+def list_undescribed() -> QuerySet[Topic]:
+    """Return topics whose last description failed: what is known of their partitions is older."""
+    return Topic.objects.exclude(error="")
+
+
 def list_stuck() -> QuerySet[Partition]:
     """Return partitions whose last stable offset a transaction holds for too long, the longest first."""
     rows = Partition.objects.select_related("cluster", "topic")

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import CharField, Min, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import CharField, Count, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Length, Replace
 
 # Other rooms read promotions through here, too.
 from console.availability.promotion import queries as promotion_queries
 from console.availability.status import definitions
-from console.availability.status.broker_models import BrokerChurn, BrokerStatus, CountSample
+from console.availability.status.broker_models import BrokerChurn, BrokerStatus, CountSample, Source
 from console.availability.status.models import (
     AvailabilityRound,
     OutOfSyncSpan,
@@ -98,6 +98,12 @@ def freshness_of(cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS) ->
     return freshness_of_round(label, round_of(cluster, noun), every_s)
 
 
+def is_polled(cluster: Cluster) -> bool:
+    """Whether the states of its partitions come from rounds, not from the metadata log."""
+    row = round_of(cluster)
+    return row is not None and row.source == Source.POLL
+
+
 def method_of(row: AvailabilityRound | None) -> str:
     """Return the source and its resolution as text."""
     if row is None or not row.source:
@@ -178,6 +184,30 @@ def list_brokers(
     return told
 
 
+def unhealthy_rows(clusters_: Collection[int]) -> QuerySet[PartitionStatus]:
+    """Return partitions of clusters whose severity is not OK, or not known."""
+    is_meant = Q(severity__gt=0) | Q(is_unsure=True)
+    return PartitionStatus.objects.filter(is_meant, cluster__in=clusters_).order_by()
+
+
+def replication_factor_rows(
+    clusters_: Collection[int],
+) -> QuerySet[PartitionStatus, tuple[int, str, int, int]]:
+    """Return topics with partitions of RF < min ISR or RF 1: cluster, topic, and how many of each."""
+    bars = Length("replica_text") - Length(Replace("replica_text", Value("|"), Value("")))
+    is_single = Q(bars=2)
+    rows = PartitionStatus.objects.filter(cluster__in=clusters_).order_by().annotate(bars=bars)
+    counted = rows.filter(Q(is_rf_below_min=True) | is_single).values("cluster_id", "topic")
+    return counted.annotate(
+        below=Count("pk", filter=Q(is_rf_below_min=True)), single=Count("pk", filter=is_single)
+    ).values_list("cluster_id", "topic", "below", "single")
+
+
+def churn_since(clusters_: Collection[int], hour: datetime) -> QuerySet[BrokerChurn]:
+    """Return the ISR and leadership changes of brokers, by hour, from an hour on."""
+    return BrokerChurn.objects.filter(cluster__in=clusters_, hour__gte=hour)
+
+
 def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> list[Any]:
     """Set `restless` of brokers: ISR changes in each of the last hours; one query."""
     found = list(rows)
@@ -196,6 +226,11 @@ def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> li
         own = counted.get((row.cluster_id, row.broker_id), {})
         row.restless = [own.get(place, 0) for place in range(hours)]
     return found
+
+
+def list_registrations(clusters_: Collection[int]) -> QuerySet[BrokerStatus]:
+    """Return brokers of clusters without counts."""
+    return BrokerStatus.objects.filter(cluster__in=clusters_)
 
 
 def racks_of(cluster: Cluster) -> dict[str, list[int]]:
