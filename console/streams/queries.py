@@ -6,11 +6,13 @@ from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness, freshness_of_round
-from console.streams.models import StreamsApplication, StreamsRound
+from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
+from jobs.streams.lag import Copies, copies_of
+from jobs.streams.stored import OtherForm, unpack_application
 
 # What a list does not need and what is large.
 _LARGE = ("facts", "description", "cautions")
@@ -33,10 +35,49 @@ def where(alias: str, **_: Any) -> Collection[int]:
     return clusters.where(alias)
 
 
+def with_cautions(clusters_: Collection[int]) -> QuerySet[StreamsApplication]:
+    """Return the applications of clusters with their cautions and rounds."""
+    rows = StreamsApplication.objects.filter(cluster__in=clusters_)
+    return rows.select_related("cluster__streams_round").defer("facts", "description")
+
+
+# A round reads no more snapshots than these; a large one takes some tens of milliseconds.
+MOST_UNPACKED = 50
+_copies: dict[int, tuple[str, Copies | None]] = {}
+
+
+def copies_by_application() -> dict[int, Copies | None]:
+    """Return the copies of state of applications, by their newest snapshots; two queries.
+
+    Snapshots that were read are remembered. An application is left out until its snapshot is read.
+    """
+    rows = StreamsSnapshot.objects.order_by()
+    newest = rows.values("application").annotate(newest=Max("pk")).values("newest")
+    now = {
+        pk: (of, fingerprint)
+        for pk, of, fingerprint in rows.filter(pk__in=newest).values_list(
+            "pk", "application_id", "fingerprint"
+        )
+    }
+    known = {pk: one for pk, one in _copies.items() if pk in now and one[0] == now[pk][1]}
+    missing = sorted(now.keys() - known.keys())[:MOST_UNPACKED]
+    for pk, fingerprint, content in rows.filter(pk__in=missing).values_list(
+        "pk", "fingerprint", "content"
+    ):
+        try:
+            known[pk] = fingerprint, copies_of(unpack_application(bytes(content)))
+        except OtherForm:
+            # The next collection writes it in the form of this version.
+            known[pk] = fingerprint, None
+    _copies.clear()
+    _copies.update(known)
+    return {now[pk][0]: one for pk, (_, one) in known.items()}
+
+
 def list_rounds() -> QuerySet[StreamsRound]:
     return StreamsRound.objects.select_related("cluster").order_by("cluster__alias")
 
 
-def freshness_of(row: StreamsRound) -> Freshness:
+def freshness_of(row: StreamsRound | None) -> Freshness:
     """Return how fresh the applications of a cluster are; no query."""
     return freshness_of_round("Applications", row, settings.STREAMS_INTERVAL_S)

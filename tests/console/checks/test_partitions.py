@@ -30,13 +30,9 @@ ALL = {
 
 def seen_cluster(alias="east", source=Source.LOG, at=NOW):
     cluster = make_cluster(alias)
-    AvailabilityRound.objects.create(
-        cluster=cluster, noun="status", source=source, succeeded_at=at
-    )
+    AvailabilityRound.objects.create(cluster=cluster, noun="status", source=source, succeeded_at=at)
     for number in (1, 2, 3):
-        BrokerStatus.objects.create(
-            cluster=cluster, broker_id=number, is_there=True, source=source
-        )
+        BrokerStatus.objects.create(cluster=cluster, broker_id=number, is_there=True, source=source)
     return cluster
 
 
@@ -163,7 +159,9 @@ def test_a_stuck_offset_is_found_while_offsets_are_fresh():
     told = {
         "offset": 7, "seen_ms": int(OLD.timestamp() * 1000), "is_too_long": True, "error": "Refused.",
     }  # fmt: skip
-    Partition.objects.create(cluster=cluster, topic=topic, partition=3, open_transaction=told, changed_at=NOW)
+    Partition.objects.create(
+        cluster=cluster, topic=topic, partition=3, open_transaction=told, changed_at=NOW
+    )
     row = CollectionRound.objects.create(cluster=cluster, noun=Noun.OFFSETS, succeeded_at=NOW)
     one = found()["last_stable_offset_stuck"]
     assert (one.subject, one.since) == ("orders-3", OLD)

@@ -52,7 +52,9 @@ def test_other_missing_brokers_are_another_finding():
 
 def test_of_many_partitions_the_first_are_named():
     (found,) = judge(*(one(number=number) for number in range(1200)))
-    assert found.sentence.endswith("orders-0, orders-1, orders-2, orders-3, orders-4 and 1,195 more.")
+    assert found.sentence.endswith(
+        "orders-0, orders-1, orders-2, orders-3, orders-4 and 1,195 more."
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Checks of Kafka Streams applications: conditions, how long they last, what is not known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from jobs.checks.settings import Setting, Settings
+from jobs.checks.streams import CHECKS, Application, judge_application
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+WHOLE = Application(
+    1, "east", "shop", "Stable", 0, 0, False, 0.0, (), stateful_tasks=4, without_copy=0, warm_ups=0
+)
+LONG = {one.id: 7 * 86_400.0 for one in CHECKS}
+FAULT = "application.server localhost:80 leads nowhere."
+
+
+def judge(one, waited=LONG, passed_s=5.0, settings=()):
+    return judge_application(one, Settings.of(settings), waited, passed_s, NOW)
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "said"),
+    [
+        pytest.param({"state": "Empty"}, "streams_not_running", "has no members", id="no members"),
+        pytest.param(
+            {"state": "PreparingRebalance"}, "streams_rebalancing", "PreparingRebalance",
+            id="rebalancing",
+        ),
+        pytest.param(
+            {"tasks_without_thread": 2}, "streams_tasks_unassigned", "2 tasks that no thread runs",
+            id="tasks without a thread",
+        ),
+        pytest.param(
+            {"is_growing": True, "lag_records": 5000}, "streams_lag_growing", "5,000 records",
+            id="lag grows",
+        ),
+        pytest.param({"misrouted_share": 0.5}, "streams_keys_misrouted", "50", id="misrouted"),
+        pytest.param(
+            {"endpoint_faults": (FAULT, FAULT)}, "streams_endpoint", f"{FAULT} 1 more like it.",
+            id="endpoint",
+        ),
+        pytest.param(
+            {"without_copy": 1}, "streams_standby_missing", "no standby of 1 of 4 tasks",
+            id="one task without standby",
+        ),
+        pytest.param({"warm_ups": 1}, "streams_warming_up", "1 warm-up", id="warm-up"),
+    ],
+)  # fmt: skip
+def test_a_condition_that_lasts_is_a_finding_of_the_application(values, code, said):
+    (found,) = judge(replace(WHOLE, **values)).found
+    assert (found.code, found.subject) == (code, "shop")
+    assert said in found.sentence
+    assert found.sentence.startswith("Kafka Streams application shop of east ")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param({}, id="healthy"),
+        pytest.param({"state": "Gone", "tasks_without_thread": 4}, id="deleted group"),
+        pytest.param({"without_copy": 4}, id="no task has a standby: num.standby.replicas is 0"),
+        pytest.param({"is_growing": True, "lag_records": 999}, id="small lag"),
+    ],
+)
+def test_what_is_no_fault_is_no_finding(values):
+    result = judge(replace(WHOLE, **values))
+    assert (result.found, result.waited) == ([], {})
+
+
+def test_a_condition_is_found_after_the_time_that_rounds_watched_it():
+    one, waited, found = replace(WHOLE, state="Empty"), {}, []
+    for _ in range(8):
+        result = judge(one, waited, passed_s=10.0)
+        waited = result.waited
+        found.append(bool(result.found))
+    assert found == [False] * 6 + [True] * 2
+    assert result.found[0].since == NOW - timedelta(seconds=70)
+
+
+def test_a_condition_that_ends_waits_from_the_beginning():
+    assert "streams_not_running" not in judge(WHOLE).waited
+
+
+def test_what_a_rebalance_hides_is_neither_found_nor_over():
+    waited = {"streams_tasks_unassigned": 400.0}
+    result = judge(replace(WHOLE, state="Assigning", tasks_without_thread=None), waited)
+    assert result.unknown == {"streams_tasks_unassigned"}
+    assert result.waited["streams_tasks_unassigned"] == 400.0
+    assert result.found == []
+
+
+def test_a_group_pattern_excludes_applications():
+    settings = [Setting("streams_not_running", group="sho*", is_excluded=True)]
+    assert judge(replace(WHOLE, state="Empty"), settings=settings).found == []
