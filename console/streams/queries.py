@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from django.db.models import Max, QuerySet
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
-from jobs.streams.lag import Copies, copies_of
+from jobs.streams.lag import copies_of
 from jobs.streams.stored import OtherForm, unpack_application
 
 # What a list does not need and what is large.
@@ -41,37 +42,25 @@ def with_cautions(clusters_: Collection[int]) -> QuerySet[StreamsApplication]:
     return rows.select_related("cluster__streams_round").defer("facts", "description")
 
 
-# A round reads no more snapshots than these; a large one takes some tens of milliseconds.
+# A round unpacks no more snapshots than these; a large one takes some tens of milliseconds.
 MOST_UNPACKED = 50
-_copies: dict[int, tuple[str, Copies | None]] = {}
+_copies: dict[tuple[int, str], tuple[int, int, int] | None] = {}
 
 
-def copies_by_application() -> dict[int, Copies | None]:
-    """Return the copies of state of applications, by their newest snapshots; two queries.
-
-    Snapshots that were read are remembered. An application is left out until its snapshot is read.
-    """
+def copies_by_application() -> dict[int, tuple[int, int, int] | None]:
+    """Return `copies_of` of applications by their newest snapshots, each unpacked once; two queries."""
     rows = StreamsSnapshot.objects.order_by()
     newest = rows.values("application").annotate(newest=Max("pk")).values("newest")
-    now = {
-        pk: (of, fingerprint)
-        for pk, of, fingerprint in rows.filter(pk__in=newest).values_list(
-            "pk", "application_id", "fingerprint"
-        )
-    }
-    known = {pk: one for pk, one in _copies.items() if pk in now and one[0] == now[pk][1]}
+    told = rows.filter(pk__in=newest).values_list("pk", "fingerprint", "application_id")
+    now = {(pk, fingerprint): of for pk, fingerprint, of in told}
+    known = {key: one for key, one in _copies.items() if key in now}
     missing = sorted(now.keys() - known.keys())[:MOST_UNPACKED]
-    for pk, fingerprint, content in rows.filter(pk__in=missing).values_list(
-        "pk", "fingerprint", "content"
-    ):
-        try:
-            known[pk] = fingerprint, copies_of(unpack_application(bytes(content)))
-        except OtherForm:
-            # The next collection writes it in the form of this version.
-            known[pk] = fingerprint, None
+    for row in rows.filter(pk__in=[pk for pk, _ in missing]).defer("changelogs"):
+        with suppress(OtherForm):
+            known[row.pk, row.fingerprint] = copies_of(unpack_application(bytes(row.content)))
     _copies.clear()
     _copies.update(known)
-    return {now[pk][0]: one for pk, (_, one) in known.items()}
+    return {now[key]: one for key, one in known.items() if key in now}
 
 
 def list_rounds() -> QuerySet[StreamsRound]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -62,23 +62,12 @@ class ChurnHour(NamedTuple):
     expands: int
 
 
-class StuckOffset(NamedTuple):
-    """A partition whose last stable offset an open transaction holds."""
-
-    topic: str
-    partition: int
-    severity: Severity
-    sentence: str
-    todo: str
-    since: datetime | None
-
-
 @dataclass(slots=True)
 class ClusterPartitions:
     """What was last recorded of the partitions of a cluster.
 
     `brokers` are those that are registered, and whether they are alive (None: not known); `rejoined` when
-    they were last fenced or registered.
+    they were last fenced or registered. `stuck` are findings of `replicas.STUCK`.
     """
 
     pk: int
@@ -91,13 +80,14 @@ class ClusterPartitions:
     elections: list[Election] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     churn: list[ChurnHour] = field(default_factory=list)
-    stuck: list[StuckOffset] = field(default_factory=list)
+    stuck: list[Finding] = field(default_factory=list)
 
     def is_down(self, broker: int) -> bool:
         """Whether a broker is fenced, or not registered while others are."""
         return self.brokers.get(broker, not self.brokers) is False
 
 
+of_topics = partial(Check, area=Area.PARTITION, narrowed_by=Pattern.TOPIC)
 _BROKERS = "Check the brokers that the finding names: one may be down, slow, or have a failed log directory."
 
 
@@ -108,52 +98,44 @@ def _for(default_s: float) -> tuple[Threshold, ...]:
     return (Threshold("for_s", default_s, Unit.SECONDS, text, most=86_400),)
 
 
-OFFLINE = Check(
+OFFLINE = of_topics(
     id="partitions_offline",
     title="Partitions offline",
     question="Has every partition a leader?",
     rule="A partition has no leader.",
     severity=Severity.CRITICAL,
-    area=Area.PARTITION,
     runbook="Start the brokers that have its in-sync replicas. An unclean election loses records.",
-    narrowed_by=Pattern.TOPIC,
     effect="{partitions} partitions offline",
     open_after_s=30,
 )
-UNDER_MIN_ISR = Check(
+UNDER_MIN_ISR = of_topics(
     id="under_min_isr",
     title="Partitions under min ISR",
     question="Does every partition accept writes with acks=all?",
     rule="A partition has fewer in-sync replicas than min.insync.replicas: writes with acks=all are refused.",
     severity=Severity.CRITICAL,
-    area=Area.PARTITION,
     runbook=_BROKERS,
-    narrowed_by=Pattern.TOPIC,
     effect="{partitions} under min ISR",
     open_after_s=30,
 )
-AT_MIN_ISR = Check(
+AT_MIN_ISR = of_topics(
     id="at_min_isr",
     title="Partitions at min ISR",
     question="May a replica of every partition fail?",
     rule="A replica is out of sync, and the next replica failure stops writes with acks=all.",
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook=_BROKERS,
     thresholds=_for(600),
-    narrowed_by=Pattern.TOPIC,
     effect="{partitions} at min ISR",
 )
-UNDER_REPLICATED = Check(
+UNDER_REPLICATED = of_topics(
     id="under_replicated",
     title="Partitions under-replicated",
     question="Are all replicas in sync?",
     rule="A replica that is no observer and is not being added is out of sync.",
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook=_BROKERS,
     thresholds=_for(300),
-    narrowed_by=Pattern.TOPIC,
     effect="{partitions} under-replicated",
 )
 STATES = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from heapq import nsmallest
 
-from jobs.checks.check import Area, Check, Pattern, Threshold, Unit, check
+from jobs.checks.check import Pattern, Threshold, Unit, check
 from jobs.checks.partitions import (
     MOST_NAMES,
     ChurnHour,
@@ -14,60 +14,56 @@ from jobs.checks.partitions import (
     by_topic,
     count_of,
     names_of,
+    of_topics,
 )
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.numbers import format_count
 from jobs.severity import Severity
 
-RF_BELOW_MIN = Check(
+RF_BELOW_MIN = of_topics(
     id="rf_below_min_isr",
     title="Replication factor below min.insync.replicas",
     question="Can every partition have min.insync.replicas?",
     rule="A topic has fewer replicas than min.insync.replicas.",
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook="Add replicas, or lower min.insync.replicas of the topics.",
-    narrowed_by=Pattern.TOPIC,
     is_advice=True,
 )
-RF_ONE = Check(
+RF_ONE = of_topics(
     id="rf_one",
     title="Replication factor 1",
     question="Does every partition survive the loss of a broker?",
     rule="A topic has one replica, and the cluster more than one broker.",
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook="Add replicas by a reassignment, or exclude topics that have one replica on purpose.",
-    narrowed_by=Pattern.TOPIC,
     is_advice=True,
 )
-UNCLEAN = Check(
+UNCLEAN = of_topics(
     id="unclean_election",
     title="Unclean leader election",
     question="Was every leader elected from the ISR?",
     rule="A leader was elected outside the ISR.",
     severity=Severity.CRITICAL,
-    area=Area.PARTITION,
     runbook="Acknowledged records may be lost. Compare what producers sent with the records in the topic.",
     thresholds=(
         Threshold("kept_s", 86_400, Unit.SECONDS, "Time that an election stays a finding.", 60),
     ),
-    narrowed_by=Pattern.TOPIC,
-    effect="{partitions} elected unclean",
+    effect="{partitions} with an unclean leader election",
 )
-OUT_LONG = Check(
+OUT_LONG = of_topics(
+    narrowed_by=Pattern.NONE,
     id="replica_out_long",
     title="Replica out of sync for long",
     question="Do replicas that left the ISR return?",
     rule="A replica has been out of the ISR for longer than the threshold.",
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook="The broker does not catch up. Check its disk, its network and its log.",
     thresholds=(Threshold("for_s", 1_800, Unit.SECONDS, "Time out of the ISR.", 60),),
     effect="replicas of broker {broker} out of sync",
 )
-FLAPPING = Check(
+FLAPPING = of_topics(
+    narrowed_by=Pattern.NONE,
     id="isr_flapping",
     title="ISR flapping",
     question="Do replicas stay in the ISR?",
@@ -76,7 +72,6 @@ FLAPPING = Check(
         "fenced nor registered."
     ),
     severity=Severity.WARNING,
-    area=Area.PARTITION,
     runbook=(
         "Check disk, network and garbage collection of the broker. Brokers that flap together share the "
         "cause."
@@ -86,16 +81,18 @@ FLAPPING = Check(
     ),
     effect="ISR of broker {broker} flapping",
 )
-STUCK = Check(
+STUCK = of_topics(
     id="last_stable_offset_stuck",
     title="Last stable offset stuck",
     question="Can groups of read_committed read to the end?",
     rule="A transaction is hanging or older than its timeout, and holds the last stable offset.",
     severity=Severity.CRITICAL,
-    area=Area.PARTITION,
     runbook="Run the command that the finding shows: it ends the transaction, or shows its producer.",
-    narrowed_by=Pattern.TOPIC,
 )
+
+
+# What the rounds of status tell; offsets have rounds of their own.
+OF_STATUS = (RF_BELOW_MIN, RF_ONE, UNCLEAN, OUT_LONG, FLAPPING)
 
 
 @check(RF_BELOW_MIN, RF_ONE)
@@ -205,15 +202,4 @@ def flapping(state: ClusterPartitions, settings: Settings) -> Iterator[Finding]:
 def stuck(state: ClusterPartitions, settings: Settings) -> Iterator[Finding]:
     """Find partitions whose last stable offset does not move."""
     values = by_topic(settings, STUCK, state)
-    for row in state.stuck:
-        if values(row.topic) is not None:
-            yield Finding(
-                STUCK.id,
-                row.severity,
-                row.sentence,
-                row.todo,
-                subject=f"{row.topic}-{row.partition}",
-                topic=row.topic,
-                partition=row.partition,
-                since=row.since,
-            )
+    yield from (row for row in state.stuck if values(row.topic) is not None)

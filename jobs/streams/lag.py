@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.application import Application, Process, Role, TaskId
@@ -67,14 +66,6 @@ class StandbyLag:
     role: Role
     position_sum: int | None
     records: int | None
-
-
-class Copies(NamedTuple):
-    """How many tasks have state, how many of them no copy beside the active one, and how many warm up."""
-
-    stateful: int
-    without_copy: int
-    warm_ups: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +175,19 @@ def restore_costs(
     return tuple(found)
 
 
-def copies_of(application: Application) -> Copies | None:
-    """Return the copies of state; None where tasks or threads are left out: a copy may be among them."""
-    if application.left_out:
-        return None
-    roles = {
-        task: {one.role for one in own}
+def copies_of(application: Application) -> tuple[int, int, int] | None:
+    """Return how many tasks with state have no copy, of how many, and how many warm up.
+
+    None where tasks or threads are left out: a copy may be among them.
+    """
+    roles = [
+        {one.role for one in own}
         for task, own in application.placements.items()
         if application.stores_of(task.subtopology)
-    }
-    without = sum(not own - {Role.ACTIVE} for own in roles.values())
-    return Copies(len(roles), without, sum(Role.WARM_UP in own for own in roles.values()))
+    ]
+    without = sum(not own - {Role.ACTIVE} for own in roles)
+    found = (without, len(roles), sum(Role.WARM_UP in own for own in roles))
+    return None if application.left_out else found
 
 
 def _input_lag(place: TopicPartition, facts: Facts) -> InputLag:

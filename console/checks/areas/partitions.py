@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
 
@@ -13,20 +13,22 @@ from console.clusters.models import Cluster, Noun
 from console.clusters.status import freshness_of_row
 from console.clusters.trouble.stuck import trouble_of
 from jobs.availability.status.severity import Severity
-from jobs.checks import partitions, replicas
+from jobs.checks import replicas
 from jobs.checks.check import Check
-from jobs.checks.partitions import STATES, ClusterPartitions
+from jobs.checks.partitions import (
+    STATES,
+    Absence,
+    ChurnHour,
+    ClusterPartitions,
+    Election,
+    TopicShare,
+    UnhealthyPartition,
+    unhealthy,
+)
 from jobs.findings import Finding
 
 MOST_STUCK = 500
-_OF_STATUS = (
-    *STATES.values(),
-    replicas.RF_BELOW_MIN,
-    replicas.RF_ONE,
-    replicas.UNCLEAN,
-    replicas.OUT_LONG,
-    replicas.FLAPPING,
-)
+_OF_STATUS = {one.id for one in (*STATES.values(), *replicas.OF_STATUS)}
 _WORDS = {one.value: one.word for one in Severity}
 # What a partition may be whose replicas are missing or being added: it is not known which.
 _UNSURE = {STATES["at_min_isr"].id, STATES["under_replicated"].id}
@@ -34,28 +36,28 @@ _COLUMNS = (
     "cluster_id", "topic", "partition", "severity", "missing_text", "replica_text", "since",
     "is_rf_below_min",
 )  # fmt: skip
+_States = dict[int, ClusterPartitions]
 
 
 def judge(given: Given) -> Iterator[Judged]:
     """Judge the partitions of each cluster whose last rounds are fresh."""
     watched = list(clusters.enabled_clusters().prefetch_related("availability_rounds", "rounds"))
-    seen = {one.pk: one for one in watched if _is_fresh(one, given)}
-    states = {one.pk: ClusterPartitions(one.pk, one.alias) for one in watched}
-    _read_brokers(states, seen, given)
-    unknown = _read_unhealthy(states, seen)
-    _read_replicas(states, seen, given)
-    read = {one.pk for one in watched if _has_offsets(one, given)}
-    _read_stuck(states, read)
+    all_states = {one.pk: ClusterPartitions(one.pk, one.alias) for one in watched}
+    seen = [one for one in watched if not availability.freshness_of(one).is_stale(given.now)]
+    states = {one.pk: all_states[one.pk] for one in seen}
+    _read_brokers(states, given)
+    unknown = _read_unhealthy(states, {one.pk for one in seen if availability.is_polled(one)})
+    _read_replicas(states, given)
+    offsets = {one.pk: all_states[one.pk] for one in watched if _has_offsets(one, given)}
+    _read_stuck(offsets)
     for cluster in watched:
-        codes = (
-            {one.id for one in _OF_STATUS} - unknown[cluster.pk] if cluster.pk in seen else set()
-        )
-        codes |= {replicas.STUCK.id} if cluster.pk in read else set()
-        yield Judged(cluster, codes, tuple(_found(states[cluster.pk], given)))
+        codes = _OF_STATUS - unknown[cluster.pk] if cluster.pk in states else set()
+        codes |= {replicas.STUCK.id} if cluster.pk in offsets else set()
+        yield Judged(cluster, codes, tuple(_found(all_states[cluster.pk], given)))
 
 
 def _found(state: ClusterPartitions, given: Given) -> Iterator[Finding]:
-    yield from partitions.unhealthy(state, given.settings, given.now)
+    yield from unhealthy(state, given.settings, given.now)
     yield from replicas.replication_factors(state, given.settings)
     yield from replicas.unclean(state, given.settings, given.now)
     yield from replicas.out_long(state, given.settings, given.now)
@@ -63,94 +65,74 @@ def _found(state: ClusterPartitions, given: Given) -> Iterator[Finding]:
     yield from replicas.stuck(state, given.settings)
 
 
-def _is_fresh(cluster: Cluster, given: Given) -> bool:
-    return not availability.freshness_of(cluster).is_stale(given.now)
-
-
 def _has_offsets(cluster: Cluster, given: Given) -> bool:
     row = next((one for one in cluster.rounds.all() if one.noun == Noun.OFFSETS), None)
     return not freshness_of_row(Noun.OFFSETS, row).is_stale(given.now)
 
 
-def _read_brokers(
-    states: Mapping[int, ClusterPartitions], seen: Mapping[int, Cluster], given: Given
-) -> None:
-    for one in availability.list_registrations(seen):
+def _read_brokers(states: _States, given: Given) -> None:
+    for one in availability.list_registrations(states):
         state = states[one.cluster_id]
         state.brokers[one.broker_id] = one.is_there
         if moments := [at for at in (one.last_fenced_at, one.registered_at) if at is not None]:
             state.rejoined[one.broker_id] = max(moments)
     hour = given.now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
-    for churn in availability.churn_since(seen, hour):
-        row = partitions.ChurnHour(churn.broker_id, churn.hour, churn.shrinks, churn.expands)
+    for churn in availability.churn_since(states, hour):
+        row = ChurnHour(churn.broker_id, churn.hour, churn.shrinks, churn.expands)
         states[churn.cluster_id].churn.append(row)
 
 
-def _read_unhealthy(
-    states: Mapping[int, ClusterPartitions], seen: Mapping[int, Cluster]
-) -> dict[int, set[str]]:
+def _read_unhealthy(states: _States, polled: set[int]) -> dict[int, set[str]]:
     """Read partitions that are not healthy; return the checks that cannot be judged, by cluster."""
     unknown: dict[int, set[str]] = {pk: set() for pk in states}
-    undescribed = set(
-        clusters.list_undescribed().filter(cluster__in=seen).values_list("cluster_id", "name")
-    )
-    polled = {pk for pk, one in seen.items() if availability.is_polled(one)}
-    rows = availability.unhealthy_rows(seen).values_list(*_COLUMNS)
+    topics = clusters.list_undescribed().filter(cluster__in=polled)
+    undescribed = set(topics.values_list("cluster_id", "name"))
+    rows = availability.unhealthy_rows(states).values_list(*_COLUMNS)
     for pk, topic, number, severity, missing, replica_ids, since, is_below in rows.iterator():
         if not severity:
             unknown[pk] |= set() if is_below else _UNSURE
             continue
-        word, state = _WORDS[severity], states[pk]
-        if pk in polled and (pk, topic) in undescribed:
+        word, state, brokers = _WORDS[severity], states[pk], _ids(missing)
+        if (pk, topic) in undescribed:
             unknown[pk].add(STATES[word].id)
             continue
-        brokers = _ids(missing)
-        if word == "offline":
+        if word == Severity.OFFLINE.word:
             # A leader returns with a broker of the ISR, which still names it.
             brokers = tuple(one for one in _ids(replica_ids) if state.is_down(one)) or brokers
-        state.unhealthy.append(partitions.UnhealthyPartition(topic, number, word, brokers, since))
+        state.unhealthy.append(UnhealthyPartition(topic, number, word, brokers, since))
     return unknown
 
 
-def _read_replicas(
-    states: Mapping[int, ClusterPartitions], seen: Mapping[int, Cluster], given: Given
-) -> None:
-    for pk, topic, below, single in availability.replication_factor_rows(seen):
-        if below:
-            states[pk].rf_below_min.append(partitions.TopicShare(topic, below))
-        if single:
-            states[pk].rf_one.append(partitions.TopicShare(topic, single))
-    kept_s = max(_values(given, replicas.UNCLEAN, "kept_s"))
-    elections = availability.list_unclean().filter(
-        cluster__in=seen, at__gte=given.now - timedelta(seconds=kept_s)
-    )
-    for pk, *told in elections.values_list(
-        "cluster_id", "topic", "partition", "at", "leader", "isr_before"
-    ):
-        states[pk].elections.append(partitions.Election(*told))
-    for_s = min(_values(given, replicas.OUT_LONG, "for_s"))
-    oldest = availability.oldest_absences(given.now - timedelta(seconds=for_s))
-    for pk, *told in oldest.filter(cluster__in=seen).values_list(
-        "cluster_id", "broker", "topic", "partition", "began_at"
-    ):
-        states[pk].absences.append(partitions.Absence(*told))
+def _read_replicas(states: _States, given: Given) -> None:
+    for pk, topic, below, single in availability.replication_factor_rows(states):
+        for found, count in ((states[pk].rf_below_min, below), (states[pk].rf_one, single)):
+            found.extend([TopicShare(topic, count)] if count else [])
+    since = given.now - timedelta(seconds=max(_values(given, replicas.UNCLEAN, "kept_s")))
+    elections = availability.list_unclean().filter(cluster__in=states, at__gte=since)
+    columns = ("cluster_id", "topic", "partition", "at", "leader", "isr_before")
+    for pk, *told in elections.values_list(*columns):
+        states[pk].elections.append(Election(*told))
+    until = given.now - timedelta(seconds=min(_values(given, replicas.OUT_LONG, "for_s")))
+    absences = availability.oldest_absences(until).filter(cluster__in=states)
+    columns = ("cluster_id", "broker", "topic", "partition", "began_at")
+    for pk, *told in absences.values_list(*columns):
+        states[pk].absences.append(Absence(*told))
 
 
-def _read_stuck(states: Mapping[int, ClusterPartitions], read: set[int]) -> None:
-    for row in clusters.list_stuck().filter(cluster__in=read)[:MOST_STUCK]:
-        one = trouble_of(row)
-        said = f"{one.what} {one.why}"
-        states[row.cluster_id].stuck.append(
-            partitions.StuckOffset(
-                row.topic.name, row.partition, one.severity, said, one.next, one.since
-            )
-        )
-
-
-def _values(given: Given, check: Check, name: str) -> Sequence[float]:
+def _values(given: Given, check: Check, name: str) -> list[float]:
     """Return the default and every setting of a threshold."""
     rows = given.settings.by_check.get(check.id, ())
     return [check.defaults[name], *(one.values[name] for one in rows if name in one.values)]
+
+
+def _read_stuck(states: _States) -> None:
+    for row in clusters.list_stuck().filter(cluster__in=states)[:MOST_STUCK]:
+        one = trouble_of(row)
+        found = Finding(
+            replicas.STUCK.id, one.severity, f"{one.what} {one.why}", one.next, str(row),
+            row.topic.name, row.partition, since=one.since,
+        )  # fmt: skip
+        states[row.cluster_id].stuck.append(found)
 
 
 @lru_cache(maxsize=10_000)

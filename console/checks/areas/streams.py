@@ -12,7 +12,6 @@ from console.streams import queries as streams
 from jobs.checks.streams import CHECKS, STABLE, Application, judge_application
 from jobs.findings import Finding
 from jobs.streams.endpoints import is_endpoint_caution
-from jobs.streams.lag import Copies
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -68,7 +67,9 @@ def _lag(row: Any, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"at_ms": at_ms, "records": row.lag_records or 0, "is_growing": is_growing}
 
 
-def _application(row: Any, lag: Mapping[str, Any] | None, copies: Copies | None) -> Application:
+def _application(
+    row: Any, lag: Mapping[str, Any] | None, copies: tuple[int, int, int] | None
+) -> Application:
     faults = row.cautions if row.state == STABLE else ()
     return Application(
         row.cluster_id,
@@ -80,7 +81,7 @@ def _application(row: Any, lag: Mapping[str, Any] | None, copies: Copies | None)
         lag["is_growing"] if lag else None if row.protocol == "streams" else False,
         row.misrouted_share,
         [one for one in faults if is_endpoint_caution(one)],
-        *(copies or (None, None, None)),
+        copies,
     )
 
 

@@ -10,10 +10,10 @@ from jobs.checks.partitions import (
     ChurnHour,
     ClusterPartitions,
     Election,
-    StuckOffset,
     TopicShare,
 )
 from jobs.checks.settings import Setting, Settings
+from jobs.findings import Finding
 from jobs.severity import Severity
 
 NOW = datetime(2026, 5, 1, 12, 10, tzinfo=UTC)
@@ -112,8 +112,10 @@ def test_of_two_hours_the_worse_one_is_shown():
     )
 
 
-def test_a_stuck_offset_is_a_finding_of_its_partition():
-    row = StuckOffset("orders", 3, Severity.WARNING, "The offset is stuck.", "Run it.", NOW)
-    (found,) = replicas.stuck(cluster(stuck=[row]), Settings())
-    assert (found.subject, found.topic, found.partition) == ("orders-3", "orders", 3)
-    assert (found.severity, found.todo) == (Severity.WARNING, "Run it.")
+def test_stuck_offsets_are_findings_unless_their_topics_are_excluded():
+    rows = [
+        Finding("last_stable_offset_stuck", Severity.WARNING, "Stuck.", topic=topic)
+        for topic in ("orders", "scratch")
+    ]
+    settings = [Setting("last_stable_offset_stuck", topic="scratch", is_excluded=True)]
+    assert list(replicas.stuck(cluster(stuck=rows), Settings.of(settings))) == rows[:1]

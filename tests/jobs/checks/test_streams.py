@@ -9,9 +9,7 @@ from jobs.checks.settings import Setting, Settings
 from jobs.checks.streams import CHECKS, Application, judge_application
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
-WHOLE = Application(
-    1, "east", "shop", "Stable", 0, 0, False, 0.0, (), stateful_tasks=4, without_copy=0, warm_ups=0
-)
+WHOLE = Application(1, "east", "shop", "Stable", 0, 0, False, 0.0, (), (0, 4, 0))
 LONG = {one.id: 7 * 86_400.0 for one in CHECKS}
 FAULT = "application.server localhost:80 leads nowhere."
 
@@ -42,10 +40,10 @@ def judge(one, waited=LONG, passed_s=5.0, settings=()):
             id="endpoint",
         ),
         pytest.param(
-            {"without_copy": 1}, "streams_standby_missing", "no standby of 1 of 4 tasks",
+            {"copies": (1, 4, 0)}, "streams_standby_missing", "no standby of 1 of 4 tasks",
             id="one task without standby",
         ),
-        pytest.param({"warm_ups": 1}, "streams_warming_up", "1 warm-up", id="warm-up"),
+        pytest.param({"copies": (0, 4, 1)}, "streams_warming_up", "1 warm-up", id="warm-up"),
     ],
 )  # fmt: skip
 def test_a_condition_that_lasts_is_a_finding_of_the_application(values, code, said):
@@ -60,7 +58,7 @@ def test_a_condition_that_lasts_is_a_finding_of_the_application(values, code, sa
     [
         pytest.param({}, id="healthy"),
         pytest.param({"state": "Gone", "tasks_without_thread": 4}, id="deleted group"),
-        pytest.param({"without_copy": 4}, id="no task has a standby: num.standby.replicas is 0"),
+        pytest.param({"copies": (4, 4, 0)}, id="no task has a standby: num.standby.replicas is 0"),
         pytest.param({"is_growing": True, "lag_records": 999}, id="small lag"),
     ],
 )
