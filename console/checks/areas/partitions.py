@@ -109,13 +109,13 @@ def _read_replicas(states: _States, given: Given) -> None:
             found.extend([TopicShare(topic, count)] if count else [])
     since = given.now - timedelta(seconds=max(_values(given, replicas.UNCLEAN, "kept_s")))
     elections = availability.list_unclean().filter(cluster__in=states, at__gte=since)
-    columns = ("cluster_id", "topic", "partition", "at", "leader", "isr_before")
-    for pk, *told in elections.values_list(*columns):
+    for pk, *told in elections.values_list(
+        "cluster_id", "topic", "partition", "at", "leader", "isr_before"
+    ):
         states[pk].elections.append(Election(*told))
     until = given.now - timedelta(seconds=min(_values(given, replicas.OUT_LONG, "for_s")))
     absences = availability.oldest_absences(until).filter(cluster__in=states)
-    columns = ("cluster_id", "broker", "topic", "partition", "began_at")
-    for pk, *told in absences.values_list(*columns):
+    for pk, *told in absences.values_list("cluster_id", "broker", "topic", "partition", "began_at"):
         states[pk].absences.append(Absence(*told))
 
 
