@@ -188,7 +188,7 @@ def dated_commits(clusters: Iterable[Cluster]) -> dict[int, datetime | None]:
     """Return since when no commit of a group has moved, by its key; None where one could not be read."""
     unread = Count("pk", filter=Q(committed_offset=None, lag_status=LagStatus.UNKNOWN))
     rows = GroupOffset.objects.filter(group__cluster__in=list(clusters)).order_by()
-    found = rows.values_list("group_id").annotate(Max("committed_since"), unread)
+    found = rows.values_list("group_id").annotate(at=Max("committed_since"), unread=unread)
     return {pk: None if count else at for pk, at, count in found}
 
 

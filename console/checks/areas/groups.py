@@ -82,9 +82,9 @@ class _Moment:
 def judge(given: Given) -> Iterator[Judged]:
     """Judge the groups of every cluster whose groups are known now."""
     memory, now_s = given.memory, given.now.timestamp()
-    clock_s = memory.get("clock_s", 0.0) + given.passed_s
     drift_s = now_s - memory.get("at_s", now_s - given.passed_s) - given.passed_s
     is_set = abs(drift_s) > JUMP_S
+    clock_s = memory.get("clock_s", 0.0) + (0 if is_set else given.passed_s)
     steady_s = now_s if is_set else memory.get("steady_s", 0.0)
     known = {pk: GroupMemory.from_mapping(kept) for pk, kept in memory.get("clusters", {}).items()}
     enabled = list(clusters.enabled_clusters().prefetch_related("rounds"))
@@ -93,7 +93,7 @@ def judge(given: Given) -> Iterator[Judged]:
         for one in of.values():
             one.forget_samples()
     read_at = {one: at for one in enabled if (at := _read_at(one, given.now)) is not None}
-    facts = _Facts(read_at)
+    facts = _Facts(read_at, given.now)
     for cluster, at in read_at.items():
         moment = _Moment(clock_s, at.timestamp(), steady_s, now_s - steady_s >= STEADY_S)
         yield _judge_cluster(cluster, of[cluster.pk], moment, facts, given)
@@ -195,7 +195,7 @@ def _state(
 class _Facts:
     """What is recorded of the groups of clusters; a constant number of queries."""
 
-    def __init__(self, of: Iterable[Cluster]) -> None:
+    def __init__(self, of: Iterable[Cluster], now: datetime) -> None:
         self.of = list(of)
         self.groups: dict[int, list[_Row]] = {}
         for row in clusters.consumer_groups(self.of).values_list(*_Row._fields):
@@ -211,11 +211,14 @@ class _Facts:
             .filter(cluster__in=self.of)
             .values_list("cluster_id", "name", "configs")
         }
+        placed = [
+            one for one in self.of if not clusters.freshness_of_noun(one, Noun.TOPICS).is_stale(now)
+        ]
+        leaderless = clusters.leaderless_partitions(placed).values_list(
+            "cluster_id", "topic__name", "partition", "isr"
+        )
         self.leaderless: dict[tuple[int, str, int], tuple[int, ...]] = {
-            (pk, topic, partition): tuple(isr)
-            for pk, topic, partition, isr in clusters.leaderless_partitions(self.of).values_list(
-                "cluster_id", "topic__name", "partition", "isr"
-            )
+            (pk, topic, partition): tuple(isr) for pk, topic, partition, isr in leaderless
         }
         self.open: dict[int | None, list[Finding]] = {}
         if not all(_is_read(row) for rows in self.groups.values() for row in rows):
