@@ -1,5 +1,6 @@
 """The area of consumer groups: what it reads, when it judges, and what clocks that are set do."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -58,7 +59,7 @@ class Checking:
         # As the round of all checks clamps it.
         given = Given(self.now, Settings(), min(max(passed_s + jump_s, 0), 60), self.memory)
         judged = list(groups.judge(given))
-        self.memory = given.memory
+        self.memory = json.loads(json.dumps(given.memory))
         return judged
 
     def codes(self, *steps, **more):
