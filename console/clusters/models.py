@@ -346,6 +346,8 @@ class GroupOffset(models.Model):
     `lag_to_high_watermark` also those of open ones; null unless `lag_status` is
     ok, behind_log_start or ahead_of_end. `next_timestamp_ms` belongs to the first record that is not
     committed, `lag_ms` is from there to the newest record of the partition; null when unknown.
+    `committed_since` is since when rounds see this commit with records behind it; while there are none, since
+    when they see the commit. Null: no commit, or not seen by a round yet.
     """
 
     LAG_STATUSES = tuple((status.value, status.value) for status in LagStatus)
@@ -355,6 +357,7 @@ class GroupOffset(models.Model):
     partition = models.PositiveIntegerField()
     is_assigned = models.BooleanField(default=False)
     committed_offset = models.BigIntegerField(null=True, blank=True)
+    committed_since = models.DateTimeField(null=True, blank=True)
     start_offset = models.BigIntegerField(null=True, blank=True)
     log_start_offset = models.BigIntegerField(null=True, blank=True)
     end_offset = models.BigIntegerField(null=True, blank=True)

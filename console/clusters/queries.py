@@ -36,8 +36,9 @@ from console.clusters.status import ClusterStatus, freshness_of_row, judge_clust
 from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of
-from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import Counted, Severity
 from jobs.cluster.admin.groups import CONSUMERS
+from jobs.replication.flow.lag import LagStatus
 
 
 def list_clusters() -> QuerySet[Cluster]:
@@ -179,6 +180,34 @@ def list_group_offsets(group: Group | None = None) -> QuerySet[GroupOffset]:
     """Return where groups stand per partition, of one group when it is named."""
     offsets = GroupOffset.objects.select_related("group", "group__cluster")
     return offsets if group is None else offsets.filter(group=group)
+
+
+def consumer_groups(clusters: Iterable[Cluster]) -> QuerySet[Group]:
+    """Return the groups of clusters that commit offsets, also those of Kafka Streams."""
+    return Group.objects.filter(
+        commit_offsets() | Q(type="streams"), cluster__in=list(clusters)
+    ).order_by("pk")
+
+
+def dated_commits(clusters: Iterable[Cluster]) -> dict[int, datetime | None]:
+    """Return since when no commit of a group has moved, by its key; None where one could not be read."""
+    unread = Count("pk", filter=Q(committed_offset=None, lag_status=LagStatus.UNKNOWN))
+    rows = GroupOffset.objects.filter(group__cluster__in=list(clusters)).order_by()
+    found = rows.values_list("group_id").annotate(at=Max("committed_since"), unread=unread)
+    return {pk: None if count else at for pk, at, count in found}
+
+
+def waiting_offsets(clusters: Iterable[Cluster]) -> QuerySet[GroupOffset]:
+    """Return the offsets of groups behind which records wait, or were deleted."""
+    waits = Q(lag__gt=0) | Q(lag_status=LagStatus.BEHIND_LOG_START)
+    return GroupOffset.objects.filter(waits, group__cluster__in=list(clusters)).order_by()
+
+
+def leaderless_partitions(clusters: Iterable[Cluster]) -> QuerySet[Partition]:
+    """Return the partitions that have no leader."""
+    return Partition.objects.filter(
+        cluster__in=list(clusters), leader=None, severity=Severity.OFFLINE
+    ).order_by()
 
 
 def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:

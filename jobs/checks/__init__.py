@@ -1,4 +1,6 @@
 """Checks: pure rules over recorded state, their thresholds, and the incidents that their findings make.
 
+Sub-rooms: `groups`.
+
 In reading order: `check`, `settings`, `clusters`, `partitions`, `replicas`, `streams`, `incidents`.
 """

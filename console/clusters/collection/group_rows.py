@@ -80,6 +80,8 @@ def left_out_text(count: int) -> str:
     )
 
 
+# How the sentence begins that a round has whose list of groups is not complete.
+UNHEARD = "Groups may be missing"
 CUT = (
     f"{limits.CUT_ID}it has NUL, more than {limits.GROUP_ID:,} characters or more than "
     f"{limits.GROUP_ID_BYTES:,} bytes."

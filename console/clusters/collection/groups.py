@@ -17,6 +17,7 @@ from django.db import transaction
 
 from console.clusters.collection.group_rows import (
     CUT,
+    UNHEARD,
     group_values,
     kept_totals,
     left_out_text,
@@ -77,13 +78,14 @@ def collect_groups(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> O
     )
     seen = round_.offsets_seen()
     round_.read_timestamps(kafka, seen)
+    round_.date_commits(seen, now)
     with transaction.atomic():
         round_.save(seen, now, is_complete=not listing.errors)
     missing = sentence_about("groups are incomplete", round_.errors(), len(ids))
     missing = f"{left_out} {missing}"
     unheard = "; ".join(dict.fromkeys(listing.errors))
     if unheard:
-        missing = f"Groups may be missing, not every coordinator answered: {unheard}. {missing}"
+        missing = f"{UNHEARD}, not every coordinator answered: {unheard}. {missing}"
     return Outcome({"row_count": len(ids)}, missing.strip())
 
 
@@ -229,6 +231,16 @@ class _Round:
         newest = _read_newest(kafka, {where for _, where in behind})
         for key, values in seen.items():
             values["lag_ms"] = _lag_ms(values, newest.get(key[1]))
+
+    def date_commits(self, seen: Mapping[OffsetKey, dict[str, Any]], now: datetime) -> None:
+        """Set since when commits are where they are; it starts again when records begin to wait."""
+        for key, values in seen.items():
+            committed, row = values["committed_offset"], self.stored.get(key)
+            is_same = row is not None and row.committed_offset == committed
+            began = (
+                row.committed_since if row and is_same and (row.lag or not values["lag"]) else None
+            )
+            values["committed_since"] = None if committed is None else began or now
 
     def _known_timestamp(self, key: OffsetKey, values: Mapping[str, Any]) -> int | None:
         """Return the stored timestamp while the group has not moved: records never change."""

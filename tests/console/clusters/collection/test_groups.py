@@ -312,3 +312,29 @@ def test_the_page_and_metrics_mark_a_total_of_some_partitions(cluster, kafka, ad
         "1 of 2 partitions not known"
         in admin_client.get(f"/clusters/{alias}/groups/g-half/").content.decode()
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_since"),
+    [
+        pytest.param((90, 100), (90, 120), 0, id="does not move"),
+        pytest.param((90, 100), (95, 120), 60, id="moved"),
+        pytest.param((100, 100), (100, 120), 60, id="records begin to wait"),
+        pytest.param((100, 100), (100, 100), 0, id="no record waits"),
+        pytest.param((90, 100), (None, 100), None, id="no commit any more"),
+    ],
+)
+def test_a_commit_is_dated_from_when_it_could_move(cluster, kafka, before, after, is_since):
+    for committed, end, at in ((*before, 0), (*after, 60)):
+        kafka.set_range("orders", 0, 0, end)
+        kafka.add_group("billing", {("orders", 0): committed}, assigned=frozenset({ORDERS_0}))
+        run_rounds(cluster, kafka, later(at))
+    assert offset().committed_since == (None if is_since is None else later(is_since))
+
+
+def test_a_commit_that_was_not_dated_yet_is_dated_by_the_next_round(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    GroupOffset.objects.update(committed_since=None)
+    run_rounds(cluster, kafka, later(60))
+    assert offset().committed_since == later(60)
