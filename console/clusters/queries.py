@@ -36,7 +36,7 @@ from console.clusters.status import ClusterStatus, freshness_of_row, judge_clust
 from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of
-from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import Counted, Severity
 from jobs.cluster.admin.groups import CONSUMERS
 
 
@@ -141,6 +141,26 @@ def list_partitions(
     """Return partitions with cluster and topic, of one cluster or topic when it is named."""
     partitions = _in(Partition.objects.select_related("cluster", "topic"), cluster)
     return partitions if topic is None else partitions.filter(topic=topic)
+
+
+def brokers_of_offline_partitions() -> dict[tuple[int, str, int], frozenset[int]]:
+    """Return which brokers of offline partitions are down, by cluster, topic and number; two queries.
+
+    Clusters whose topics cannot be collected now are left out.
+    """
+    seen = CollectionRound.objects.filter(noun=Noun.TOPICS, failing_since=None)
+    rows = Partition.objects.filter(
+        severity=Severity.OFFLINE, cluster__in=seen.values("cluster")
+    ).order_by()
+    live = set(
+        Broker.objects.filter(is_live=True).order_by().values_list("cluster_id", "broker_id")
+    )
+    return {
+        (cluster, topic, number): frozenset(b for b in replicas if (cluster, b) not in live)
+        for cluster, topic, number, replicas in rows.values_list(
+            "cluster_id", "topic__name", "partition", "replicas"
+        )
+    }
 
 
 def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> QuerySet[Group]:

@@ -24,10 +24,12 @@ from console.quorum.history import queries as history
 from console.quorum.labels import Kind
 from console.quorum.log import gaps
 from console.quorum.models import MetadataLog, QuorumStatus, Source
+from jobs.checks.check import check
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.findings import Finding, Sightings
 from jobs.quorum.advisor.state import is_alive
-from jobs.quorum.health.codes import LIFE, QuorumCode
+from jobs.quorum.health.checks import of
+from jobs.quorum.health.codes import LIFE, OTHER_DIRECTORY, QuorumCode
 from jobs.quorum.health.rules import (
     BY_LEADER,
     QuorumEvaluation,
@@ -42,7 +44,6 @@ from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode, VoterSet
 from jobs.severity import Severity
 from jobs.wire.values import utc_time
 
-OTHER_DIRECTORY = "other_directory"
 _NEW_DISK = (
     "Remove the old directory from the voters and add the new one: see Voter change planner."
 )
@@ -206,6 +207,7 @@ def evaluate_log(
     return found, {code.value for code in judgement.judged}
 
 
+@check(*of(OTHER_DIRECTORY))
 def _other_disks(told: QuorumDescription) -> Iterator[Finding]:
     """Yield nodes that run with another directory than the voter of their id.
 
@@ -216,7 +218,7 @@ def _other_disks(told: QuorumDescription) -> Iterator[Finding]:
     for one in told.observers:
         if one.id in voters and is_alive(one, None, leader_now_ms(told)):
             sentence = f"Node {one.id}: {WHY[OTHER_DIRECTORY]}"
-            evidence = {"directory_id": one.directory_id}
+            evidence = {"node": one.id, "directory_id": one.directory_id}
             yield Finding(
                 OTHER_DIRECTORY,
                 Severity.CRITICAL,

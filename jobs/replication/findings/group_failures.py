@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.replication.checkpoints.obstacles import BEYOND_END
+from jobs.replication.findings.checks import of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
@@ -30,6 +32,7 @@ def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     return before
 
 
+@check(*of(Code.CHECKPOINTS_STALE, Code.CHECKPOINTS_MISSING))
 def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield that no checkpoint comes although groups commit, or that there is no topic of checkpoints."""
     checkpoints = snapshot.checkpoints
@@ -45,6 +48,7 @@ def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterat
         yield _stale(snapshot, checkpoints, since)
 
 
+@check(*of(Code.GROUP_AHEAD))
 def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield groups whose offset on the target lies behind records that they have not read on the source.
 
@@ -60,6 +64,7 @@ def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield _ahead(snapshot, places)
 
 
+@check(*of(Code.GROUP_BEYOND_END, Code.GROUP_BEYOND_TARGET_END))
 def find_groups_beyond_end(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield groups whose committed offset is beyond the end of its partition, once per group and side.
 

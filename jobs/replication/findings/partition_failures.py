@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from jobs.checks.check import check
 from jobs.findings import Finding
+from jobs.replication.findings.checks import of
 from jobs.replication.findings.codes import Code, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
 from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
@@ -49,6 +51,7 @@ def remember_topics(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     )
 
 
+@check(*of(Code.NOT_MOVING, Code.STUCK_PARTITION))
 def find_standstill(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield one finding when the whole flow is stuck, else one per partition that does."""
     if not snapshot.should_move or snapshot.partitions is None:
@@ -63,6 +66,7 @@ def find_standstill(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Find
     yield from (_partition_stands_still(p, snapshot, memory) for p in still)
 
 
+@check(*of(Code.RETENTION_LOSS, Code.SOURCE_CUT, Code.TARGET_CUT))
 def find_losses(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield partitions whose source was shortened at one end or the other."""
     for partition in snapshot.partitions or ():
@@ -71,6 +75,7 @@ def find_losses(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]
         yield from _remote_cut(partition, snapshot)
 
 
+@check(*of(Code.SOURCE_RECREATED, Code.TARGET_RECREATED))
 def find_other_topics(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield topics that were deleted and made again, on either side."""
     for topic in snapshot.topics or ():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
+from jobs.replication.findings.checks import of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
 from jobs.severity import Severity
@@ -19,6 +21,7 @@ HEARTBEAT_STALE_AFTER = timedelta(minutes=2)
 _LONGEST_TRACE = 300
 
 
+@check(*of(Code.TASK_FAILED, Code.CONNECTOR_PAUSED, Code.TASK_NOT_ASSIGNED))
 def find_bad_states(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield connectors and tasks of MirrorMaker 2 that say themselves that they do not work."""
     for key, said in sorted((snapshot.statuses or {}).items(), key=lambda entry: str(entry[0])):
@@ -31,6 +34,7 @@ def find_bad_states(snapshot: FlowSnapshot) -> Iterator[Finding]:
                 yield _not_assigned(key, said)
 
 
+@check(*of(Code.HEARTBEATS_STALE, Code.HEARTBEATS_ABSENT))
 def find_stale_heartbeats(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield heartbeats that stopped, and why a flow has none."""
     beats = snapshot.heartbeats
@@ -44,6 +48,7 @@ def find_stale_heartbeats(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield from _stopped_being_sent(snapshot, beats.emitted_at)
 
 
+@check(*of(Code.SYNCS_MISSING, Code.SYNCS_UNREADABLE))
 def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield why offsets cannot be translated."""
     syncs = snapshot.syncs
@@ -92,6 +97,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
         )
 
 
+@check(*of(Code.WRAPPED_RECORDS))
 def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield topics whose records went through JsonConverter: clients cannot read them."""
     for topic, count in sorted((snapshot.wrapped or {}).items()):
@@ -110,6 +116,7 @@ def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
             )
 
 
+@check(*of(Code.POSITIONS_NOT_COMPACTED))
 def find_long_positions(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield the topic of positions where brokers do not compact it: every start reads all of it."""
     topic, count = snapshot.positions_topic, snapshot.position_records or 0
