@@ -14,8 +14,8 @@ from django.utils import timezone
 from console.checks.areas import clusters, flows
 from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
-from console.checks.settings import read_settings
 from console.findings import store
+from console.findings.check_settings import read_settings
 from console.findings.models import Finding, Kind
 from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.findings import Life

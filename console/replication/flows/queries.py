@@ -110,8 +110,9 @@ def failing_partitions() -> dict[int, list[tuple[str, int, str]]]:
     """Return topic, number and remote topic of partitions that failed or are retried, by flow; one query."""
     rows = FlowPartition.objects.filter(state__in=[CopyState.FAILED, CopyState.RETRYING])
     found: dict[int, list[tuple[str, int, str]]] = {}
-    for flow, *where in rows.values_list("flow_id", "topic", "partition", "remote_topic"):
-        found.setdefault(flow, []).append((where[0], where[1], where[2]))
+    places = rows.values_list("flow_id", "topic", "partition", "remote_topic")
+    for flow, topic, number, remote in places:
+        found.setdefault(flow, []).append((topic, number, remote))
     return found
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.replication.checkpoints.obstacles import BEYOND_END
-from jobs.replication.findings.checks import of
+from jobs.replication.findings.checks import STALE, of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
 from jobs.severity import Severity
-
-# Checkpoints are emitted once a minute, and only after an offset sync has come.
-CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
 
 
 def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
@@ -44,7 +41,7 @@ def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterat
         return
     mark = memory.commits
     since = mark.gone_on_since if mark is not None else None
-    if since is not None and snapshot.at - since >= CHECKPOINTS_STALE_AFTER:
+    if since is not None and snapshot.at - since >= snapshot.limit(Code.CHECKPOINTS_STALE, STALE):
         yield _stale(snapshot, checkpoints, since)
 
 

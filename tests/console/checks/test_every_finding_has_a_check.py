@@ -68,8 +68,8 @@ def test_every_check_is_of_a_code_that_a_rule_makes():
 @pytest.mark.parametrize("one", CHECKS.by_id.values(), ids=lambda one: str(one.id))
 def test_a_check_has_its_texts(one):
     assert one.question.endswith("?")
-    assert one.rule.endswith(".") and one.runbook.endswith(".")
-    assert one.title and one.title[-1] not in ".?"
+    assert (one.rule[-1], one.runbook[-1]) == (".", ".")
+    assert one.title.rstrip(".?") == one.title != ""
     assert effect_of(one, {})
     for threshold in one.all_thresholds:
         assert threshold.problem(threshold.default) is None, threshold.name
