@@ -143,15 +143,16 @@ def list_partitions(
     return partitions if topic is None else partitions.filter(topic=topic)
 
 
-def brokers_of_offline_partitions() -> dict[tuple[int, str, int], frozenset[int]]:
-    """Return which brokers of offline partitions are down, by cluster, topic and number; two queries.
+def brokers_of_offline_partitions(now: datetime) -> dict[tuple[int, str, int], frozenset[int]]:
+    """Return which brokers of offline partitions are down, by cluster, topic and number; three queries.
 
-    Clusters whose topics cannot be collected now are left out.
+    Clusters whose topics were not collected lately are left out.
     """
-    seen = CollectionRound.objects.filter(noun=Noun.TOPICS, failing_since=None)
-    rows = Partition.objects.filter(
-        severity=Severity.OFFLINE, cluster__in=seen.values("cluster")
-    ).order_by()
+    rounds = CollectionRound.objects.filter(noun=Noun.TOPICS)
+    seen = [
+        row.cluster_id for row in rounds if not freshness_of_row(Noun.TOPICS, row).is_stale(now)
+    ]
+    rows = Partition.objects.filter(severity=Severity.OFFLINE, cluster__in=seen).order_by()
     live = set(
         Broker.objects.filter(is_live=True).order_by().values_list("cluster_id", "broker_id")
     )

@@ -25,7 +25,7 @@ def judge(given: Given) -> Iterator[Judged]:
     rows = flows.crashed(flows.with_status(flows.list_flows(), given.now), given.now)
     flows.answers.with_answers(rows)
     failing = flows.failing_partitions()
-    offline = clusters.brokers_of_offline_partitions() if failing else {}
+    offline = clusters.brokers_of_offline_partitions(given.now) if failing else {}
     before: Mapping[str, float] = given.memory
     given.memory = {
         str(row.pk): before.get(str(row.pk), 0) + given.passed_s

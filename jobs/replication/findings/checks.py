@@ -28,24 +28,23 @@ _STILL = _after(STILL, 5, "Time that a position does not advance although record
 
 # fmt: off
 _CHECKS = (
-    _flow(Code.NOT_MOVING, "Not moving", "Does the flow replicate?",
-        "Partitions have records waiting, and no position of the flow advances for the threshold.", CRITICAL,
+    _flow(Code.NOT_MOVING, "Not moving", "Does the flow replicate?", "Partitions have records waiting, and "
+        "no position of the flow advances for the threshold.", CRITICAL,
         runbook="Check the log of the replicator and that its processes run, then restart it: it resumes at "
         "its positions.", thresholds=_STILL, effect="flow not replicating"),
     _topic(Code.STUCK_PARTITION, "Stuck partition", "Does every partition of the flow advance?",
         "A partition has records waiting and its position does not advance for the threshold, while other "
-        "partitions of the flow do.", CRITICAL,
-        runbook="Check the log of the replicator for the partition, and whether both of its partitions have "
-        "a leader. Then restart the flow.", thresholds=_STILL, effect="replicated partitions stuck"),
+        "partitions of the flow do.", CRITICAL, runbook="Check the log of the replicator for the partition, "
+        "and whether both of its partitions have a leader. Then restart the flow.", thresholds=_STILL,
+        effect="replicated partitions stuck"),
     _topic(Code.RETENTION_LOSS, "Retention loss", "Is every record replicated before retention deletes it?",
         "The log start offset of a source partition is above the position of the flow.", CRITICAL,
         runbook="Raise retention.ms or retention.bytes of the topic, or the throughput of the flow. Restore "
         "the records from a backup if they are needed."),
-    _topic(Code.SOURCE_RECREATED, "Source recreated",
-        "Is the source topic still the one that was replicated?",
-        "The topic ID of a source topic changed; reported for one day, or until the flow accepts it.",
-        CRITICAL, runbook="Do not fail over with older offsets. Delete the remote topic and reset the "
-        "positions, or accept that the remote topic has records of both."),
+    _topic(Code.SOURCE_RECREATED, "Source recreated", "Is the source topic still the one that was "
+        "replicated?", "The topic ID of a source topic changed; reported for one day, or until the flow "
+        "accepts it.", CRITICAL, runbook="Do not fail over with older offsets. Delete the remote topic and "
+        "reset the positions, or accept that the remote topic has records of both."),
     _topic(Code.SOURCE_CUT, "Source cut", "Does the source still have what was replicated?",
         "A source partition ends below the position of the flow, in two rounds.", CRITICAL,
         runbook="Do not translate offsets of the partition. Decide whether the new records are replicated "
@@ -59,17 +58,14 @@ _CHECKS = (
         CRITICAL, runbook="Reset the position of the partition while the source has the records. Do not use "
         "its older checkpoints and offset syncs."),
     _flow(Code.TASK_FAILED, "Task failed", "Does every connector and task of MirrorMaker 2 run?",
-        "A connector or task says FAILED, in two rounds.", CRITICAL,
-        runbook="Connect does not start it again. "
-        "Remove the cause that its trace names, then restart it.", effect="tasks failed"),
+        "A connector or task says FAILED, in two rounds.", CRITICAL, runbook="Connect does not start it "
+        "again. Remove the cause that its trace names, then restart it.", effect="tasks failed"),
     _flow(Code.TASK_NOT_ASSIGNED, "Task not assigned", "Does a worker run every connector and task?",
         "A connector or task says UNASSIGNED or RESTARTING for the threshold.", CRITICAL,
-        runbook="Check that "
-        "the workers of MirrorMaker 2 run and reach each other, then restart them.",
+        runbook="Check that the workers of MirrorMaker 2 run and reach each other, then restart them.",
         thresholds=_after(UNASSIGNED, 6, "Time that no worker runs it."), effect="tasks not assigned"),
-    _flow(Code.CONNECTOR_PAUSED, "Connector paused", "Is every connector resumed?",
-        "A connector says PAUSED or STOPPED.", WARNING,
-        runbook="Resume the connector, unless it is paused on purpose."),
+    _flow(Code.CONNECTOR_PAUSED, "Connector paused", "Is every connector resumed?", "A connector says PAUSED "
+        "or STOPPED.", WARNING, runbook="Resume the connector, unless it is paused on purpose."),
     _flow(Code.HEARTBEATS_STALE, "Heartbeats stale", "Do heartbeats pass through the flow?",
         "No heartbeat was replicated or sent for the threshold, in two rounds. Critical when heartbeats are "
         "sent on the source and none reaches the target.", CRITICAL, runbook="Check whether other topics "
@@ -79,12 +75,12 @@ _CHECKS = (
         "No heartbeat of the source was ever replicated, in two rounds.", INFO,
         runbook="Run the heartbeat connector of the opposite direction, and let the flow replicate "
         "heartbeats."),
-    _topic(Code.LOOP, "Loop", "Does no record return to its own cluster?",
-        "A topic is replicated back under the same name, or a remote topic came through a cluster twice.",
-        CRITICAL, runbook="Stop one of the two directions, then exclude the topic from it."),
-    _flow(Code.SAME_CLUSTER, "Same cluster", "Are source and target two clusters?",
-        "Source and target have the same cluster ID.", CRITICAL,
-        runbook="Correct the bootstrap servers of one of the two clusters."),
+    _topic(Code.LOOP, "Loop", "Does no record return to its own cluster?", "A topic is replicated back under "
+        "the same name, or a remote topic came through a cluster twice.", CRITICAL,
+        runbook="Stop one of the two directions, then exclude the topic from it."),
+    _flow(Code.SAME_CLUSTER, "Same cluster", "Are source and target two clusters?", "Source and target have "
+        "the same cluster ID.", CRITICAL, runbook="Correct the bootstrap servers of one of the two "
+        "clusters."),
     _group(Code.GROUP_AHEAD, "Group ahead", "Would no group skip records in a failover?",
         "The offset of a group on the target is above what it has read on the source by offset syncs "
         "(critical) or above its checkpoint (warning), in two rounds.", CRITICAL,
@@ -93,10 +89,9 @@ _CHECKS = (
     _group(Code.GROUP_BEYOND_END, "Group beyond end", "Are committed offsets on the source within the logs?",
         "A committed offset is above the end of its source partition, in two rounds.", CRITICAL,
         runbook="Reset the offset of the group on the source (kafka-consumer-groups.sh --reset-offsets)."),
-    _group(Code.GROUP_BEYOND_TARGET_END, "Group beyond target end",
-        "Are committed offsets on the target within the logs?",
-        "A committed offset is above the end of its remote partition, in two rounds.", CRITICAL,
-        runbook="Fail over with a plan: it sets the offsets of the group on the target."),
+    _group(Code.GROUP_BEYOND_TARGET_END, "Group beyond target end", "Are committed offsets on the target "
+        "within the logs?", "A committed offset is above the end of its remote partition, in two rounds.",
+        CRITICAL, runbook="Fail over with a plan: it sets the offsets of the group on the target."),
     _flow(Code.SYNCS_MISSING, "Syncs missing", "Does the flow write offset syncs?",
         "Offset syncs are off (warning), or their topic does not exist, in two rounds.", CRITICAL,
         runbook="Turn offset syncs on, and check offset-syncs.topic.location and the names of both "
@@ -118,20 +113,17 @@ _CHECKS = (
         "Newest records of a topic are wrapped in JSON by JsonConverter.", CRITICAL,
         runbook="Set key.converter, value.converter and header.converter to ByteArrayConverter."),
     _advice(Code.POSITIONS_NOT_COMPACTED, "Long start", "Is the topic of positions compacted?",
-        "The topic of positions has 500,000 records or more.", WARNING,
-        runbook="Set segment.bytes of the topic to 1048576, and check that the log cleaner of the brokers "
-        "runs."),
+        "The topic of positions has 500,000 records or more.", WARNING, runbook="Set segment.bytes of the "
+        "topic to 1048576, and check that the log cleaner of the brokers runs."),
     _topic(Code.PARTITIONS_DIFFER, "Partitions differ", "Do remote topics have as many partitions?",
         "A remote topic has fewer partitions than its source topic (critical) or more, in two comparisons.",
         CRITICAL, runbook="Fewer: the next sync adds them; if not, grant ALTER on the topic. More: delete "
-        "and "
-        "re-create the remote topic."),
+        "and re-create the remote topic."),
     _advice(Code.REPLICATION_FACTOR_DIFFERS, "Fewer replicas", "Do remote topics have as many replicas?",
         "A remote topic has a lower replication factor than its source topic.", INFO,
         runbook="Add replicas with kafka-reassign-partitions.sh, and set replication_factor of the flow."),
-    _topic(Code.CONFIG_DELETED_NEXT, "Config deleted",
-        "Does the next sync keep the configs of remote topics?",
-        "The next sync of configs deletes a config that only the remote topic sets.", WARNING,
+    _topic(Code.CONFIG_DELETED_NEXT, "Config deleted", "Does the next sync keep the configs of remote "
+        "topics?", "The next sync of configs deletes a config that only the remote topic sets.", WARNING,
         runbook="Set the config on the source topic as well, or exclude it (config.properties.exclude)."),
     _advice(Code.CONFIG_DIFFERS, "Configs differ", "Do remote topics have the same configs?",
         "Configs of a remote topic differ from its source topic, and no sync sets them.", WARNING,
@@ -151,8 +143,7 @@ _CHECKS = (
     _topic(Code.TOPIC_MISSING, "Topic missing", "Does every selected topic have its remote topic?",
         "The remote topic of a selected topic does not exist or cannot be compared, in two comparisons.",
         CRITICAL, runbook="Check that the replicator runs, selects the topic and may create it (CREATE on "
-        "the "
-        "target).", effect="remote topics missing"),
+        "the target).", effect="remote topics missing"),
     _advice(Code.BROKEN_PATTERN, "Broken pattern", "Does MirrorMaker 2 read the patterns as intended?",
         "A pattern has a comma within brackets, at which MirrorMaker 2 splits it.", WARNING,
         runbook="Write the pattern without a comma: alternatives for {1,3}, [ab] for [a,b]."),
