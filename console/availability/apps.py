@@ -13,6 +13,8 @@ class AvailabilityConfig(AppConfig):
     verbose_name = "Availability"
 
     def ready(self) -> None:
-        """Listen to the process that follows metadata logs."""
+        """Register checks, and listen to the process that follows metadata logs."""
+        for rules in ("findings", "leader_balance"):
+            import_module(f"console.availability.advice.{rules}")
         listening = import_module("console.availability.collection.receivers")
         metadata_stored.connect(listening.on_metadata, dispatch_uid="status follows the log")

@@ -1,4 +1,4 @@
 """Checks: their rounds over everything that was recorded, their settings, their catalogue.
 
-In reading order: `apps`, `models`, `settings`, `round`, `tasks`.
+In reading order: `apps`, `models`, `rules`, `round`, `tasks`.
 """

@@ -1,5 +1,7 @@
 """The room of checks."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -7,3 +9,7 @@ class ChecksConfig(AppConfig):
     name = "console.checks"
     label = "checks"
     verbose_name = "Checks"
+
+    def ready(self) -> None:
+        """Register all checks: pages name findings by them."""
+        import_module("console.checks.rules")

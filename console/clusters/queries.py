@@ -144,6 +144,27 @@ def list_partitions(
     return partitions if topic is None else partitions.filter(topic=topic)
 
 
+def brokers_of_offline_partitions(now: datetime) -> dict[tuple[int, str, int], frozenset[int]]:
+    """Return which brokers of offline partitions are down, by cluster, topic and number; three queries.
+
+    Clusters whose topics were not collected lately are left out.
+    """
+    rounds = CollectionRound.objects.filter(noun=Noun.TOPICS)
+    seen = [
+        row.cluster_id for row in rounds if not freshness_of_row(Noun.TOPICS, row).is_stale(now)
+    ]
+    rows = Partition.objects.filter(severity=Severity.OFFLINE, cluster__in=seen).order_by()
+    live = set(
+        Broker.objects.filter(is_live=True).order_by().values_list("cluster_id", "broker_id")
+    )
+    return {
+        (cluster, topic, number): frozenset(b for b in replicas if (cluster, b) not in live)
+        for cluster, topic, number, replicas in rows.values_list(
+            "cluster_id", "topic__name", "partition", "replicas"
+        )
+    }
+
+
 def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> QuerySet[Group]:
     """Return groups with their cluster; with a topic, those that have a commit or a member there."""
     groups = _in(Group.objects.select_related("cluster"), cluster)

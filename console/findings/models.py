@@ -10,25 +10,13 @@ from django.urls import reverse
 
 from console.findings.incidents.models import Incident, IncidentEvent, MaintenanceWindow
 from console.frame.security.access import rights_of
+from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
 from jobs.checks.check import CHECKS
 from jobs.severity import FINDING_SEVERITIES
 
 __all__ = ["Finding", "Incident", "IncidentEvent", "Kind", "MaintenanceWindow", "Scope"]
 
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
-LEADERS_NOT_BALANCED = "leaders_not_balanced"
-# Where the code is not a good label.
-_WORDS = {
-    "acls_not_synced": "ACLs not synced",
-    "acls_only_on_target": "Extra ACLs",
-    "bare_majority": "Quorum at minimum",
-    "checkpoints_missing": "No checkpoints",
-    "config_deleted_next": "Config deleted",
-    "config_differs": "Configs differ",
-    "positions_not_compacted": "Long start",
-    "replication_factor_differs": "Fewer replicas",
-    "voter_silent": "Voter not fetching",
-}
 
 
 class Kind(models.TextChoices):
@@ -152,10 +140,8 @@ class Finding(models.Model):
         """What it is, in two or three words."""
         if self.code == "few_voters" and (count := self.evidence.get("voters")):
             return f"No fault tolerance ({count} voter{'' if count == 1 else 's'})"
-        if self.code in CHECKS.by_id and self.kind == Kind.CHECKS:
-            return CHECKS.by_id[self.code].title
-        words = self.code.replace("_", " ").replace("-", " ").capitalize()
-        return _WORDS.get(self.code, words)
+        known = CHECKS.by_id.get(self.code)
+        return known.title if known else self.code.replace("_", " ").capitalize()
 
     @property
     def scope(self) -> Scope:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from jobs.checks.check import Check
+from jobs.checks.check import CHECKS, Check, Pattern
+from jobs.findings import Finding
 from jobs.patterns.matching import Matcher, glob_expression
 
 
@@ -67,6 +68,20 @@ class Settings:
         if key not in self._known:
             self._known[key] = self._resolved(check, mine, cluster, flow, topic, group)
         return self._known[key]
+
+    def in_force(
+        self, found: Iterable[Finding], *, cluster: int | None = None, flow: int | None = None
+    ) -> list[Finding]:
+        """Return the findings whose check is not off for their subject."""
+        return [one for one in found if self._is_on(one, cluster, flow)]
+
+    def _is_on(self, one: Finding, cluster: int | None, flow: int | None) -> bool:
+        known = CHECKS.by_id.get(one.code)
+        if known is None:
+            return True
+        group = one.subject if known.narrowed_by is Pattern.GROUP else ""
+        values = self.values(known, cluster=cluster, flow=flow, topic=one.topic, group=group)
+        return values is not None
 
     def _resolved(
         self,

@@ -10,12 +10,14 @@ from typing import Any
 from console.availability.advice.evaluation import Evaluation
 from console.availability.promotion.models import ActionState, PromotionAction, PromotionPolicy
 from console.availability.promotion.policies import PolicyLookup
+from jobs.availability.promotion import checks
 from jobs.availability.promotion.advice import Advice, AdviceAction, AdviceCode
 from jobs.availability.promotion.observer_findings import ObserverFinding, ObserverFindingCode
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
 from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.availability.status.severity import partition_severity
 from jobs.availability.what_if.model.cluster import PartitionModel
+from jobs.checks.check import check
 from jobs.findings import Finding, Life
 from jobs.severity import Severity
 
@@ -80,6 +82,7 @@ def trouble_of(partition: PartitionModel) -> str:
     return severity.word if severity > unsure else ""
 
 
+@check(*checks.PROMOTIONS)
 def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> Finding | None:
     if advice.action not in {AdviceAction.PROMOTE, AdviceAction.BLOCKED}:
         return None
@@ -102,11 +105,12 @@ def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> F
     )
 
 
+@check(*checks.OBSERVERS)
 def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Finding:
     is_long = found.code is ObserverFindingCode.PROMOTED_TOO_LONG
     cause = TroubleCause.STANDBY_PROMOTED_TOO_LONG if is_long else TroubleCause.LAGGING_FOLLOWER
     return Finding(
-        code=f"observer_{found.code.value}",
+        code=checks.code_of(found.code),
         severity=_OF_WATCHING.get(found.code, Severity.WARNING),
         subject=f"{found.topic}-{found.partition} broker {found.broker_id}",
         sentence=found.sentence,
@@ -116,9 +120,11 @@ def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Finding:
         brokers=(found.broker_id,),
         trouble=trouble_of(partition) or Trouble.UNDER_REPLICATED.value,
         cause=cause.value,
+        evidence={"broker": found.broker_id},
     )
 
 
+@check(*checks.POLICIES)
 def _of_policies(lookup: PolicyLookup) -> Iterator[Finding]:
     if lookup.unusable is not None:
         pattern = lookup.unusable.pattern
@@ -132,6 +138,7 @@ def _of_policies(lookup: PolicyLookup) -> Iterator[Finding]:
         )
 
 
+@check(*checks.ACTIONS)
 def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Finding]:
     for row in actions:
         if row.is_waiting and row.refusals and row.policy and row.policy.acts:
@@ -157,6 +164,7 @@ def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Finding]:
             )
 
 
+@check(*checks.LOOPS)
 def _of_loops(loops: LoopFacts, *, is_wanted: bool) -> Iterator[Finding]:
     names = ", ".join(map(str, loops.held))
     if loops.held and not loops.living:

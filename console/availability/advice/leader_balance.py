@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from console.clusters.models import Cluster
-from console.findings.models import LEADERS_NOT_BALANCED
+from jobs.availability.promotion.checks import LEADERS, LEADERS_NOT_BALANCED
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.status.preferred_leaders import (
     LeaderShare,
@@ -16,6 +16,7 @@ from jobs.availability.status.preferred_leaders import (
     watch_leaders,
 )
 from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.severity import Severity
 
@@ -32,6 +33,7 @@ def watched(
     return watch_leaders(leader_shares(model), before, int(seen_at.timestamp() * 1000))
 
 
+@check(*LEADERS)
 def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Finding]:
     """Return a finding for each broker whose leaders the controller did not give back in its time."""
     words = ["--election-type", "preferred", "--all-topic-partitions"]
@@ -47,7 +49,11 @@ def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Fi
                 f"default) unless auto.leader.rebalance.enable is false. By hand: {command}",
                 f"broker {broker}",
                 brokers=(broker,),
-                evidence={"leads": one.share.leads, "preferred": one.share.preferred},
+                evidence={
+                    "broker": broker,
+                    "leads": one.share.leads,
+                    "preferred": one.share.preferred,
+                },
             )
 
 

@@ -42,6 +42,7 @@ from console.availability.what_if.snapshot_reader import seen_at
 from console.clusters.models import Cluster
 from console.clusters.queries import enabled_clusters
 from console.findings import store
+from console.findings.check_settings import read_settings
 from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.availability.promotion.advice import Advice
 from jobs.availability.promotion.live_state import LiveState, Place
@@ -154,7 +155,7 @@ def _take(
     found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
     unbalanced = leader_balance.watched(model, row.memory, seen_at(cluster))
     every = [*found, *leader_balance.found_of(cluster, unbalanced)]
-    store.save(cluster, LIFE, every, now)
+    store.save(cluster, LIFE, read_settings().in_force(every, cluster=cluster.pk), now)
     return Advised(
         values={
             "judged_count": judged.considered_count,

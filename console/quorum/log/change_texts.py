@@ -15,12 +15,13 @@ from console.findings.queries import list_findings
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs import limits
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.limits import short
-from jobs.quorum.health.codes import LIFE
+from jobs.quorum.health.checks import of
+from jobs.quorum.health.codes import LIFE, TEXTS_CUT
 from jobs.severity import Severity
 
-CODE = "texts_cut"
 # So much text needs no look at what the day has taken.
 _LITTLE = 100_000
 _AGAIN = timedelta(hours=1)
@@ -48,10 +49,11 @@ class TextLimit:
             state=state,
         )
 
+    @check(*of(TEXTS_CUT))
     def tell(self) -> None:
         """Keep a finding that is over, where texts of this portion were cut; at most one in an hour."""
         kept = list_findings(LIFE.kind, log=self._log)
-        recent = kept.filter(code=CODE, closed_at__gt=self._now - _AGAIN)
+        recent = kept.filter(code=TEXTS_CUT, closed_at__gt=self._now - _AGAIN)
         if not self._cut or recent.exists():
             return
         text = (
@@ -62,7 +64,7 @@ class TextLimit:
         todo = "Find the client that writes such long configs or names."
         evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
         found = Finding(
-            CODE,
+            TEXTS_CUT,
             Severity.INFO,
             text,
             todo,
@@ -70,7 +72,7 @@ class TextLimit:
             since=self._now,
             ended=self._now,
         )
-        store.save(self._log, LIFE, [found], self._now, {CODE})
+        store.save(self._log, LIFE, [found], self._now, {TEXTS_CUT})
 
     def _is_day_full(self, state: Any) -> bool:
         self._taken += sum(len(one) for one in state.values() if isinstance(one, str))

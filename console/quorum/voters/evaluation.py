@@ -15,6 +15,7 @@ from django.conf import settings
 
 from console.clusters.models import Broker, CollectionRound, Noun
 from console.findings import store
+from console.findings.check_settings import read_settings
 from console.findings.models import Kind as FindingKind
 from console.findings.queries import open_findings
 from console.frame.pages.freshness import stale_after_s
@@ -24,10 +25,12 @@ from console.quorum.history import queries as history
 from console.quorum.labels import Kind
 from console.quorum.log import gaps
 from console.quorum.models import MetadataLog, QuorumStatus, Source
+from jobs.checks.check import check
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.findings import Finding, Sightings
 from jobs.quorum.advisor.state import is_alive
-from jobs.quorum.health.codes import LIFE, QuorumCode
+from jobs.quorum.health.checks import OF, of
+from jobs.quorum.health.codes import LIFE, OTHER_DIRECTORY, QuorumCode
 from jobs.quorum.health.rules import (
     BY_LEADER,
     QuorumEvaluation,
@@ -42,7 +45,6 @@ from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode, VoterSet
 from jobs.severity import Severity
 from jobs.wire.values import utc_time
 
-OTHER_DIRECTORY = "other_directory"
 _NEW_DISK = (
     "Remove the old directory from the voters and add the new one: see Voter change planner."
 )
@@ -104,7 +106,8 @@ def evaluate_description(
     leader = [told.leader_id, told.leader_epoch]
     is_new = told.leader_id is None or memory.get("leader") != leader
     first_ms = told.described_at_ms if is_new else memory["leader_ms"]
-    observers = _observers_since(told, memory)
+    observers, thresholds = _observers_since(told, memory), read_settings()
+    lagging = OF[QuorumCode.VOTER_LAGS]
     picture = QuorumSnapshot(
         told,
         _before(told, memory),
@@ -115,6 +118,7 @@ def evaluate_description(
         first_described_ms=first_ms,
         settled_after_ms=FETCH_TIMEOUT_MS + settings.QUORUM_INTERVAL_S * 1000,
         broker_hosts=queries.broker_hosts(log),
+        lag_limits=thresholds.values(lagging, cluster=log.cluster_id) or lagging.defaults,
     )
     raw = evaluate_quorum(picture, _ms(now))
     disks = list(_other_disks(told))
@@ -145,7 +149,7 @@ def evaluate_description(
     if picture.before is None and None not in {told.leader_id, told.high_watermark}:
         ended.add(QuorumCode.HIGH_WATERMARK_STALLED)
     return Judged(
-        found,
+        thresholds.in_force(found, cluster=log.cluster_id),
         {*(code.value for code in codes | ended), OTHER_DIRECTORY},
         _replica_words(judgement, found),
         {
@@ -191,6 +195,7 @@ def _replica_words(judgement: QuorumEvaluation, found: Collection[Finding]) -> R
 def judge_log(log: MetadataLog, timeline: VoterTimeline, at: datetime) -> None:
     """Write what is and was wrong by a log alone: a followed one now, an imported one at its own end."""
     found, codes = evaluate_log(timeline, at, queries.broker_hosts(log))
+    found = read_settings().in_force(found, cluster=log.cluster_id)
     store.save(log, LIFE, found, at, codes)
     log.judged_at = at
     MetadataLog.objects.filter(pk=log.pk).update(judged_at=at)
@@ -206,6 +211,7 @@ def evaluate_log(
     return found, {code.value for code in judgement.judged}
 
 
+@check(*of(OTHER_DIRECTORY))
 def _other_disks(told: QuorumDescription) -> Iterator[Finding]:
     """Yield nodes that run with another directory than the voter of their id.
 
@@ -216,7 +222,7 @@ def _other_disks(told: QuorumDescription) -> Iterator[Finding]:
     for one in told.observers:
         if one.id in voters and is_alive(one, None, leader_now_ms(told)):
             sentence = f"Node {one.id}: {WHY[OTHER_DIRECTORY]}"
-            evidence = {"directory_id": one.directory_id}
+            evidence = {"node": one.id, "directory_id": one.directory_id}
             yield Finding(
                 OTHER_DIRECTORY,
                 Severity.CRITICAL,

@@ -72,7 +72,12 @@ def list_topics(flow: ReplicationFlow) -> QuerySet[TopicReadiness]:
 
 def freshness_of(flow: ReplicationFlow) -> Freshness:
     """Return how fresh the answers are."""
-    return freshness_of_round("Checkpoints", row_of(flow), settings.CHECKPOINT_INTERVAL_S)
+    return freshness_of_answer(row_of(flow))
+
+
+def freshness_of_answer(answer: FlowReadiness | None) -> Freshness:
+    """Return how fresh the answer of a flow is."""
+    return freshness_of_round("Checkpoints", answer, settings.CHECKPOINT_INTERVAL_S)
 
 
 def counted(answer: FlowReadiness) -> tuple[int, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from console.findings import store
+from console.findings.check_settings import read_settings
 from console.findings.queries import open_findings
 from console.frame.rounds import Clock, Outcome, Rounds
 from console.replication.findings.models import FlowWatch
@@ -74,15 +76,16 @@ def _look(
     translator_of: TranslatorOf,
 ) -> Outcome:
     begun = time.monotonic()
-    spec = flow.spec()
+    spec, settings = flow.spec(), read_settings()
     wire = _ask(flow, spec, watch, kafka)
     snapshot = take_snapshot(flow, spec, wire, now, kafka, translator_of)
+    snapshot = replace(snapshot, pk=flow.pk, settings=settings)
     judgement = evaluate_snapshot(snapshot, FlowMemory.from_mapping(watch.memory))
     faults = dict(wire.faults)
     drift = None
     if _is_looked_at(flow) and time.monotonic() - begun <= BUDGET_S:
         drift = _drift(spec, watch, now, kafka, wire, faults)
-    findings = (*judgement.findings, *(drift or ()))
+    findings = settings.in_force((*judgement.findings, *(drift or ())), flow=flow.pk)
     pending = {(code, about): datetime.fromtimestamp(at, UTC) for code, about, at in watch.pending}
     codes = _judged(flow, judgement, drift)
     pending = store.save(flow, LIFE, findings, now, codes, pending)

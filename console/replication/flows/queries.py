@@ -30,6 +30,7 @@ from console.replication.flows.models import (
 from console.replication.flows.status import RESTS_S, judge_flow
 from console.runs import queries as run_queries
 from console.runs.models import Run
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import SyncsLocation
 
@@ -103,6 +104,16 @@ def list_partitions(
     """Return the partitions of all flows, of one flow and of one topic when they are named."""
     partitions = FlowPartition.objects.all() if flow is None else flow.partitions.all()
     return partitions.filter(topic=topic) if topic else partitions
+
+
+def failing_partitions() -> dict[int, list[tuple[str, int, str]]]:
+    """Return topic, number and remote topic of partitions that failed or are retried, by flow; one query."""
+    rows = FlowPartition.objects.filter(state__in=[CopyState.FAILED, CopyState.RETRYING])
+    found: dict[int, list[tuple[str, int, str]]] = {}
+    places = rows.values_list("flow_id", "topic", "partition", "remote_topic")
+    for flow, topic, number, remote in places:
+        found.setdefault(flow, []).append((topic, number, remote))
+    return found
 
 
 def partition_counts(flow: ReplicationFlow) -> dict[str, int]:

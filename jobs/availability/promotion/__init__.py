@@ -3,5 +3,5 @@
 Sub-rooms: `actors`.
 
 In reading order: `advisor`, `advice`, `required_isr`, `candidates`, `demotion`, `leaderless`,
-`live_state`, `preconditions`, `observer_findings`, `expected_times`.
+`live_state`, `preconditions`, `observer_findings`, `checks`, `expected_times`.
 """

@@ -1,5 +1,5 @@
 """What is wrong with a quorum: by the metadata log, by DescribeQuorum, and whether both agree.
 
-In reading order: `codes`, `rules`, `voter_states`, `describe_quorum_rules`, `elections`,
+In reading order: `codes`, `checks`, `rules`, `voter_states`, `describe_quorum_rules`, `elections`,
 `metadata_log_rules`, `compare`.
 """

@@ -7,6 +7,8 @@ from enum import StrEnum
 from jobs.findings import Life
 
 LIFE = Life("quorum")
+# Codes of the console: a node with another disk, texts of changes that were cut.
+OTHER_DIRECTORY, TEXTS_CUT = "other_directory", "texts_cut"
 
 
 class QuorumCode(StrEnum):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from jobs.checks.check import check
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.findings import Finding
 from jobs.quorum.advisor.state import described_voters
+from jobs.quorum.health.checks import of
 from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.voter_states import leader_age_ms, leader_now_ms
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
@@ -22,6 +24,7 @@ from jobs.severity import Severity
 UNCOMMITTED_AFTER_MS = 60_000
 
 
+@check(*of(QuorumCode.LOG_DISAGREES))
 def find_disagreement(
     description: QuorumDescription, timeline: VoterTimeline, epoch_before: int | None = None
 ) -> Iterator[Finding]:
@@ -108,6 +111,7 @@ def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> F
     )
 
 
+@check(*of(QuorumCode.CHANGE_NOT_COMMITTED))
 def find_uncommitted_change(
     description: QuorumDescription, timeline: VoterTimeline
 ) -> Iterator[Finding]:
@@ -161,6 +165,7 @@ class LogDigest:
         return self.checksums.get(offset, (-1, 0))[0]
 
 
+@check(*of(QuorumCode.REPLICAS_DIFFER))
 def find_different_replicas(replicas: list[LogDigest], high_watermark: int) -> Iterator[Finding]:
     """Yield replicas of the log that differ below the high watermark; above it a difference is normal.
 

@@ -7,24 +7,25 @@ leader's now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
+from jobs.checks.check import check
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.findings import Finding
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
+from jobs.quorum.health.checks import LAG_RECORDS, LAG_S, OF, of
 from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.voter_states import VoterState, VoterStates, leader_now_ms
 from jobs.quorum.voters.endpoints import ENDPOINT_TODO, endpoint_faults
 from jobs.quorum.voters.voter_sets import VoterSet
 from jobs.severity import Severity
 
-# A voter that is so far behind cannot help to commit; both must be exceeded for a short time only.
-LAG_RECORDS, LAG_MS = 1_000, 10_000
 _FEWEST = 3
 # The high watermark moves with every NoOpRecord, twice a second.
 STALLED_AFTER_MS = 10_000
 
 
+@check(*of(QuorumCode.NO_LEADER, QuorumCode.NO_MAJORITY, QuorumCode.BARE_MAJORITY))
 def find_weak_majority(description: QuorumDescription, voters: VoterStates) -> Iterator[Finding]:
     """Yield what is wrong with the number of voters and of those that answer.
 
@@ -33,9 +34,9 @@ def find_weak_majority(description: QuorumDescription, voters: VoterStates) -> I
     answering = voters.ids(VoterState.ANSWERS)
     possible = len(answering) + len(voters.ids(VoterState.UNKNOWN))
     count, majority, alive = len(voters.states), voters.majority, len(answering)
-    numbers = {"voters": count, "alive": alive, "majority": majority}
-    missing = [str(one) for one in voters.ids(VoterState.SILENT)]
-    nodes = f"node{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+    missing = voters.ids(VoterState.SILENT)
+    numbers = {"voters": count, "alive": alive, "majority": majority, "silent": list(missing)}
+    nodes = f"node{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
     if description.leader_id is None:
         yield Finding(
             QuorumCode.NO_LEADER,
@@ -64,6 +65,7 @@ def find_weak_majority(description: QuorumDescription, voters: VoterStates) -> I
     yield from _find_bad_number(count)
 
 
+@check(*of(QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS))
 def _find_bad_number(count: int) -> Iterator[Finding]:
     evidence = {"voters": count}
     if count < _FEWEST:
@@ -84,7 +86,12 @@ def _find_bad_number(count: int) -> Iterator[Finding]:
         )
 
 
-def find_lagging_voters(description: QuorumDescription, voters: VoterStates) -> Iterator[Finding]:
+@check(*of(QuorumCode.VOTER_SILENT, QuorumCode.VOTER_LAGS))
+def find_lagging_voters(
+    description: QuorumDescription,
+    voters: VoterStates,
+    limits: Mapping[str, float] = OF[QuorumCode.VOTER_LAGS].defaults,
+) -> Iterator[Finding]:
     """Yield voters that do not fetch, or are far behind; of a young leader's followers none is judged."""
     if not voters.is_settled:
         return
@@ -96,7 +103,7 @@ def find_lagging_voters(description: QuorumDescription, voters: VoterStates) -> 
         if voters.states[one.id] is VoterState.SILENT:
             yield _silent(one, now_ms)
         else:
-            yield from _behind(one, end, now_ms)
+            yield from _behind(one, end, now_ms, limits)
 
 
 def _silent(one: QuorumReplica, now_ms: int) -> Finding:
@@ -110,15 +117,17 @@ def _silent(one: QuorumReplica, now_ms: int) -> Finding:
         f"Voter {one.id} {since}.",
         f"Check that node {one.id} runs and reaches the leader's controller listener.",
         subject=str(one.id),
-        evidence={"last_fetch_age_ms": age, "limit_ms": ALIVE_WITHIN_MS},
+        evidence={"node": one.id, "last_fetch_age_ms": age, "limit_ms": ALIVE_WITHIN_MS},
     )
 
 
-def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[Finding]:
+def _behind(
+    one: QuorumReplica, end: int, now_ms: int, limits: Mapping[str, float]
+) -> Iterator[Finding]:
     lag = None if one.log_end_offset is None else end - one.log_end_offset
     caught_up = one.last_caught_up_at_ms
     lag_ms = None if caught_up is None else now_ms - caught_up
-    if (lag or 0) > LAG_RECORDS or (lag_ms or 0) > LAG_MS:
+    if (lag or 0) > limits[LAG_RECORDS] or (lag_ms or 0) > limits[LAG_S] * 1000:
         words = [f"{lag:,} records" if lag else "", f"{lag_ms / 1000:.0f} s" if lag_ms else ""]
         yield Finding(
             QuorumCode.VOTER_LAGS,
@@ -127,10 +136,11 @@ def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[Finding]:
             "Check its disk, its network and its garbage collection. Count it as failed until it has "
             "caught up.",
             subject=str(one.id),
-            evidence={"lag_records": lag, "lag_ms": lag_ms},
+            evidence={"node": one.id, "lag_records": lag, "lag_ms": lag_ms},
         )
 
 
+@check(*of(QuorumCode.VOTER_ENDPOINT))
 def find_endpoint_faults(voters: VoterSet, broker_hosts: Collection[str]) -> Iterator[Finding]:
     """Yield endpoints of voters that other nodes cannot reach, or that several voters have."""
     for one in endpoint_faults(voters, broker_hosts):
@@ -144,6 +154,9 @@ def find_endpoint_faults(voters: VoterSet, broker_hosts: Collection[str]) -> Ite
         )
 
 
+@check(
+    *of(QuorumCode.NO_DIRECTORY_ID, QuorumCode.DANGLING_CONTROLLER, QuorumCode.GHOST_REGISTRATION)
+)
 def find_replica_faults(
     description: QuorumDescription,
     *,
@@ -198,6 +211,7 @@ def _unnamed(one: QuorumReplica) -> Finding:
     )
 
 
+@check(*of(QuorumCode.HIGH_WATERMARK_STALLED))
 def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iterator[Finding]:
     """Yield a high watermark that does not move between two descriptions, although records were written.
 

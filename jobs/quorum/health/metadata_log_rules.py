@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from jobs.checks.check import check
 from jobs.findings import Finding
+from jobs.quorum.health.checks import of
 from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.elections import STORM_MS, in_storm
 from jobs.quorum.timeline.parts import SKEW_MS, Anomaly, AnomalyCode, ControllerGap, Election
@@ -36,6 +38,7 @@ _BROKEN = {
 }
 
 
+@check(*of(QuorumCode.ELECTION_STORM, QuorumCode.EPOCH_JUMP, QuorumCode.NO_ACTIVE_CONTROLLER))
 def find_election_trouble(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield storms of elections, skipped epochs and times without an active controller.
 
@@ -145,6 +148,7 @@ def _jump(skipped: Sequence[Election]) -> Finding:
     )
 
 
+@check(*of(QuorumCode.CLOCK_SKEW))
 def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield clocks of controllers that differ: a leader's first record is dated before the last one."""
     back = [
@@ -169,6 +173,7 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
         )
 
 
+@check(*of(QuorumCode.UNSAFE_CHANGE, QuorumCode.LOG_BROKEN, QuorumCode.RECORDS_MISSING))
 def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[Finding]:
     """Yield changes that were unsafe, records that make no sense, and records that are missing."""
     unsafe = _recent(timeline, now_ms, _UNSAFE)

@@ -6,12 +6,13 @@ the others stay open.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.findings import Finding, worst_first
 from jobs.quorum.advisor.state import described_voters
+from jobs.quorum.health.checks import OF
 from jobs.quorum.health.codes import QuorumCode
 from jobs.quorum.health.compare import (
     LogDigest,
@@ -83,7 +84,7 @@ class QuorumSnapshot:
     DescribeQuorum, `first_described_ms` when the epoch of the description was first seen in one (the client's
     clock); `settled_after_ms` is how long a leader is in office before its voters are judged, and
     `agreed_silent` are voters that the round before saw silent as well (None: one round is enough).
-    `broker_hosts` are the hosts of brokers, as far as known.
+    `broker_hosts` are the hosts of brokers, as far as known, `lag_limits` the thresholds of lagging voters.
     """
 
     description: QuorumDescription | None = None
@@ -97,6 +98,9 @@ class QuorumSnapshot:
     settled_after_ms: int = SETTLED_AFTER_MS
     agreed_silent: Collection[int] | None = None
     broker_hosts: Collection[str] = ()
+    lag_limits: Mapping[str, float] = field(
+        default_factory=lambda: OF[QuorumCode.VOTER_LAGS].defaults
+    )
 
     @property
     def placed_voters(self) -> VoterSet:
@@ -144,7 +148,7 @@ def _of_now(snapshot: QuorumSnapshot) -> Iterator[Finding]:
         return
     voters = snapshot.voters
     yield from find_weak_majority(description, voters)
-    yield from find_lagging_voters(description, voters)
+    yield from find_lagging_voters(description, voters, snapshot.lag_limits)
     yield from find_replica_faults(
         description,
         controller_ids=snapshot.controller_ids,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from jobs.checks.check import check
 from jobs.findings import Finding
+from jobs.replication.findings.checks import of
 from jobs.replication.findings.codes import Code
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift
@@ -17,6 +19,19 @@ _BRACKETS = {"{": "}", "[": "]", "(": ")"}
 _DELETE = "delete"
 
 
+@check(
+    *of(
+        Code.PARTITIONS_DIFFER,
+        Code.REPLICATION_FACTOR_DIFFERS,
+        Code.CONFIG_DELETED_NEXT,
+        Code.CONFIG_DIFFERS,
+        Code.ACLS_NOT_SYNCED,
+        Code.ACLS_ONLY_ON_TARGET,
+        Code.TOPIC_LEFT_OUT,
+        Code.TOPIC_REFUSED,
+        Code.TOPIC_MISSING,
+    )
+)
 def drift_findings(
     flow: FlowSpec, report: DriftReport, *, sync_is_on: bool = True
 ) -> Iterator[Finding]:
@@ -49,6 +64,7 @@ def drift_findings(
     yield from broken_patterns(flow.topics if flow.is_watched else ())
 
 
+@check(*of(Code.BROKEN_PATTERN))
 def broken_patterns(patterns: Iterable[str]) -> Iterator[Finding]:
     """Yield patterns that MirrorMaker 2 takes apart at a comma that belongs to them, as in `{1,3}`."""
     for pattern in patterns:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.replication.checkpoints.obstacles import BEYOND_END
+from jobs.replication.findings.checks import STALE, of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
 from jobs.severity import Severity
-
-# Checkpoints are emitted once a minute, and only after an offset sync has come.
-CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
 
 
 def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
@@ -30,6 +29,7 @@ def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     return before
 
 
+@check(*of(Code.CHECKPOINTS_STALE, Code.CHECKPOINTS_MISSING))
 def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield that no checkpoint comes although groups commit, or that there is no topic of checkpoints."""
     checkpoints = snapshot.checkpoints
@@ -41,10 +41,11 @@ def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterat
         return
     mark = memory.commits
     since = mark.gone_on_since if mark is not None else None
-    if since is not None and snapshot.at - since >= CHECKPOINTS_STALE_AFTER:
+    if since is not None and snapshot.at - since >= snapshot.limit(Code.CHECKPOINTS_STALE, STALE):
         yield _stale(snapshot, checkpoints, since)
 
 
+@check(*of(Code.GROUP_AHEAD))
 def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield groups whose offset on the target lies behind records that they have not read on the source.
 
@@ -60,6 +61,7 @@ def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield _ahead(snapshot, places)
 
 
+@check(*of(Code.GROUP_BEYOND_END, Code.GROUP_BEYOND_TARGET_END))
 def find_groups_beyond_end(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield groups whose committed offset is beyond the end of its partition, once per group and side.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from jobs.checks.check import check
 from jobs.findings import Finding
+from jobs.replication.findings.checks import of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
@@ -14,6 +16,7 @@ from jobs.severity import Severity
 _MOST_HOPS = 125
 
 
+@check(*of(Code.SAME_CLUSTER, Code.LOOP))
 def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield a flow to itself, topics that are copied back under their name, and copies that came home."""
     cluster_id = snapshot.source_cluster_id

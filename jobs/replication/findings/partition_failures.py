@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from jobs.checks.check import check
 from jobs.findings import Finding
+from jobs.replication.findings.checks import STILL, of
 from jobs.replication.findings.codes import Code, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
 from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
 from jobs.severity import Severity
 
-# MirrorMaker 2 commits its positions once a minute.
-NOT_MOVING_AFTER = timedelta(minutes=5)
 # How long a changed id is reported: copying may continue as before.
 TELL_CHANGES_FOR = timedelta(days=1)
 
@@ -49,20 +49,23 @@ def remember_topics(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     )
 
 
+@check(*of(Code.NOT_MOVING, Code.STUCK_PARTITION))
 def find_standstill(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield one finding when the whole flow is stuck, else one per partition that does."""
     if not snapshot.should_move or snapshot.partitions is None:
         return
-    still = [p for p in snapshot.partitions if _stands_still(p, snapshot, memory)]
-    if not still:
-        return
-    moved_at = memory.moved_at
-    if moved_at is None or snapshot.at - moved_at >= NOT_MOVING_AFTER:
+    limit, moved_at = snapshot.limit(Code.NOT_MOVING, STILL), memory.moved_at
+    still = [p for p in snapshot.partitions if _stands_still(p, snapshot, memory, limit)]
+    if still and (moved_at is None or snapshot.at - moved_at >= limit):
         yield _flow_stands_still(snapshot, memory, still)
         return
-    yield from (_partition_stands_still(p, snapshot, memory) for p in still)
+    for one in snapshot.partitions:
+        limit = snapshot.limit(Code.STUCK_PARTITION, STILL, one.where.topic)
+        if _stands_still(one, snapshot, memory, limit):
+            yield _partition_stands_still(one, snapshot, memory)
 
 
+@check(*of(Code.RETENTION_LOSS, Code.SOURCE_CUT, Code.TARGET_CUT))
 def find_losses(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield partitions whose source was shortened at one end or the other."""
     for partition in snapshot.partitions or ():
@@ -71,6 +74,7 @@ def find_losses(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]
         yield from _remote_cut(partition, snapshot)
 
 
+@check(*of(Code.SOURCE_RECREATED, Code.TARGET_RECREATED))
 def find_other_topics(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield topics that were deleted and made again, on either side."""
     for topic in snapshot.topics or ():
@@ -103,11 +107,13 @@ def _no_data(partition: PartitionSnapshot, before: FlowMemory) -> tuple[int, int
     return known if known is not None and known[0] == position else None
 
 
-def _stands_still(partition: PartitionSnapshot, snapshot: FlowSnapshot, memory: FlowMemory) -> bool:
+def _stands_still(
+    partition: PartitionSnapshot, snapshot: FlowSnapshot, memory: FlowMemory, limit: timedelta
+) -> bool:
     mark = memory.behind.get(partition.where)
     if partition.rests or mark is None or partition.position is None or _end(partition) is None:
         return False
-    return snapshot.at - mark.since >= NOT_MOVING_AFTER
+    return snapshot.at - mark.since >= limit
 
 
 def _flow_stands_still(

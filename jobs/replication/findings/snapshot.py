@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from jobs.checks.settings import Settings
 from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.findings.checks import OF
+from jobs.replication.findings.codes import Code
 from jobs.wire.topics.connect_records import ConnectStatus, StatusKey
 
 
@@ -140,6 +143,7 @@ class FlowSnapshot:
     `returned` are target topics whose names say that they came from the target itself, or twice from the
     source. `wrapped` counts records in JSON by topic. `position_records` are the records of the topic of
     positions, `positions_topic` its name.
+    `settings` are the thresholds of checks, for the flow with the key `pk`.
     """
 
     flow: str
@@ -163,3 +167,11 @@ class FlowSnapshot:
     wrapped: Mapping[str, int] | None = field(default=None)
     positions_topic: str = ""
     position_records: int | None = None
+    pk: int | None = None
+    settings: Settings = field(default_factory=Settings)
+
+    def limit(self, code: Code, threshold: str, topic: str = "") -> timedelta:
+        """Return a threshold of a check; its default where the check is off."""
+        check = OF[code]
+        values = self.settings.values(check, flow=self.pk, topic=topic) or check.defaults
+        return timedelta(seconds=values[threshold])

@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from jobs.checks.check import check
 from jobs.findings import Finding
 from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
+from jobs.replication.findings.checks import STALE, UNASSIGNED, of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
 from jobs.severity import Severity
 from jobs.wire.topics.connect_records import StatusKey
 
-# A rebalance of Connect's workers takes up to five minutes when one of them is gone (KIP-415's delay).
-NOT_ASSIGNED_AFTER = timedelta(minutes=6)
-# Heartbeats come every second, but travel with the records.
-HEARTBEAT_STALE_AFTER = timedelta(minutes=2)
 _LONGEST_TRACE = 300
 
 
+@check(*of(Code.TASK_FAILED, Code.CONNECTOR_PAUSED, Code.TASK_NOT_ASSIGNED))
 def find_bad_states(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield connectors and tasks of MirrorMaker 2 that say themselves that they do not work."""
+    limit = snapshot.limit(Code.TASK_NOT_ASSIGNED, UNASSIGNED)
     for key, said in sorted((snapshot.statuses or {}).items(), key=lambda entry: str(entry[0])):
         match said.status.state:
             case "FAILED":
                 yield _failed(key, said)
             case "PAUSED" | "STOPPED" if key.task is None:
                 yield _paused(key, said)
-            case "UNASSIGNED" | "RESTARTING" if snapshot.at - said.at >= NOT_ASSIGNED_AFTER:
+            case "UNASSIGNED" | "RESTARTING" if snapshot.at - said.at >= limit:
                 yield _not_assigned(key, said)
 
 
+@check(*of(Code.HEARTBEATS_STALE, Code.HEARTBEATS_ABSENT))
 def find_stale_heartbeats(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield heartbeats that stopped, and why a flow has none."""
     beats = snapshot.heartbeats
@@ -44,6 +45,7 @@ def find_stale_heartbeats(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield from _stopped_being_sent(snapshot, beats.emitted_at)
 
 
+@check(*of(Code.SYNCS_MISSING, Code.SYNCS_UNREADABLE))
 def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield why offsets cannot be translated."""
     syncs = snapshot.syncs
@@ -92,6 +94,7 @@ def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
         )
 
 
+@check(*of(Code.WRAPPED_RECORDS))
 def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield topics whose records went through JsonConverter: clients cannot read them."""
     for topic, count in sorted((snapshot.wrapped or {}).items()):
@@ -110,6 +113,7 @@ def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
             )
 
 
+@check(*of(Code.POSITIONS_NOT_COMPACTED))
 def find_long_positions(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield the topic of positions where brokers do not compact it: every start reads all of it."""
     topic, count = snapshot.positions_topic, snapshot.position_records or 0
@@ -174,11 +178,11 @@ def _said(said: ConnectorStatus) -> dict[str, str | int | None]:
 def _stopped_arriving(
     snapshot: FlowSnapshot, beats: HeartbeatsSnapshot, arrived_at: datetime
 ) -> Iterator[Finding]:
-    age = snapshot.at - arrived_at
-    if age < HEARTBEAT_STALE_AFTER:
+    age, limit = snapshot.at - arrived_at, snapshot.limit(Code.HEARTBEATS_STALE, STALE)
+    if age < limit:
         return
     source = beats.at_source
-    is_sent = source is not None and snapshot.at - source < HEARTBEAT_STALE_AFTER
+    is_sent = source is not None and snapshot.at - source < limit
     evidence = {
         "arrived_age_s": int(age.total_seconds()),
         "sent_age_s": int((snapshot.at - source).total_seconds()) if source else None,
@@ -220,7 +224,7 @@ def _absent(snapshot: FlowSnapshot, beats: HeartbeatsSnapshot) -> Finding:
 
 def _stopped_being_sent(snapshot: FlowSnapshot, emitted_at: datetime) -> Iterator[Finding]:
     age = snapshot.at - emitted_at
-    if age >= HEARTBEAT_STALE_AFTER:
+    if age >= snapshot.limit(Code.HEARTBEATS_STALE, STALE):
         yield Finding(
             Code.HEARTBEATS_STALE,
             Severity.WARNING,

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from console.checks.models import CheckSetting
 from console.clusters.models import GroupOffset
 from console.findings import store
 from console.findings.models import Finding
@@ -60,6 +61,14 @@ def test_what_stands_still_over_looks_becomes_a_row(flow):
     assert found.opened_at == NOW
     assert found.last_seen_at == NOW + 5 * MINUTE
     assert found.evidence["records_waiting"] == 10
+
+
+def test_a_check_that_is_off_for_a_flow_finds_nothing(flow):
+    CheckSetting.objects.create(check_id="not_moving", flow=flow, is_excluded=True, changed_at=NOW)
+    row(flow)
+    for minute in range(6):
+        look(flow, minute=minute)
+    assert codes(flow) == []
 
 
 def test_a_row_ends_when_it_was_last_seen_and_stays_for_the_history(flow):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from jobs.checks.settings import Setting, Settings
+from jobs.replication.findings.checks import STILL
 from jobs.replication.findings.snapshot import TopicSnapshot
 from tests.jobs.replication.pictures import (
     MINUTE,
@@ -42,6 +44,20 @@ def test_it_says_what_the_tasks_say():
 
 def test_it_is_not_said_before_its_time():
     assert codes(look(*over_minutes(4, lambda m: [partition(0, 100, 110 + m)]))) == []
+
+
+def test_the_time_of_a_standstill_is_a_threshold():
+    settings = Settings.of([Setting("not_moving", {STILL: 120})])
+    pictures = over_minutes(2, lambda m: [partition(0, 100, 110 + m)], settings=settings)
+    assert codes(look(*pictures)) == ["not_moving"]
+
+
+def test_the_time_of_a_stuck_partition_is_a_threshold_of_its_topic():
+    settings = Settings.of([Setting("stuck_partition", {STILL: 600}, flow=7, topic="orders*")])
+    pictures = over_minutes(
+        5, lambda m: [partition(0, 100, 110), partition(1, m, 50)], pk=7, settings=settings
+    )
+    assert codes(look(*pictures)) == []
 
 
 def test_waiting_records_without_new_ones_are_less_grave():

@@ -1,13 +1,15 @@
-"""Settings of checks as the rules take them."""
+"""Settings of checks as the rules of all rooms take them."""
 
 from __future__ import annotations
 
-from console.checks.models import CheckSetting
+from django.apps import apps
+
 from jobs.checks.settings import Setting, Settings
 
 
 def read_settings() -> Settings:
-    """Return all settings; one query."""
+    """Return all settings; one query. Their model is in the room of checks."""
+    rows = apps.get_model("checks", "CheckSetting")._default_manager.order_by("pk")
     return Settings.of(
         Setting(
             row.check_id,
@@ -18,5 +20,5 @@ def read_settings() -> Settings:
             row.group_pattern,
             row.is_excluded,
         )
-        for row in CheckSetting.objects.order_by("pk")
+        for row in rows
     )

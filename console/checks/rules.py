@@ -1,0 +1,35 @@
+"""Imports every module with rules of checks, so that `CHECKS` has all of them.
+
+Rooms with rules in the console import these in their `AppConfig.ready`.
+"""
+
+from __future__ import annotations
+
+from jobs.checks import clusters, flows, partitions, replicas, streams
+from jobs.checks.groups import activity, lag
+from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
+from jobs.replication.findings import (
+    drift,
+    group_failures,
+    loop_failures,
+    partition_failures,
+    worker_failures,
+)
+
+RULES = (
+    clusters,
+    partitions,
+    replicas,
+    lag,
+    activity,
+    flows,
+    streams,
+    describe_quorum_rules,
+    metadata_log_rules,
+    compare,
+    partition_failures,
+    group_failures,
+    loop_failures,
+    worker_failures,
+    drift,
+)

@@ -1,0 +1,151 @@
+"""Rules about flows: state, lag, crashes, records at risk, readiness."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from jobs.checks.flows import OF_STATES, FailoverAnswer, FlowFacts, Offline, evaluate, judged
+from jobs.checks.settings import Setting, Settings
+from jobs.severity import Severity
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+NONE = Settings()
+
+
+def flow(**values):
+    return FlowFacts(**{"pk": 7, "name": "orders", "source": "east", "target": "west"} | values)
+
+
+def running(**values):
+    return flow(state="running", is_measured=True, **values)
+
+
+def answer(**values):
+    known = {
+        "severity": Severity.HEALTHY,
+        "word": "Ready",
+        "why": "",
+        "since": NOW,
+        "groups": 5,
+        "groups_not_ready": 0,
+        "rpo_ms": 0,
+        "rpo_records": 0,
+    }
+    return FailoverAnswer(**known | values)
+
+
+def codes(facts, settings=NONE):
+    return [(one.code, one.severity) for one in evaluate(facts, settings, NOW)]
+
+
+@pytest.mark.parametrize("state", OF_STATES)
+def test_a_wrong_state_is_a_finding_with_its_reason_hint_and_begin(state):
+    (one,) = evaluate(flow(state=state, reason="Why.", hint="Do.", since=NOW), NONE, NOW)
+    assert (one.code, one.sentence, one.todo, one.since) == (
+        OF_STATES[state].id,
+        "Why.",
+        "Do.",
+        NOW,
+    )
+
+
+@pytest.mark.parametrize("state", ["running", "starting", "stopped", "paused", "watched"])
+def test_other_states_are_no_finding(state):
+    assert codes(flow(state=state)) == []
+
+
+def test_failing_partitions_name_offline_partitions_and_brokers():
+    facts = flow(state="degraded", partitions_failing=3, offline=(Offline("west", 2, (3,)),))
+    (one,) = evaluate(facts, NONE, NOW)
+    assert one.brokers == (3,)
+    assert (one.evidence["offline"], one.evidence["offline_on_west"]) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        pytest.param({"lag_ms": 60_000}, [], id="at the limit"),
+        pytest.param(
+            {"lag_ms": 61_000}, [("flow_lag", Severity.WARNING)], id="above the limit of a warning"
+        ),
+        pytest.param(
+            {"lag_ms": 301_000}, [("flow_lag", Severity.CRITICAL)], id="above the critical limit"
+        ),
+        pytest.param({"lag_ms": 301_000, "is_measured": False}, [], id="not measured now"),
+        pytest.param({"lag_ms": 301_000, "is_active": False}, [], id="stopped"),
+        pytest.param({"lag_ms": 301_000, "state": "paused"}, [], id="paused"),
+        pytest.param({"lag_ms": None}, [], id="not known"),
+    ],
+)
+def test_lag_is_judged_by_time(values, found):
+    assert codes(flow(**{"state": "running", "is_measured": True} | values)) == found
+
+
+def test_lag_that_is_not_known_is_neither_found_nor_over():
+    assert "flow_lag" in judged(running(lag_ms=0))
+    assert "flow_lag" not in judged(running())
+    assert "flow_lag" not in judged(flow(state="stale", lag_ms=5))
+
+
+def test_a_lag_whose_partitions_are_not_all_known_is_at_least_that():
+    (one,) = evaluate(running(lag_ms=61_000, lag_unknown=1), NONE, NOW)
+    assert "at least 1\N{NO-BREAK SPACE}m" in one.sentence or "at least 1" in one.sentence
+
+
+def test_thresholds_of_a_flow_are_its_own():
+    settings = Settings.of([Setting("flow_lag", {"warning_s": 10}, flow=7)])
+    assert codes(running(lag_ms=11_000), settings) == [("flow_lag", Severity.WARNING)]
+    assert codes(running(lag_ms=11_000, pk=8), settings) == []
+
+
+def test_an_excluded_flow_has_no_finding():
+    settings = Settings.of([Setting("flow_failing", flow=7, is_excluded=True)])
+    assert codes(flow(state="failing", reason="Why."), settings) == []
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(299, 0), (300, 1)])
+def test_a_flow_that_does_not_come_up_is_found_after_a_while(seconds, count):
+    found = evaluate(flow(state="starting", starting_s=seconds), NONE, NOW)
+    assert [one.code for one in found] == ["flow_stopped"] * count
+
+
+@pytest.mark.parametrize(
+    ("crashes", "minutes", "count"),
+    [
+        pytest.param(2, 1, 0, id="too few"),
+        pytest.param(3, 15, 1, id="enough"),
+        pytest.param(9, 16, 0, id="over"),
+    ],
+)
+def test_crashes_in_a_loop_are_found(crashes, minutes, count):
+    facts = running(crashes=crashes, crashed_at=NOW - timedelta(minutes=minutes))
+    assert [one.code for one in evaluate(facts, NONE, NOW)] == ["flow_crashed"] * count
+
+
+def test_records_at_risk_above_the_target_are_found():
+    facts = running(failover=answer(rpo_ms=301_000, rpo_records=12))
+    (one,) = evaluate(facts, NONE, NOW)
+    assert (one.code, one.evidence["rpo_s"], one.evidence["records_at_risk"]) == (
+        "flow_rpo",
+        301,
+        12,
+    )
+
+
+def test_groups_that_cannot_fail_over_are_an_advice():
+    blocked = answer(
+        severity=Severity.CRITICAL, word="Blocked", why="No checkpoint.", groups_not_ready=2
+    )
+    (one,) = evaluate(running(failover=blocked), NONE, NOW)
+    assert one.code == "flow_not_ready"
+    assert one.sentence.endswith("Blocked, 2 of 5 groups are not ready. No checkpoint.")
+
+
+def test_readiness_that_is_not_known_is_not_judged():
+    facts = running(failover=answer(severity=Severity.UNKNOWN, rpo_ms=None))
+    assert {"flow_not_ready", "flow_rpo"}.isdisjoint(judged(facts))
+    assert {"flow_not_ready", "flow_rpo"}.isdisjoint(judged(running()))
+
+
+def test_a_silent_run_says_nothing_of_its_partitions():
+    assert "flow_partition_failing" not in judged(flow(state="silent"))
