@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
-from console.checks.areas import clusters
+from console.checks.areas import clusters, crosslog
 from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.checks.settings import read_settings
@@ -22,7 +22,7 @@ from jobs.findings import Life
 
 logger = logging.getLogger(__name__)
 
-AREAS: tuple[Area, ...] = (clusters.AREA,)
+AREAS: tuple[Area, ...] = (clusters.AREA, crosslog.AREA)
 LIFE = Life(Kind.CHECKS.value, most_open=10_000)
 ONE = 1
 MOST_PASSED_S = 60.0

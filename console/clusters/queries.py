@@ -37,6 +37,7 @@ from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of
 from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.admin.groups import CONSUMERS
 
 
@@ -65,6 +66,23 @@ def list_clusters() -> QuerySet[Cluster]:
 def enabled_clusters() -> QuerySet[Cluster]:
     """Return the clusters that are queried."""
     return Cluster.objects.filter(is_enabled=True)
+
+
+def with_collection() -> QuerySet[Cluster]:
+    """Return all clusters with their rounds and brokers, in three queries."""
+    return Cluster.objects.prefetch_related("rounds", "brokers").order_by("pk")
+
+
+def collection_status(cluster: Cluster, now: datetime) -> tuple[ClusterStatus, list[str]]:
+    """Return how the rounds of a cluster of `with_collection` are, whatever they saw, and of what.
+
+    The nouns are those whose last round failed, else those that are late. No query.
+    """
+    rounds = sorted(cluster.rounds.all(), key=lambda row: Noun.values.index(row.noun))
+    status = judge_cluster(cluster, rounds, PartitionSeverity.OK, 0, now)
+    failing = [row.noun for row in rounds if row.failing_since]
+    late = [row.noun for row in rounds if freshness_of_row(row.noun, row).is_late(now)]
+    return status, failing or late
 
 
 def where(alias: str, **_: Any) -> Collection[int]:
