@@ -179,6 +179,12 @@ class Broker(models.Model):
     def __str__(self) -> str:
         return f"broker {self.broker_id}"
 
+    @property
+    def free_share(self) -> float | None:
+        """The smallest free share among the volumes of its log directories; null when unknown."""
+        known = [one for one in self.log_dirs or () if one["total_bytes"]]
+        return min((one["usable_bytes"] / one["total_bytes"] for one in known), default=None)
+
 
 class Topic(models.Model):
     """A topic with the sums over its partitions.

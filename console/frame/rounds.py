@@ -16,11 +16,11 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, models
-from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from console.frame.claims import CLAIM, is_free, take
+from console.frame.claims import CLAIM, is_due_before, is_free, take
 from console.frame.processes import liveness
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.limits import SENTENCE, short
@@ -106,9 +106,8 @@ class Rounds(Generic[Subject, Row]):
     def overdue(self, since: datetime) -> tuple[int, datetime | None]:
         """Return how many rows have been due since before a moment, and since when the first; one query."""
         every = timedelta(seconds=self.every_s())
-        is_due = Q(claimed_until__lt=since) | Q(claimed_until=None, finished_at__lt=since - every)
         mine = {**self.part, f"{self.of}__in": self.subjects().order_by().values("pk")}
-        found = self.rows._default_manager.filter(is_due, **mine).aggregate(
+        found = self.rows._default_manager.filter(is_due_before(since, every), **mine).aggregate(
             count=Count("pk"), first=Min(Coalesce("claimed_until", "finished_at"))
         )
         return found["count"], found["first"]

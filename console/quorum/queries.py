@@ -38,7 +38,6 @@ Moment = history.Moment
 OutsideHistory = history.OutsideHistory
 Change = MetadataChange
 ChangeKind = Kind
-FETCHED = Source.FETCH
 
 # A follower that was not heard for longer than this is taken to be away.
 SILENT_AFTER = timedelta(seconds=120)

@@ -65,7 +65,7 @@ def judge(given: Given, space: Space = space_of) -> Iterator[Judged]:
         behind = max((log.high_watermark or 0) - log.next_offset, 0)
         told = log.heard_at, log.failing_since, log.error, log.hint, behind
         judged: Iterable[Finding] = ()
-        if cluster.is_enabled and log.source == quorum.FETCHED:
+        if cluster.is_enabled and log.is_fetched:
             row = FollowedLog(cluster.pk, cluster.alias, *told)
             judged = rules.follower(row, thresholds, now)
         yield Judged(cluster, {rules.FOLLOWER.id}, tuple(judged))

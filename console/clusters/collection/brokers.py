@@ -19,7 +19,7 @@ from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterFault
 from jobs.limits import SENTENCE, short
 
-# How often brokers are asked for their disks.
+# How often the disks of brokers are read.
 LOG_DIRS_EVERY = timedelta(seconds=60)
 
 

@@ -23,7 +23,7 @@ from jobs.cluster.protocol.transport.apis import DESCRIBE_LOG_DIRS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import by_topic, int32
 
-# For the volumes of all brokers, which are asked at once.
+# For the volumes of all brokers, read at the same time.
 VOLUMES_S = 5.0
 _LANE = "log-dirs"
 _DOING = "Reading log directories"
