@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from jobs.checks.check import Area, Check, Threshold, Unit, check
 from jobs.checks.settings import Settings
@@ -59,21 +60,11 @@ DOWN = Check(
     id="broker_down",
     title="Broker down",
     question="Is every broker alive and unfenced?",
-    rule="A broker that has replicas is fenced, or missing in the metadata.",
+    rule="A broker is fenced, or missing in the metadata although it has replicas.",
     severity=Severity.CRITICAL,
     area=Area.BROKER,
     runbook="Start the broker. Its log has the reason of the shutdown.",
     effect="broker {broker} down",
-)
-FENCED = Check(
-    id="broker_fenced",
-    title="Fenced broker without replicas",
-    question="Is every registered broker in use?",
-    rule="A registered broker is fenced and has no replicas.",
-    severity=Severity.INFO,
-    area=Area.BROKER,
-    runbook="Start the broker, or remove it with kafka-cluster.sh unregister if it is gone for good.",
-    is_advice=True,
 )
 RESTARTS = Check(
     id="broker_restarts",
@@ -121,35 +112,41 @@ LOG_DIR_OFFLINE = Check(
 )
 
 
-@check(DOWN, FENCED)
+@check(DOWN)
 def down(state: ClusterBrokers, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Find brokers that are down for clients: one finding each."""
+    """Find brokers that are down for clients: one finding each; one without replicas is a warning."""
+    if settings.values(DOWN, cluster=state.pk) is None:
+        return
     for one in state.brokers:
-        of = DOWN if one.replica_count else FENCED
-        if one.is_there is not False or settings.values(of, cluster=state.pk) is None:
-            continue
-        since = f" since {format_moment(one.since, now)}" if one.since else ""
-        if of is FENCED:
-            what, todo = f"is fenced{since} and has no replicas.", FENCED.runbook
-        else:
-            what, todo = f"is down{since}.", DOWN.runbook
-            if one.in_controlled_shutdown:
-                what = f"{what} It was shut down in order (controlled shutdown)."
-                todo = "Start the broker when its maintenance is over."
-            elif one.registered_at and one.since and one.registered_at > one.since:
-                at = format_moment(one.registered_at, now)
-                what = f"{what} It registered again at {at} and is still fenced."
-                todo = "Wait until it has caught up. Its log says what it is doing."
-        yield Finding(
-            of.id,
-            of.severity,
-            f"{one.label} of {state.alias} {what}",
-            todo,
-            subject=f"broker {one.id}",
-            evidence={"broker": one.id, "rack": one.rack, "replicas": one.replica_count},
-            since=one.since,
-            brokers=(one.id,),
-        )
+        if one.is_there is False:
+            since = f" since {format_moment(one.since, now)}" if one.since else ""
+            more, todo = _how_down(one, now)
+            yield DOWN.finding(
+                f"{one.label} of {state.alias} is down{since}.{more}",
+                todo,
+                severity=DOWN.severity if one.replica_count else Severity.WARNING,
+                since=one.since,
+                **_about(one, replicas=one.replica_count),
+            )
+
+
+def _how_down(one: BrokerState, now: datetime) -> tuple[str, str]:
+    """Return what else is known of a broker that is down, and what to do then."""
+    if not one.replica_count:
+        todo = "Start it, or remove it with kafka-cluster.sh unregister if it is gone for good."
+        return " It has no replicas.", todo
+    if one.in_controlled_shutdown:
+        todo = "Start the broker when its maintenance is over."
+        return " It was shut down in order (controlled shutdown).", todo
+    if one.registered_at and one.since and one.registered_at > one.since:
+        at = format_moment(one.registered_at, now)
+        return f" It registered again at {at} and is still fenced.", "Wait until it has caught up."
+    return "", ""
+
+
+def _about(one: BrokerState, **evidence: Any) -> dict[str, Any]:
+    known = {"broker": one.id, "rack": one.rack} | evidence
+    return {"subject": f"broker {one.id}", "evidence": known, "brokers": (one.id,)}
 
 
 @check(RESTARTS)
@@ -158,15 +155,8 @@ def restarts(state: ClusterBrokers, settings: Settings) -> Iterator[Finding]:
     values = settings.values(RESTARTS, cluster=state.pk)
     for one in state.brokers:
         if values is not None and one.restarts >= values["restarts"]:
-            yield Finding(
-                RESTARTS.id,
-                RESTARTS.severity,
-                f"{one.label} of {state.alias} restarted {one.restarts} times within an hour.",
-                RESTARTS.runbook,
-                subject=f"broker {one.id}",
-                evidence={"broker": one.id, "rack": one.rack, "restarts": one.restarts},
-                brokers=(one.id,),
-            )
+            said = f"{one.label} of {state.alias} restarted {one.restarts} times within an hour."
+            yield RESTARTS.finding(said, **_about(one, restarts=one.restarts))
 
 
 @check(DISK_FULL, LOG_DIR_OFFLINE)
@@ -177,14 +167,9 @@ def disks(state: ClusterBrokers, settings: Settings) -> Iterator[Finding]:
         broken = [each for each in one.log_dirs or () if each.error]
         if broken and settings.values(LOG_DIR_OFFLINE, cluster=state.pk) is not None:
             names = ", ".join(each.path for each in broken)
-            yield Finding(
-                LOG_DIR_OFFLINE.id,
-                LOG_DIR_OFFLINE.severity,
+            yield LOG_DIR_OFFLINE.finding(
                 f"Log directory {names} of broker {one.id} of {state.alias} is offline: {broken[0].error}",
-                LOG_DIR_OFFLINE.runbook,
-                subject=f"broker {one.id}",
-                evidence={"broker": one.id, "rack": one.rack, "log_dirs": len(broken)},
-                brokers=(one.id,),
+                **_about(one, log_dirs=len(broken)),
             )
 
 
@@ -200,22 +185,12 @@ def _full(state: ClusterBrokers, one: BrokerState, settings: Settings) -> Iterat
     share, worst = min(known, key=lambda entry: entry[0])
     severity = severity_of_space(share, values["warning_percent"], values["critical_percent"])
     if severity is not None:
-        yield Finding(
-            DISK_FULL.id,
-            severity,
+        sizes = {"free_bytes": worst.usable_bytes, "total_bytes": worst.total_bytes}
+        yield DISK_FULL.finding(
             f"{one.label} of {state.alias} has {format_bytes(worst.usable_bytes)} free in {worst.path}, "
             f"{format_percent(share)} of its volume.",
-            DISK_FULL.runbook,
-            subject=f"broker {one.id}",
-            evidence={
-                "broker": one.id,
-                "rack": one.rack,
-                "log_dir": worst.path,
-                "free_percent": round(share * 100, 1),
-                "free_bytes": worst.usable_bytes,
-                "total_bytes": worst.total_bytes,
-            },
-            brokers=(one.id,),
+            severity=severity,
+            **_about(one, log_dir=worst.path, free_percent=round(share * 100, 1), **sizes),
         )
 
 

@@ -119,14 +119,8 @@ def collection(state: ClusterState, settings: Settings, now: datetime) -> Iterat
         if state.trouble == one.id and settings.values(one, cluster=state.pk) is not None:
             nouns = ", ".join(state.nouns) or "data"
             since = format_moment(state.since, now) if state.since else "a time not known"
-            yield Finding(
-                one.id,
-                one.severity,
-                sentence.format(alias=state.alias, fault=state.fault, nouns=nouns, since=since),
-                state.hint or one.runbook,
-                evidence={"nouns": nouns},
-                since=state.since,
-            )
+            said = sentence.format(alias=state.alias, fault=state.fault, nouns=nouns, since=since)
+            yield one.finding(said, state.hint, evidence={"nouns": nouns}, since=state.since)
 
 
 @check(TWO_VERSIONS)
@@ -138,12 +132,10 @@ def versions(state: ClusterState, settings: Settings) -> Iterator[Finding]:
     is_one = len(by_release) <= 1
     if is_one or settings.values(TWO_VERSIONS, cluster=state.pk) is None:
         return
-    said = {release: ", ".join(map(str, ids)) for release, ids in sorted(by_release.items())}
-    yield Finding(
-        TWO_VERSIONS.id,
-        TWO_VERSIONS.severity,
-        f"Brokers of {state.alias} run {len(said)} versions of Kafka: "
-        f"{'; '.join(f'{release} on broker {ids}' for release, ids in said.items())}.",
-        TWO_VERSIONS.runbook,
-        evidence={"versions": ", ".join(said)},
+    said = (
+        f"{name} on broker {', '.join(map(str, ids))}" for name, ids in sorted(by_release.items())
+    )
+    yield TWO_VERSIONS.finding(
+        f"Brokers of {state.alias} run {len(by_release)} versions of Kafka: {'; '.join(said)}.",
+        evidence={"versions": ", ".join(sorted(by_release))},
     )

@@ -170,9 +170,7 @@ def late(rounds: Iterable[LateRounds], settings: Settings, now: datetime) -> Ite
             since = (
                 f" The first is due since {format_moment(one.due_at, now)}." if one.due_at else ""
             )
-            yield Finding(
-                LATE.id,
-                LATE.severity,
+            yield LATE.finding(
                 f"{format_count(one.rows)} rounds of kind {one.kind} are late.{since}",
                 f"Worker of the queue {one.queue}: {LATE.runbook}",
                 subject=one.kind,
@@ -199,14 +197,9 @@ def follower(log: FollowedLog, settings: Settings, now: datetime) -> Iterator[Fi
         )
     else:
         return
-    yield Finding(
-        FOLLOWER.id,
-        FOLLOWER.severity,
-        f"The metadata log of {log.alias} {what}",
-        log.hint or FOLLOWER.runbook,
-        evidence={"behind_records": log.records_behind},
-        since=since,
-    )
+    evidence = {"behind_records": log.records_behind}
+    said = f"The metadata log of {log.alias} {what}"
+    yield FOLLOWER.finding(said, log.hint, evidence=evidence, since=since)
 
 
 @check(DISK)
@@ -218,12 +211,10 @@ def disk(path: str, total_bytes: int, free_bytes: int, settings: Settings) -> It
     share = free_bytes / total_bytes
     severity = severity_of_space(share, values["warning_percent"], values["critical_percent"])
     if severity is not None:
-        yield Finding(
-            DISK.id,
-            severity,
+        yield DISK.finding(
             f"The volume of CROSSLOG_HOME ({path}) has {format_bytes(free_bytes)} free, "
             f"{format_percent(share)} of its size.",
-            DISK.runbook,
+            severity=severity,
             evidence={"free_bytes": free_bytes, "total_bytes": total_bytes},
         )
 
@@ -243,9 +234,7 @@ def programs(
         last, of = same[-1], CRASHED if code == CRASHED.id else RESTARTED
         why = last.crash.rstrip(".") or f"It had finished no task for {last.silent_s} s"
         times = f" {len(same)} times." if len(same) > 1 else ""
-        yield Finding(
-            code,
-            of.severity,
+        yield of.finding(
             f"Program {program} was restarted at {format_moment(last.at, now)}. {why}.{times}",
             f"{of.runbook} Log: {last.log}.",
             subject=program,
@@ -278,11 +267,8 @@ def not_made(
 
 
 def _failed(of: Check, noun: str, what: str, one: Failed) -> Finding:
-    return Finding(
-        of.id,
-        of.severity,
+    return of.finding(
         f"{noun} {what}",
-        of.runbook,
         subject=f"{noun.lower()} {one.key}",
         evidence={"name": one.name, "count": one.count},
         since=one.at,

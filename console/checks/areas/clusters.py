@@ -30,10 +30,10 @@ TROUBLES = {
     Seen.FAILING: Trouble.FAILING,
     Seen.STALE: Trouble.STALE,
 }
-_OF_BROKERS = {of_brokers.DOWN.id, of_brokers.FENCED.id}
+_DOWN = of_brokers.DOWN.id
 _OF_DISKS = {of_brokers.DISK_FULL.id, of_brokers.LOG_DIR_OFFLINE.id}
 _RESTARTS, _VERSIONS = of_brokers.RESTARTS.id, of_clusters.TWO_VERSIONS.id
-_ALL = {*Trouble, *_OF_BROKERS, *_OF_DISKS, _RESTARTS, _VERSIONS}
+_ALL = {*Trouble, *_OF_DISKS, _DOWN, _RESTARTS, _VERSIONS}
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -100,7 +100,7 @@ class _Brokers:
         if (self._logged is not None or self._is_polled) and all(
             one.is_there is not None for one in found
         ):
-            codes |= _OF_BROKERS
+            codes.add(_DOWN)
         if all(one.log_dirs is not None or one.is_there is False for one in found):
             codes |= _OF_DISKS
         return found

@@ -1,4 +1,4 @@
-"""Rules about brokers: down, fenced, restarting, and their disks."""
+"""Rules about brokers: down, restarting, and their disks."""
 
 from datetime import timedelta
 
@@ -19,45 +19,43 @@ def of(**fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "code", "sentence"),
+    ("fields", "sentence"),
     [
-        pytest.param(
-            {}, "broker_down", "Broker 3 (dc-c) of east is down since 01:46:29 UTC.", id="down"
-        ),
-        pytest.param(
-            {"since": None}, "broker_down", "Broker 3 (dc-c) of east is down.", id="unknown since"
-        ),
+        pytest.param({}, "Broker 3 (dc-c) of east is down since 01:46:29 UTC.", id="down"),
+        pytest.param({"since": None}, "Broker 3 (dc-c) of east is down.", id="unknown since"),
         pytest.param(
             {"since": SINCE - timedelta(days=2)},
-            "broker_down",
             "Broker 3 (dc-c) of east is down since 2026-11-19 01:46:29 UTC.",
             id="for days",
         ),
         pytest.param(
             {"in_controlled_shutdown": True},
-            "broker_down",
             "Broker 3 (dc-c) of east is down since 01:46:29 UTC. "
             "It was shut down in order (controlled shutdown).",
             id="controlled shutdown",
         ),
         pytest.param(
             {"registered_at": SINCE + timedelta(minutes=1)},
-            "broker_down",
             "Broker 3 (dc-c) of east is down since 01:46:29 UTC. "
             "It registered again at 01:47:29 UTC and is still fenced.",
             id="fenced after its start",
         ),
         pytest.param(
             {"replica_count": 0, "rack": ""},
-            "broker_fenced",
-            "Broker 3 of east is fenced since 01:46:29 UTC and has no replicas.",
+            "Broker 3 of east is down since 01:46:29 UTC. It has no replicas.",
             id="no replicas",
         ),
     ],
 )
-def test_a_broker_that_is_not_there_has_one_finding(fields, code, sentence):
+def test_a_broker_that_is_not_there_has_one_finding(fields, sentence):
     (found,) = down(of(**fields), NONE, NOW)
-    assert (found.code, found.sentence, found.brokers) == (code, sentence, (3,))
+    assert (found.code, found.sentence, found.brokers) == ("broker_down", sentence, (3,))
+
+
+@pytest.mark.parametrize(("replicas", "severity"), [(1, Severity.CRITICAL), (0, Severity.WARNING)])
+def test_a_broker_without_replicas_is_a_warning(replicas, severity):
+    (found,) = down(of(replica_count=replicas), NONE, NOW)
+    assert found.severity is severity
 
 
 @pytest.mark.parametrize("is_there", [True, None])
