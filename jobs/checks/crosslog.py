@@ -51,14 +51,12 @@ class ProgramRestart:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A report, a schedule or the deliveries of a report that failed; `key` is its primary key."""
+    """A report, a schedule or the deliveries of a report that failed; `subject` has the primary key."""
 
-    key: int | str
+    subject: str
     name: str
     at: datetime | None
-    why: str = ""
-    count: int = 1
-    channels: tuple[str, ...] = ()
+    why: str
 
 
 _DAY_S = 86_400
@@ -243,33 +241,16 @@ def programs(
         )
 
 
-@check(NOT_DELIVERED)
-def not_delivered(rows: Iterable[Failed], settings: Settings) -> Iterator[Finding]:
-    """Find reports that did not reach all recipients."""
-    for one in rows:
-        if settings.values(NOT_DELIVERED) is not None:
-            to = "1 recipient" if one.count == 1 else f"{one.count} recipients"
-            what = f"{one.name} was not delivered to {to} ({', '.join(one.channels)})."
-            yield _failed(NOT_DELIVERED, "Report", what, one)
+_FAILURES = {
+    NOT_DELIVERED: "Report {name} was not delivered to {why}.",
+    REPORT: "Report {name} failed: {why}",
+    SCHEDULE: "Schedule {name} failed: {why}",
+}
 
 
-@check(REPORT, SCHEDULE)
-def not_made(
-    reports: Iterable[Failed], schedules: Iterable[Failed], settings: Settings
-) -> Iterator[Finding]:
-    """Find reports and schedules whose last run failed."""
-    for of, noun, rows in ((REPORT, "Report", reports), (SCHEDULE, "Schedule", schedules)):
-        for one in rows:
-            if settings.values(of) is not None:
-                yield _failed(
-                    of, noun, f"{one.name} failed: {one.why or 'no reason is known.'}", one
-                )
-
-
-def _failed(of: Check, noun: str, what: str, one: Failed) -> Finding:
-    return of.finding(
-        f"{noun} {what}",
-        subject=f"{noun.lower()} {one.key}",
-        evidence={"name": one.name, "count": one.count},
-        since=one.at,
-    )
+@check(*_FAILURES)
+def failed(of: Check, rows: Iterable[Failed], settings: Settings) -> Iterator[Finding]:
+    """Find what of reports and schedules failed."""
+    for one in rows if settings.values(of) is not None else ():
+        sentence = _FAILURES[of].format(name=one.name, why=one.why or "no reason is known.")
+        yield of.finding(sentence, subject=one.subject, evidence={"name": one.name}, since=one.at)

@@ -53,8 +53,9 @@ def judge(given: Given, space: Space = space_of) -> Iterator[Judged]:
     found = [
         *rules.late(_late(given), thresholds, now),
         *rules.programs(restarts, thresholds, now),
-        *rules.not_delivered(_deliveries(now), thresholds),
-        *rules.not_made(_reports(), _schedules(), thresholds),
+        *rules.failed(rules.NOT_DELIVERED, _deliveries(now), thresholds),
+        *rules.failed(rules.REPORT, _reports(), thresholds),
+        *rules.failed(rules.SCHEDULE, _schedules(), thresholds),
     ]
     yield Judged(None, _ALWAYS, tuple(found))
     yield from _disk(given, space)
@@ -95,28 +96,24 @@ def _disk(given: Given, space: Space) -> Iterator[Judged]:
 
 
 def _deliveries(now: datetime) -> Iterator[Failed]:
-    found: dict[str, list[Any]] = {}
+    found: dict[Any, list[Any]] = {}
     for row in reports.failed_deliveries(now - DELIVERIES_WITHIN):
-        found.setdefault(str(row.run_id), []).append(row)
+        found.setdefault(row.run, []).append(row)
     for run, rows in found.items():
-        channels = dict.fromkeys(row.get_channel_display() for row in rows)
-        at = min(datetime.fromisoformat(row.log[-1]["at"]) for row in rows)
-        yield Failed(run, rows[0].run.name, at, "", len(rows), tuple(channels))
+        channels = ", ".join(dict.fromkeys(row.get_channel_display() for row in rows))
+        to = f"{len(rows)} recipient{'' if len(rows) == 1 else 's'} ({channels})"
+        yield Failed(f"run {run.pk}", run.name, datetime.fromisoformat(rows[0].log[-1]["at"]), to)
 
 
 def _reports() -> Iterator[Failed]:
     for row in reports.failed_runs():
-        yield Failed(
-            row.report_id or str(row.pk),
-            row.name,
-            row.finished_at,
-            "" if row.for_admins else row.error,
-        )
+        why = "" if row.for_admins else row.error
+        yield Failed(f"report {row.report_id}", row.name, row.finished_at, why)
 
 
 def _schedules() -> Iterator[Failed]:
     for row in schedules.failed_schedules():
-        yield Failed(row.pk, row.name, row.last_at, row.last_sentence)
+        yield Failed(f"schedule {row.pk}", row.name, row.last_at, row.last_sentence)
 
 
 AREA = Area("crosslog", judge)

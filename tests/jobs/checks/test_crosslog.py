@@ -87,21 +87,19 @@ def test_a_restart_is_shown_for_an_hour_and_a_crash_for_a_day(crash, hours, is_f
     assert bool(list(rules.programs([restart(hours * 60, crash)], NONE, NOW))) is is_found
 
 
-def test_a_report_that_was_not_delivered_says_to_how_many():
-    one = Failed("7", "Weekly", NOW, "", 2, ("E-mail", "Webhook"))
-    (found,) = rules.not_delivered([one], NONE)
-    assert found.sentence == "Report Weekly was not delivered to 2 recipients (E-mail, Webhook)."
-
-
-def test_reports_and_schedules_that_failed_say_why():
-    found = list(
-        rules.not_made([Failed(1, "Weekly", NOW, "No data.")], [Failed(2, "Night", None)], NONE)
-    )
-    assert [(one.code, one.subject) for one in found] == [
-        ("report_failed", "report 1"),
-        ("schedule_failed", "schedule 2"),
-    ]
-    assert [one.sentence for one in found] == [
-        "Report Weekly failed: No data.",
-        "Schedule Night failed: no reason is known.",
-    ]
+@pytest.mark.parametrize(
+    ("of", "why", "sentence"),
+    [
+        (
+            rules.NOT_DELIVERED,
+            "2 recipients (E-mail)",
+            "Report X was not delivered to 2 recipients (E-mail).",
+        ),
+        (rules.REPORT, "No data.", "Report X failed: No data."),
+        (rules.SCHEDULE, "", "Schedule X failed: no reason is known."),
+    ],
+    ids=["a delivery", "a report", "a schedule"],
+)
+def test_what_failed_of_reports_and_schedules_is_named_with_why(of, why, sentence):
+    (found,) = rules.failed(of, [Failed("report 1", "X", NOW, why)], NONE)
+    assert (found.code, found.subject, found.sentence) == (of.id, "report 1", sentence)
