@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 DASH = "\N{EM DASH}"
@@ -73,6 +73,12 @@ def format_percent(share: float | None) -> str:
         return DASH
     percent = min(99.9, share * 100) if share < 1 else 100.0
     return f"{_trimmed(percent)}{NO_BREAK}%"
+
+
+def format_moment(at: datetime, now: datetime) -> str:
+    """Return a moment of the last 24 hours as its time, another one with its date."""
+    is_near = abs(now - at) < timedelta(days=1)
+    return f"{at:%H:%M:%S} UTC" if is_near else f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def format_age(at: datetime | None, now: datetime) -> str:

@@ -13,8 +13,8 @@ from console.frame.rounds import KINDS, Kind
 from console.frame.series import roll_up
 from console.frame.tasks import PRUNES, ROLL_UPS
 
-KINDS[STATUS.name] = Kind(due_clusters, take_in)
-KINDS[LAGS.name] = Kind(LAGS.due, ask_lags)
-KINDS[SNAPSHOTS.name] = Kind(SNAPSHOTS.due, keep_due_picture)
+KINDS[STATUS.name] = Kind(due_clusters, take_in, rounds=STATUS)
+KINDS[LAGS.name] = Kind(LAGS.due, ask_lags, rounds=LAGS)
+KINDS[SNAPSHOTS.name] = Kind(SNAPSHOTS.due, keep_due_picture, rounds=SNAPSHOTS)
 ROLL_UPS["counts of partitions"] = partial(roll_up, COUNTS)
 PRUNES["history of partitions"] = retention.prune

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
-from console.checks.areas import clusters, flows, groups, partitions, streams
+from console.checks.areas import clusters, crosslog, flows, groups, partitions, streams
 from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.findings import store
@@ -22,7 +22,14 @@ from jobs.findings import Life
 
 logger = logging.getLogger(__name__)
 
-AREAS: tuple[Area, ...] = (clusters.AREA, partitions.AREA, groups.AREA, flows.AREA, streams.AREA)
+AREAS: tuple[Area, ...] = (
+    clusters.AREA,
+    partitions.AREA,
+    groups.AREA,
+    flows.AREA,
+    streams.AREA,
+    crosslog.AREA,
+)
 LIFE = Life(Kind.CHECKS.value, most_open=10_000)
 ONE = 1
 MOST_PASSED_S = 60.0

@@ -5,7 +5,7 @@ Rooms with rules in the console import these in their `AppConfig.ready`.
 
 from __future__ import annotations
 
-from jobs.checks import clusters, flows, partitions, replicas, streams
+from jobs.checks import clusters, crosslog, flows, partitions, replicas, streams
 from jobs.checks.groups import activity, lag
 from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
 from jobs.replication.findings import (
@@ -24,6 +24,7 @@ RULES = (
     activity,
     flows,
     streams,
+    crosslog,
     describe_quorum_rules,
     metadata_log_rules,
     compare,

@@ -151,6 +151,8 @@ class Broker(models.Model):
     """A broker that is alive, or that is down but still has replicas.
 
     `seen_at` is when it was last found alive (null: never by us); host and port are empty then.
+    `log_dirs` are mappings `path`, `total_bytes`, `usable_bytes` (of its volume, null: not known), `error`;
+    null when the broker did not answer at `log_dirs_at`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="brokers")
@@ -162,6 +164,8 @@ class Broker(models.Model):
     leader_count = models.PositiveIntegerField(default=0)
     replica_count = models.PositiveIntegerField(default=0)
     seen_at = models.DateTimeField(null=True, blank=True)
+    log_dirs = models.JSONField(null=True, blank=True)
+    log_dirs_at = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField()
 
     clusters_at: ClassVar = ("cluster",)
@@ -174,6 +178,12 @@ class Broker(models.Model):
 
     def __str__(self) -> str:
         return f"broker {self.broker_id}"
+
+    @property
+    def free_share(self) -> float | None:
+        """The smallest free share among the volumes of its log directories; null when unknown."""
+        known = [one for one in self.log_dirs or () if one["total_bytes"]]
+        return min((one["usable_bytes"] / one["total_bytes"] for one in known), default=None)
 
 
 class Topic(models.Model):

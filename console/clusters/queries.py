@@ -36,7 +36,8 @@ from console.clusters.status import ClusterStatus, freshness_of_row, judge_clust
 from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of
-from jobs.availability.status.severity import Counted, Severity
+from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.admin.groups import CONSUMERS
 from jobs.replication.flow.lag import LagStatus
 
@@ -66,6 +67,23 @@ def list_clusters() -> QuerySet[Cluster]:
 def enabled_clusters() -> QuerySet[Cluster]:
     """Return the clusters that are queried."""
     return Cluster.objects.filter(is_enabled=True)
+
+
+def with_collection() -> QuerySet[Cluster]:
+    """Return all clusters with their rounds and brokers, in three queries."""
+    return Cluster.objects.prefetch_related("rounds", "brokers").order_by("pk")
+
+
+def collection_status(cluster: Cluster, now: datetime) -> tuple[ClusterStatus, list[str]]:
+    """Return how the rounds of a cluster of `with_collection` are, whatever they saw, and of what.
+
+    The nouns are those whose last round failed, else those that are late. No query.
+    """
+    rounds = sorted(cluster.rounds.all(), key=lambda row: Noun.values.index(row.noun))
+    status = judge_cluster(cluster, rounds, PartitionSeverity.OK, 0, now)
+    failing = [row.noun for row in rounds if row.failing_since]
+    late = [row.noun for row in rounds if freshness_of_row(row.noun, row).is_late(now)]
+    return status, failing or late
 
 
 def where(alias: str, **_: Any) -> Collection[int]:
@@ -153,7 +171,7 @@ def brokers_of_offline_partitions(now: datetime) -> dict[tuple[int, str, int], f
     seen = [
         row.cluster_id for row in rounds if not freshness_of_row(Noun.TOPICS, row).is_stale(now)
     ]
-    rows = Partition.objects.filter(severity=Severity.OFFLINE, cluster__in=seen).order_by()
+    rows = Partition.objects.filter(severity=PartitionSeverity.OFFLINE, cluster__in=seen).order_by()
     live = set(
         Broker.objects.filter(is_live=True).order_by().values_list("cluster_id", "broker_id")
     )
@@ -227,7 +245,7 @@ def waiting_offsets(clusters: Iterable[Cluster]) -> QuerySet[GroupOffset]:
 def leaderless_partitions(clusters: Iterable[Cluster]) -> QuerySet[Partition]:
     """Return the partitions that have no leader."""
     return Partition.objects.filter(
-        cluster__in=list(clusters), leader=None, severity=Severity.OFFLINE
+        cluster__in=list(clusters), leader=None, severity=PartitionSeverity.OFFLINE
     ).order_by()
 
 

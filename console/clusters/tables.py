@@ -21,7 +21,7 @@ from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from jobs.availability.status.severity import Counted, Severity
 from jobs.limits import short
-from jobs.numbers import format_count, format_span_ms
+from jobs.numbers import format_count, format_percent, format_span_ms
 
 LAG = (
     "End offset minus committed offset, without transaction markers. The committed offset is read first. "
@@ -58,6 +58,7 @@ SEVERITY = (
     "sync. unknown: a replica is out of sync or being added by a reassignment; listing reassignments needs "
     "DESCRIBE on the cluster."
 )
+FREE = "Smallest free share among the volumes of the log directories (Kafka 3.3 or later)."
 TIMESTAMP = "The largest timestamp among the records of the partition."
 
 STEPS = [(s.word, spoken(s.word)) for s in sorted(Severity, reverse=True)]
@@ -183,6 +184,7 @@ BROKERS = Table(
         Column("rack", "Rack", "rack"),
         _count("leader_count", "Leaders", "Partitions that this broker leads."),
         _count("replica_count", "Replicas", "Partitions with a replica on this broker."),
+        Column("free_share", "Free disk", format=format_percent, numeric=True, definition=FREE),
         Column("seen_at", "Last seen", "seen_at", template="clusters/cells/ago.html"),
     ),
     search=("broker_id", "host", "rack"),

@@ -35,6 +35,15 @@ def is_free(now: datetime, field: str = "claimed_until") -> Q:
     return Q(**{field: None}) | Q(**{f"{field}__lt": now})
 
 
+def is_due_before(at: datetime, every: timedelta) -> Q:
+    """Return the condition of rows that were due before a moment.
+
+    An unclaimed one is due so long after its end.
+    """
+    unclaimed = Q(claimed_until=None, finished_at__lt=at - every)
+    return Q(claimed_until__lt=at) | unclaimed
+
+
 def take(rows: QuerySet[Any], now: datetime, claim: timedelta = CLAIM, **changes: Any) -> bool:
     """Claim the free rows, and write `changes` with the claim; False when another process has them."""
     return bool(rows.filter(is_free(now)).update(claimed_until=now + claim, **changes))

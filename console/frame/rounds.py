@@ -16,11 +16,11 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, models
-from django.db.models import F, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from console.frame.claims import CLAIM, is_free, take
+from console.frame.claims import CLAIM, is_due_before, is_free, take
 from console.frame.processes import liveness
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.limits import SENTENCE, short
@@ -102,6 +102,15 @@ class Rounds(Generic[Subject, Row]):
         until = Subquery(mine.values("claimed_until")[:1])
         waiting = self.subjects().annotate(waits_since=until)
         return longest_waiting(waiting.filter(is_free(now, "waits_since")), "waits_since")
+
+    def overdue(self, since: datetime) -> tuple[int, datetime | None]:
+        """Return how many rows have been due since before a moment, and since when the first; one query."""
+        every = timedelta(seconds=self.every_s())
+        mine = {**self.part, f"{self.of}__in": self.subjects().order_by().values("pk")}
+        found = self.rows._default_manager.filter(is_due_before(since, every), **mine).aggregate(
+            count=Count("pk"), first=Min(Coalesce("claimed_until", "finished_at"))
+        )
+        return found["count"], found["first"]
 
     def run(
         self,
@@ -230,11 +239,15 @@ SHARE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the scheduler knows of a kind: `due` lists keys, `take` returns False for one that is taken."""
+    """What the scheduler knows of a kind: `due` lists keys, `take` returns False for one that is taken.
+
+    `rounds` are those that are to come in time.
+    """
 
     due: Callable[[datetime], Collection[Any]]
     take: Callable[[Any], object]
     queue: str = "collect"
+    rounds: Rounds[Any, Any] | None = None
 
 
 # Filled by the `tasks` modules of the rooms.

@@ -102,6 +102,11 @@ class MetadataLog(models.Model):
         return self.cluster_id is None
 
     @property
+    def is_fetched(self) -> bool:
+        """Whether its records are fetched from the controllers."""
+        return self.source == Source.FETCH
+
+    @property
     def is_unread(self) -> bool:
         """Whether something of an imported log is not read or not judged, or its reading failed."""
         is_whole = not self.lost and self.failing_since is None and self.judged_at is not None

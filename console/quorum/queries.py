@@ -26,6 +26,7 @@ from console.quorum.models import (
     VoterSetEntry,
 )
 from console.quorum.voters.verdict import why_unknown
+from jobs.quorum.history.changes import Cause
 from jobs.severity import Severity
 
 # So many changes are looked at for since when something holds.
@@ -251,6 +252,23 @@ def followed_log(cluster: Cluster, now: datetime) -> MetadataLog | None:
     if log is None or log.heard_at is None or log.start_offset is None:
         return None
     return log if now - log.heard_at < SILENT_AFTER else None
+
+
+def cluster_logs() -> QuerySet[MetadataLog]:
+    """Return the metadata logs of registered clusters."""
+    return MetadataLog.objects.select_related("cluster").exclude(cluster=None).order_by("pk")
+
+
+def restarts_since(since: datetime) -> dict[int, dict[int, int]]:
+    """Return how often brokers registered with another incarnation, by cluster and broker; one query."""
+    rows = MetadataChange.objects.filter(
+        log__in=cluster_logs(), kind=Kind.BROKER, cause=Cause.BROKER_RESTARTED, at__gte=since
+    )
+    counted = rows.filter(is_dated=True).order_by().values_list("log__cluster", "broker")
+    found: dict[int, dict[int, int]] = {}
+    for cluster, broker, count in counted.annotate(count=Count("pk")):
+        found.setdefault(cluster, {})[broker] = count
+    return found
 
 
 def has_changes_after(log: MetadataLog, place: Place, kinds: Collection[str]) -> bool:

@@ -12,7 +12,7 @@ from console.frame.rounds import KINDS, Kind
 from console.quorum.log import imports, store
 from console.quorum.voters.collect import QUORUMS, collect_quorum
 
-KINDS[QUORUMS.name] = Kind(QUORUMS.due, collect_quorum)
+KINDS[QUORUMS.name] = Kind(QUORUMS.due, collect_quorum, rounds=QUORUMS)
 
 
 @shared_task(

@@ -19,9 +19,9 @@ from console.replication.findings.collect import FINDINGS, look_at_flow
 from console.replication.measurement import series
 from console.replication.measurement.collect import MEASUREMENTS, collect_flow
 
-KINDS[MEASUREMENTS.name] = Kind(MEASUREMENTS.due, collect_flow, "flows")
-KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, "flows")
-KINDS[CHECKPOINTS.name] = Kind(CHECKPOINTS.due, collect_readiness, "flows")
+KINDS[MEASUREMENTS.name] = Kind(MEASUREMENTS.due, collect_flow, "flows", rounds=MEASUREMENTS)
+KINDS[FINDINGS.name] = Kind(FINDINGS.due, look_at_flow, "flows", rounds=FINDINGS)
+KINDS[CHECKPOINTS.name] = Kind(CHECKPOINTS.due, collect_readiness, "flows", rounds=CHECKPOINTS)
 KINDS["failover_plans"] = Kind(due_plans, lambda pk: read_plan(pk, timezone.now()), "flows")
 KINDS["failover_runs"] = Kind(due_runs, lambda pk: carry_out(pk, timezone.now()), "flows")
 

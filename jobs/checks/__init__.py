@@ -2,5 +2,5 @@
 
 Sub-rooms: `groups`.
 
-In reading order: `check`, `settings`, `clusters`, `partitions`, `replicas`, `flows`, `streams`, `incidents`.
+In reading order: `check`, `settings`, `clusters`, `partitions`, `replicas`, `flows`, `streams`, `crosslog`, `incidents`, `brokers`.
 """

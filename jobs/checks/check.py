@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from jobs.findings import Finding
 from jobs.severity import Severity
 
 
@@ -113,6 +114,11 @@ class Check:
     @property
     def defaults(self) -> dict[str, float]:
         return {one.name: one.default for one in self.all_thresholds}
+
+    def finding(self, sentence: str, todo: str = "", **fields: Any) -> Finding:
+        """Return a finding of this check: its severity and runbook hold where no other is given."""
+        severity = fields.pop("severity", self.severity)
+        return Finding(self.id, severity, sentence, todo or self.runbook, **fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,42 +1,50 @@
-"""Checks of clusters and brokers. Pure."""
+"""Checks of clusters: whether they answer, and whether all of them is collected. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from jobs.checks.check import Area, Check, check
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
+from jobs.numbers import format_moment
 from jobs.severity import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerState:
-    """A broker as it was last recorded; `is_there` None: not known. `since` is the start of that."""
+class Trouble(StrEnum):
+    """What is wrong with the collection of a cluster; the values are the codes of its findings."""
 
-    id: int
-    rack: str
-    is_there: bool | None
-    since: datetime | None
-    replica_count: int
+    UNREACHABLE = "cluster_unreachable"
+    OTHER_CLUSTER = "cluster_id_mismatch"
+    FAILING = "collection_failing"
+    STALE = "cluster_stale"
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """A cluster as its last rounds recorded it; `fault` is why no round succeeds, `since` since when."""
+    """A cluster as its last rounds recorded it.
+
+    `trouble` is the worst of its collection (None: all is collected in time), `fault` says why, `hint` what
+    to do, `since` since when. `nouns` are the data that are not collected. `releases` are the Kafka versions
+    of its brokers, empty where they are not known or too old.
+    """
 
     pk: int
     alias: str
+    trouble: Trouble | None = None
     fault: str = ""
     hint: str = ""
     since: datetime | None = None
-    brokers: Sequence[BrokerState] = ()
+    nouns: tuple[str, ...] = ()
+    releases: Mapping[int, str] = field(default_factory=dict)
 
 
+_TWO_COLLECTIONS_S, _LATE_S = 15, 30
 UNREACHABLE = Check(
-    id="cluster_unreachable",
+    id=Trouble.UNREACHABLE.value,
     title="Cluster unreachable",
     question="Does the cluster answer crosslog?",
     rule="Every collection of the cluster fails.",
@@ -47,47 +55,87 @@ UNREACHABLE = Check(
         "crosslog."
     ),
     effect="cluster unreachable",
+    open_after_s=_TWO_COLLECTIONS_S,
 )
-BROKER_DOWN = Check(
-    id="broker_down",
-    title="Broker down",
-    question="Is every broker alive?",
-    rule="A broker is fenced, or missing in the metadata although it has replicas.",
+OTHER_CLUSTER = Check(
+    id=Trouble.OTHER_CLUSTER.value,
+    title="Cluster ID mismatch",
+    question="Does the registered cluster answer at its address?",
+    rule="The bootstrap servers answer with another cluster ID, with several, or with a registered one.",
     severity=Severity.CRITICAL,
-    area=Area.BROKER,
-    runbook="Start the broker. Its log has the reason of the shutdown.",
-    effect="broker {broker} down",
+    area=Area.CLUSTER,
+    runbook=(
+        "Compare the cluster ID with cluster.id in meta.properties of a broker. Correct the bootstrap "
+        "servers, or confirm the new cluster ID in the settings of the cluster."
+    ),
+    effect="cluster ID mismatch",
+    open_after_s=_TWO_COLLECTIONS_S,
 )
+FAILING = Check(
+    id=Trouble.FAILING.value,
+    title="Collection failing",
+    question="Is everything of the cluster collected?",
+    rule="The last collection of brokers, topics, offsets or groups failed while another one succeeded.",
+    severity=Severity.CRITICAL,
+    area=Area.CLUSTER,
+    runbook="Read the error on the page of the cluster. Most often an ACL is missing, or a broker is down.",
+    effect="collection failing",
+    open_after_s=_TWO_COLLECTIONS_S,
+)
+STALE = Check(
+    id=Trouble.STALE.value,
+    title="Collection late",
+    question="Is the data of the cluster recent?",
+    rule="Nothing fails, but the last collection is older than three intervals, and than 30 s.",
+    severity=Severity.WARNING,
+    area=Area.CLUSTER,
+    runbook="Check the log of the worker of the queue collect and the load of the machine; add a worker.",
+    effect="collection late",
+    # A clock that was set makes everything late until the next collection.
+    open_after_s=_LATE_S,
+)
+TWO_VERSIONS = Check(
+    id="brokers_on_two_versions",
+    title="Brokers on two versions",
+    question="Do all brokers run the same version of Kafka?",
+    rule="Brokers of a cluster offer the APIs of different versions.",
+    severity=Severity.INFO,
+    area=Area.CLUSTER,
+    runbook="Complete the rolling upgrade: features of the newer version are not available before.",
+    is_advice=True,
+)
+_SENTENCES = {
+    UNREACHABLE: "Cluster {alias} is unreachable: {fault}",
+    OTHER_CLUSTER: "Another cluster answers at the address of {alias}: {fault}",
+    FAILING: "Collecting {nouns} of {alias} fails: {fault}",
+    STALE: "Collecting {nouns} of {alias} is late: the last success was at {since}.",
+}
 
 
-@check(UNREACHABLE)
-def unreachable(state: ClusterState, settings: Settings) -> Iterator[Finding]:
-    """Find a cluster that no collection reaches."""
-    if state.fault and settings.values(UNREACHABLE, cluster=state.pk) is not None:
-        yield Finding(
-            UNREACHABLE.id,
-            UNREACHABLE.severity,
-            f"Cluster {state.alias} is unreachable: {state.fault}",
-            state.hint or UNREACHABLE.runbook,
-            since=state.since,
-        )
+@check(*_SENTENCES)
+def collection(state: ClusterState, settings: Settings, now: datetime) -> Iterator[Finding]:
+    """Find why a cluster is not collected, or not in time."""
+    for one, sentence in _SENTENCES.items():
+        if state.trouble == one.id and settings.values(one, cluster=state.pk) is not None:
+            nouns = ", ".join(state.nouns) or "data"
+            since = format_moment(state.since, now) if state.since else "a time not known"
+            said = sentence.format(alias=state.alias, fault=state.fault, nouns=nouns, since=since)
+            yield one.finding(said, state.hint, evidence={"nouns": nouns}, since=state.since)
 
 
-@check(BROKER_DOWN)
-def brokers_down(state: ClusterState, settings: Settings) -> Iterator[Finding]:
-    """Find brokers that are down."""
-    if settings.values(BROKER_DOWN, cluster=state.pk) is None:
+@check(TWO_VERSIONS)
+def versions(state: ClusterState, settings: Settings) -> Iterator[Finding]:
+    """Find a cluster whose brokers run different versions."""
+    by_release: dict[str, list[int]] = {}
+    for broker, release in sorted(state.releases.items()):
+        by_release.setdefault(release, []).append(broker)
+    is_one = len(by_release) <= 1
+    if is_one or settings.values(TWO_VERSIONS, cluster=state.pk) is None:
         return
-    for one in state.brokers:
-        if one.is_there is False:
-            rack = f" ({one.rack})" if one.rack else ""
-            yield Finding(
-                BROKER_DOWN.id,
-                BROKER_DOWN.severity,
-                f"Broker {one.id}{rack} of {state.alias} is down.",
-                BROKER_DOWN.runbook,
-                subject=f"broker {one.id}",
-                evidence={"broker": one.id, "rack": one.rack, "replicas": one.replica_count},
-                since=one.since,
-                brokers=(one.id,),
-            )
+    said = (
+        f"{name} on broker {', '.join(map(str, ids))}" for name, ids in sorted(by_release.items())
+    )
+    yield TWO_VERSIONS.finding(
+        f"Brokers of {state.alias} run {len(by_release)} versions of Kafka: {'; '.join(said)}.",
+        evidence={"versions": ", ".join(sorted(by_release))},
+    )

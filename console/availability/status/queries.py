@@ -208,6 +208,32 @@ def churn_since(clusters_: Collection[int], hour: datetime) -> QuerySet[BrokerCh
     return BrokerChurn.objects.filter(cluster__in=clusters_, hour__gte=hour)
 
 
+def logged_brokers(now: datetime) -> dict[int, list[Any]]:
+    """Return the brokers, with `partition_count`, of clusters whose metadata log was read to its end.
+
+    Without those whose round failed or is late. Two queries, by cluster.
+    """
+    rounds = AvailabilityRound.objects.filter(
+        noun=AvailabilityRound.Noun.STATUS, source=Source.LOG, cluster__is_enabled=True
+    )
+    every_s = settings.AVAILABILITY_INTERVAL_S
+    found: dict[int, list[Any]] = {
+        row.cluster_id: []
+        for row in rounds
+        if not freshness_of_round("Partitions", row, every_s).is_stale(now)
+    }
+    own = Rollup.objects.filter(
+        cluster=OuterRef("cluster"),
+        kind=ScopeKind.BROKER,
+        name=Cast(OuterRef("broker_id"), CharField()),
+    )
+    rows = BrokerStatus.objects.filter(cluster__in=found, source=Source.LOG)
+    count = Coalesce(Subquery(own.values("partitions")[:1]), 0)
+    for row in rows.annotate(partition_count=count):
+        found[row.cluster_id].append(row)
+    return found
+
+
 def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> list[Any]:
     """Set `restless` of brokers: ISR changes in each of the last hours; one query."""
     found = list(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -13,9 +13,14 @@ from console.clusters.collection.requests import ClusterRequests
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Broker, Cluster, Partition
 from console.frame.rounds import Outcome
+from jobs.cluster.admin.log_dirs import BrokerLogs
 from jobs.cluster.capabilities.reader import findings_of
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterFault
+from jobs.limits import SENTENCE, short
+
+# How often the disks of brokers are read.
+LOG_DIRS_EVERY = timedelta(seconds=60)
 
 
 def save_brokers(cluster: Cluster, described: ClusterDescription, now: datetime) -> Outcome:
@@ -44,6 +49,33 @@ def save_versions(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> li
     Cluster.objects.filter(pk=cluster.pk).update(versions=found, versions_at=now)
     is_other = cluster.versions and found != cluster.versions
     return findings_of(cluster.offers) if is_other else []
+
+
+def save_log_dirs(cluster: Cluster, kafka: ClusterRequests, now: datetime) -> None:
+    """Write the log directories of brokers that are alive, where the last answer is a minute old."""
+    recent = (now - LOG_DIRS_EVERY, now + LOG_DIRS_EVERY)
+    alive = Broker.objects.filter(cluster=cluster, is_live=True)
+    due = {row.broker_id: row for row in alive.exclude(log_dirs_at__range=recent)}
+    if not due:
+        return
+    try:
+        answers = kafka.read_log_dirs(sorted(due))
+    except ClusterFault:
+        answers = {}
+    for broker, row in due.items():
+        answer = answers.get(broker)
+        row.log_dirs = _log_dirs(answer) if isinstance(answer, BrokerLogs) else None
+        row.log_dirs_at = now
+    Broker.objects.bulk_update(due.values(), ["log_dirs", "log_dirs_at"])
+
+
+def _log_dirs(logs: BrokerLogs) -> list[dict[str, Any]]:
+    sizes = {path: logs.volumes.get(path, (None, None)) for path in (*logs.volumes, *logs.faults)}
+    faults = {path: short(fault.message, SENTENCE) for path, fault in logs.faults.items()}
+    return [
+        {"path": path, "total_bytes": total, "usable_bytes": usable, "error": faults.get(path, "")}
+        for path, (total, usable) in sorted(sizes.items())
+    ]
 
 
 def save_broker_load(cluster: Cluster, now: datetime) -> None:

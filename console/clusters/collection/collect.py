@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, Min, OuterRef, Q
 from django.utils import timezone
 
-from console.clusters.collection.brokers import save_brokers, save_versions
+from console.clusters.collection.brokers import save_brokers, save_log_dirs, save_versions
 from console.clusters.collection.groups import collect_groups
 from console.clusters.collection.requests import ClusterRequests, OpenCluster, open_cluster
 from console.clusters.collection.rows import update, write_seen
@@ -186,7 +186,9 @@ def _collect(
     now = clock()
     if noun is Noun.BROKERS:
         _drop_findings(cluster, *save_versions(cluster, kafka, now))
-        return save_brokers(cluster, described, now)
+        outcome = save_brokers(cluster, described, now)
+        save_log_dirs(cluster, kafka, now)
+        return outcome
     outcome = _COLLECT[noun](cluster, kafka, now)
     if noun is Noun.TOPICS and outcome.values["row_count"]:
         _drop_findings(cluster, NO_TOPIC)

@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from jobs.cluster.admin import brokers, configs, groups, offsets, topics
+from jobs.cluster.admin import brokers, configs, groups, log_dirs, offsets, topics
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead
+from jobs.cluster.admin.log_dirs import BrokerLogs
 from jobs.cluster.admin.reassignments import Reassignment, list_reassignments
 from jobs.cluster.capabilities.reader import read_versions
 from jobs.cluster.capabilities.verdicts import ClusterVersions
@@ -35,6 +36,7 @@ class ClusterRequests:
 
     describe_cluster: Callable[[], ClusterDescription]
     read_versions: Callable[[], ClusterVersions]
+    read_log_dirs: Callable[[Collection[int]], Mapping[int, BrokerLogs | ClusterFault]]
     describe_topics: Callable[[], list[TopicDescription]]
     list_reassignments: Callable[[], dict[TopicPartition, Reassignment]]
     read_topic_configs: Callable[
@@ -61,6 +63,7 @@ def open_cluster(connection: Connection) -> Iterator[ClusterRequests]:
         yield ClusterRequests(
             partial(brokers.describe_cluster, client),
             partial(read_versions, client),
+            partial(log_dirs.read_log_dirs, client),
             partial(topics.describe_topics, client),
             partial(client.ask, "Listing reassignments", list_reassignments),
             partial(_read_topic_configs, client),

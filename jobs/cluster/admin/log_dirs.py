@@ -7,19 +7,26 @@ offset (`replica_offsets`) and, roughly, its size beside that of the leader.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kio.schema.describe_log_dirs.v4.request import DescribableLogDirTopic, DescribeLogDirsRequest
 
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import DESCRIBE_LOG_DIRS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import by_topic, int32
 
+# For the volumes of all brokers, read at the same time.
+VOLUMES_S = 5.0
+_LANE = "log-dirs"
+_DOING = "Reading log directories"
 _MISSING_RIGHT = "Looking at log directories needs the operation DESCRIBE on the cluster."
 
 
@@ -35,10 +42,14 @@ class ReplicaLog:
 
 @dataclass(frozen=True, slots=True)
 class BrokerLogs:
-    """What one broker answered: its replicas, and the faults of directories that are broken."""
+    """What one broker answered: its replicas, and the faults of directories that are broken.
+
+    `volumes` are total and usable bytes of the volume of each directory: Kafka 3.3 and later (KIP-827).
+    """
 
     replicas: dict[TopicPartition, ReplicaLog]
     faults: dict[str, ClusterFault]
+    volumes: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 async def describe_replica_logs(
@@ -57,7 +68,7 @@ async def describe_replica_logs(
             for topic, group in by_topic(partitions)
         )
     answer = await connection.request(DESCRIBE_LOG_DIRS, DescribeLogDirsRequest(topics=topics))
-    where = Where(connection.cluster, connection.server.broker_id, "Reading log directories")
+    where = Where(connection.cluster, connection.server.broker_id, _DOING)
     fault = answer_fault(int(getattr(answer, "error_code", 0)), where)
     if isinstance(fault, Denied):
         fault.hint = _MISSING_RIGHT
@@ -68,6 +79,8 @@ async def describe_replica_logs(
         broken = answer_fault(int(result.error_code), where)
         if broken is not None:
             logs.faults[result.log_dir] = broken
+        elif result.total_bytes >= 0 and result.usable_bytes >= 0:
+            logs.volumes[result.log_dir] = (int(result.total_bytes), int(result.usable_bytes))
         _add(logs, result)
     return logs
 
@@ -81,3 +94,32 @@ def _add(logs: BrokerLogs, result: Any) -> None:
                 logs.replicas[place] = ReplicaLog(
                     result.log_dir, one.partition_size, one.offset_lag, one.is_future_key
                 )
+
+
+def read_log_dirs(
+    client: ClusterClient, brokers: Collection[int]
+) -> dict[int, BrokerLogs | ClusterFault]:
+    """Return the log directories of brokers, without their replicas; why there is no answer of a broker.
+
+    Raises `ClusterFault` when the cluster does not answer at all.
+    """
+    return client.ask(_DOING, lambda cluster: _read(cluster, brokers), timeout_s=2 * VOLUMES_S)
+
+
+async def _read(
+    cluster: RawCluster, brokers: Collection[int]
+) -> dict[int, BrokerLogs | ClusterFault]:
+    await cluster.metadata()
+
+    async def ask(broker: int) -> BrokerLogs | ClusterFault:
+        try:
+            async with asyncio.timeout(VOLUMES_S):
+                return await describe_replica_logs(await cluster.connection_to(broker, _LANE), ())
+        except TimeoutError:
+            text = f"{_DOING}: broker {broker} did not answer within {VOLUMES_S:g} s."
+            return TimedOut(text, cluster=cluster.alias)
+        except ClusterFault as fault:
+            return fault
+
+    answers = await asyncio.gather(*(ask(broker) for broker in brokers))
+    return dict(zip(brokers, answers, strict=True))

@@ -25,6 +25,14 @@ def check_collected(cluster: Cluster) -> None:
         assert broker.is_live
         assert broker.host
         assert broker.replica_count > 0
+        _check_log_dirs(broker.log_dirs)
+
+
+def _check_log_dirs(log_dirs: list[dict]) -> None:
+    (one,) = log_dirs
+    assert one["path"].startswith("/")
+    assert 0 < one["usable_bytes"] <= one["total_bytes"]
+    assert one["error"] == ""
 
 
 def _check_topic(topic: Topic) -> None:

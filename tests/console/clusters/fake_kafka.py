@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from console.clusters.collection.requests import ClusterRequests
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead, first_offsets
+from jobs.cluster.admin.log_dirs import BrokerLogs
 from jobs.cluster.admin.reassignments import Reassignment
 from jobs.cluster.descriptions import (
     BrokerDescription,
@@ -51,6 +52,7 @@ class FakeKafka:
         self.timestamps: dict[tuple[TopicPartition, int], int] = {}
         self.list_errors: tuple[str, ...] = ()
         self.versions = recorded_cluster("4.3.1-kraft", brokers=(1, 2, 3))
+        self.log_dirs: dict[int, BrokerLogs | ClusterFault] = {}
         self.faults: dict[str, ClusterFault | Exception] = {}
         self.asked: list[str] = []
         self.opened = 0
@@ -119,6 +121,11 @@ class FakeKafka:
     def read_versions(self):
         self._ask("read_versions")
         return self.versions
+
+    def read_log_dirs(self, brokers):
+        self._ask("read_log_dirs")
+        whole = BrokerLogs({}, {}, {"/data": (1000, 600)})
+        return {broker: self.log_dirs.get(broker, whole) for broker in brokers}
 
     def describe_topics(self):
         self._ask("describe_topics")

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.cluster.admin.configs import describe_topic_configs
 from jobs.cluster.admin.groups import describe_groups, list_groups
-from jobs.cluster.admin.log_dirs import describe_replica_logs
+from jobs.cluster.admin.log_dirs import describe_replica_logs, read_log_dirs
 from jobs.cluster.admin.offsets import read_offset_ranges, read_open_transactions
 from jobs.cluster.admin.quorum import NoQuorum, describe_quorum
 from jobs.cluster.admin.reassignments import list_reassignments
@@ -111,6 +111,15 @@ def test_the_size_of_a_replica_is_that_of_the_tool(cluster):
         for replica in folder["partitions"]
     ]
     assert sizes == [asyncio.run(ask()).replicas[where].size_bytes]
+
+
+@pytest.mark.capability("Log directories")
+def test_the_space_of_a_volume_is_told_from_kafka_3_3_on(client, version):
+    (answer,) = read_log_dirs(client, [1]).values()
+    assert (answer.replicas, answer.faults) == ({}, {})
+    for total, usable in answer.volumes.values():
+        assert 0 < usable <= total
+    assert bool(answer.volumes) is (version.number >= (3, 3))
 
 
 @pytest.mark.capability("Reassignments")

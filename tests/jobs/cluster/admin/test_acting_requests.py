@@ -294,7 +294,7 @@ async def test_the_end_of_a_replica_is_asked_for_as_a_debugging_consumer():
 
 
 async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_is_told():
-    def directory(name, error, *found):
+    def directory(name, error, *found, **sizes):
         made = tuple(
             logs.DescribeLogDirsPartition(
                 partition_index=0, partition_size=size, offset_lag=0, is_future_key=is_future
@@ -303,14 +303,14 @@ async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_
         )
         topic = logs.DescribeLogDirsTopic(name="orders", partitions=made)
         return logs.DescribeLogDirsResult(
-            error_code=ErrorCode[error], log_dir=name, topics=(topic,) if made else ()
+            error_code=ErrorCode[error], log_dir=name, topics=(topic,) if made else (), **sizes
         )
 
     answer = logs.DescribeLogDirsResponse(
         throttle_time=NOW,
         error_code=ErrorCode.none,
         results=(
-            directory("/a", "none", (700, False)),
+            directory("/a", "none", (700, False), total_bytes=1000, usable_bytes=300),
             directory("/b", "none", (90, True)),
             directory("/c", "kafka_storage_error"),
         ),
@@ -318,6 +318,7 @@ async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_
     found, _ = await at_a_broker(describe_replica_logs, {LOG_DIRS: answer})
     assert found.replicas == {ZERO: ReplicaLog("/a", 700, 0, is_future=False)}
     assert set(found.faults) == {"/c"}
+    assert found.volumes == {"/a": (1000, 300)}
 
 
 @pytest.mark.parametrize(
