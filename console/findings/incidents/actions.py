@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,7 +27,7 @@ def acknowledge(incident: Incident, user: User | None, now: datetime) -> Inciden
     row = _unresolved(incident)
     if row.acknowledged_at is None:
         given = {"acknowledged_at": now, "acknowledged_by": user}
-        _write("incident.acknowledge", row, EventKind.ACKNOWLEDGED, user, now, **given)
+        _write("incident.acknowledge", row, EventKind.ACKNOWLEDGED, user, now, given)
     return row
 
 
@@ -36,7 +37,7 @@ def unacknowledge(incident: Incident, user: User | None, now: datetime) -> Incid
     row = _unresolved(incident)
     if row.acknowledged_at is not None:
         given = {"acknowledged_at": None, "acknowledged_by": None}
-        _write("incident.unacknowledge", row, EventKind.UNACKNOWLEDGED, user, now, **given)
+        _write("incident.unacknowledge", row, EventKind.UNACKNOWLEDGED, user, now, given)
     return row
 
 
@@ -50,9 +51,8 @@ def silence(incident: Incident, until: datetime, user: User | None, now: datetim
             {"until": "Enter a time in the future, at most 30 days from now (UTC)."}
         )
     if row.silenced_until != until:
-        text = f"Until {until:%Y-%m-%d %H:%M:%S} UTC."
-        event = EventKind.SILENCED
-        _write("incident.silence", row, event, user, now, text, silenced_until=until)
+        text, given = f"Until {until:%Y-%m-%d %H:%M:%S} UTC.", {"silenced_until": until}
+        _write("incident.silence", row, EventKind.SILENCED, user, now, given, text=text)
     return row
 
 
@@ -63,7 +63,7 @@ def unsilence(incident: Incident, user: User | None, now: datetime) -> Incident:
     row = _unresolved(incident)
     if row.silenced_until is not None:
         given = {"silenced_until": None}
-        _write("incident.unsilence", row, EventKind.UNSILENCED, user, now, **given)
+        _write("incident.unsilence", row, EventKind.UNSILENCED, user, now, given)
     return row
 
 
@@ -75,7 +75,7 @@ def set_owner(incident: Incident, name: str, user: User | None, now: datetime) -
     owner = _owner_of(row, name.strip())
     if row.owner != owner:
         text = owner.get_username() if owner else "No owner."
-        _write("incident.set_owner", row, EventKind.OWNER, user, now, text, owner=owner)
+        _write("incident.set_owner", row, EventKind.OWNER, user, now, {"owner": owner}, text=text)
     return row
 
 
@@ -88,7 +88,8 @@ def set_note(incident: Incident, note: str, user: User | None, now: datetime) ->
     if len(text) > LONGEST_NOTE:
         raise InvalidFields({"note": f"Enter at most {LONGEST_NOTE:,} characters."})
     if row.note != text:
-        _write("incident.set_note", row, EventKind.NOTE, user, now, text or "Removed.", note=text)
+        given = {"note": text}
+        _write("incident.set_note", row, EventKind.NOTE, user, now, given, text=text or "Removed.")
     return row
 
 
@@ -113,14 +114,15 @@ def _owner_of(row: Incident, name: str) -> User | None:
     return person
 
 
-def _write(
+def _write(  # noqa: PLR0913 - what an event and an entry of the audit log hold
     action: str,
     row: Incident,
     event: EventKind,
     user: User | None,
     now: datetime,
+    given: Mapping[str, Any],
+    *,
     text: str = "",
-    **given: Any,
 ) -> None:
     before = _told(row)
     for name, value in given.items():

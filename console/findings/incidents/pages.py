@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from console.accounts.asked_rights import person_of
 from console.clusters.models import Cluster
 from console.findings.incidents import actions, queries
-from console.findings.incidents.forms import FORMS, ActionForm, forms_of
+from console.findings.incidents.forms import FORMS, forms_of
 from console.findings.incidents.models import SEVERITIES, Incident, State, Subject
 from console.findings.pages import COLUMNS as OF_FINDINGS
 from console.findings.queries import list_findings, on_cluster
@@ -23,7 +23,7 @@ from console.findings.queries import with_names as with_scopes
 from console.findings.serializers import ALL
 from console.frame.errors import or_404
 from console.frame.pages.addresses import address_of
-from console.frame.pages.forms import attempt
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.columns import Choice, Column, equals
@@ -100,7 +100,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
     rows = queries.with_names(queries.list_incidents())
     if request.GET.get("state") not in dict(_STATES):
         rows = rows.filter(ended_at=None)
-    table = _with_menus(request, rows).read(request, rows, "incidents")
+    table = _with_menus(request).read(request, rows, "incidents")
     return render_page(request, "findings/incidents/list.html", {"table": table}, is_live=True)
 
 
@@ -214,15 +214,14 @@ def _what_if(row: Incident) -> str:
     return f"{reverse('availability:what-if', args=[row.cluster.alias])}?steps=lose:{steps}"
 
 
-def _with_menus(request: HttpRequest, rows: QuerySet[Incident]) -> Table:
-    """Return the table with menus of the clusters, and of the checks that have incidents here."""
+def _with_menus(request: HttpRequest) -> Table:
+    """Return the table with menus of the clusters and of the checks that open incidents."""
     aliases = visible(request.user, Cluster.objects.order_by("alias")).values_list(
         "alias", flat=True
     )
-    checks = visible(request.user, rows).order_by("check_id")
-    ids = checks.values_list("check_id", flat=True).distinct()
+    checks = [(one.id, one.title) for one in CHECKS.by_id.values() if not one.is_advice]
     menus = {
         "cluster": Choice("Cluster", [(one, one) for one in aliases], on_cluster),
-        "check": Choice("Check", [(one, one) for one in ids], equals("check_id")),
+        "check": Choice("Check", checks, equals("check_id")),
     }
     return replace(INCIDENTS, filters={**INCIDENTS.filters, **menus})

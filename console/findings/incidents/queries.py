@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -106,21 +106,25 @@ def affecting(
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
     own = Q(subject_kind__in=_OF_GROUP, subject=group) if group else Q(pk=None)
-    return _narrowed(list(rows.filter(wide | own, cluster=cluster, flow=None)), topic, group)
+    found = list(rows.filter(wide | own, cluster=cluster, flow=None))
+    return _narrowed(found, cluster, topic, group)
 
 
 def _affecting_flow(rows: QuerySet[Incident], flow: Any) -> list[Incident]:
-    of_flow = Finding.objects.filter(incident=OuterRef("pk"), flow=flow, closed_at=None)
+    findings = Finding.objects.filter(flow=flow, closed_at=None, incident__isnull=False)
+    # No correlated EXISTS: SQLite would look through all findings for each incident.
+    of_flow = Q(pk__in=findings.order_by().values("incident"))
     sides = Q(check_id=UNREACHABLE.id, cluster__in=(flow.source_id, flow.target_id))
-    return list(rows.filter(Q(flow=flow) | sides | Exists(of_flow)))
+    return list(rows.filter(Q(flow=flow) | sides | of_flow))
 
 
-def _narrowed(found: list[Incident], topic: str, group: str) -> list[Incident]:
+def _narrowed(
+    found: list[Incident], cluster: Cluster | None, topic: str, group: str
+) -> list[Incident]:
     """Leave out incidents of partitions of other topics; mark those of the cluster."""
     wide = [one for one in found if one.subject_kind not in _OF_GROUP]
     if not wide:
         return found
-    cluster = wide[0].cluster_id
     topics = {topic} if topic else _topics_of(cluster, group)
     named = _naming(wide, topics)
     for one in wide:
@@ -128,7 +132,7 @@ def _narrowed(found: list[Incident], topic: str, group: str) -> list[Incident]:
     return [one for one in found if one.subject_kind != Subject.PARTITIONS or one.pk in named]
 
 
-def _topics_of(cluster: int, group: str) -> set[str]:
+def _topics_of(cluster: Cluster | None, group: str) -> set[str]:
     rows = GroupOffset.objects.filter(group__cluster=cluster, group__group_id=group)
     return set(rows.values_list("topic", flat=True).distinct())
 

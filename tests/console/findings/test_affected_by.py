@@ -72,8 +72,8 @@ def test_a_topic_is_affected_by_a_broker_as_one_of_its_cluster(viewer, east):
 
 
 def test_a_group_is_affected_by_its_own_incident_and_those_of_its_topics(viewer, east):
-    group = Group.objects.create(cluster=east, group_id="billing", seen_at=NOW)
-    GroupOffset.objects.create(group=group, topic="orders", partition=0)
+    group = Group.objects.create(cluster=east, group_id="billing", changed_at=NOW)
+    GroupOffset.objects.create(group=group, topic="orders", partition=0, changed_at=NOW)
     partitions_of(east, "of orders", topic="orders")
     partitions_of(east, "of others", topic="x")
     make_incident("group", "billing", cluster=east, title="own")
@@ -130,7 +130,7 @@ def test_pages_of_a_cluster_name_its_incident(sign_in, viewer, east, path):
     make_topic(east, "orders")
     make_log(east)
     make_streams(east)
-    Group.objects.create(cluster=east, group_id="billing", seen_at=NOW)
+    Group.objects.create(cluster=east, group_id="billing", changed_at=NOW)
     row = make_incident(cluster=east, title="Broker 3 (dc-c) of east is down")
     link = f'<a href="/incidents/{row.pk}/">Broker 3 (dc-c) of east is down</a>'
     for headers in ({}, {"HX-Request": "true"}):

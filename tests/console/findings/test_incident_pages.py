@@ -41,7 +41,7 @@ def page_of(row):
         ({"severity": "critical"}, "a"),
         ({"cluster": "west"}, "b"),
         ({"kind": "flow"}, "b"),
-        ({"check": "lag"}, "b"),
+        ({"check": "broker_down"}, "a"),
         ({"q": "east wrong"}, "ab"),
         ({"q": "title slow"}, "b"),
     ],
