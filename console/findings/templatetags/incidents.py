@@ -8,6 +8,7 @@ from django import template
 from django.template import Context
 
 from console.findings.incidents import queries
+from jobs.severity import Severity
 
 register = template.Library()
 
@@ -21,5 +22,10 @@ def affected_by(context: Context, period: Any = None, **subject: Any) -> dict[st
     else:
         rows = queries.during(user, subject["clusters"], period.start, period.end)
         found = list(rows[: queries.MOST_NAMED + 1])
-    shown, more = found[: queries.MOST_NAMED], len(found) - queries.MOST_NAMED
-    return {"incidents": shown, "has_more": more > 0, "is_past": period is not None}
+    worst = found[0].severity if found and period is None else Severity.INFO
+    return {
+        "incidents": found[: queries.MOST_NAMED],
+        "has_more": len(found) > queries.MOST_NAMED,
+        "is_past": period is not None,
+        "look": "error" if worst == Severity.CRITICAL else worst,
+    }
