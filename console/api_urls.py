@@ -37,6 +37,7 @@ from console.clusters.api import (
     TopicViewSet,
 )
 from console.findings.api import FindingViewSet
+from console.findings.incidents.api import IncidentViewSet
 from console.frame.rest.api_docs import ResourcesView, api_docs
 from console.frame.rest.schema_view import SchemaView
 from console.quorum.api import (
@@ -59,6 +60,7 @@ from console.streams.api import StreamsViewSet
 router = SimpleRouter()
 router.register("clusters", ClusterViewSet, "api-cluster")
 router.register("findings", FindingViewSet, "api-finding")
+router.register("incidents", IncidentViewSet, "api-incident")
 router.register("brokers", BrokerViewSet, "api-broker")
 router.register("topics", TopicViewSet, "api-topic")
 router.register("partitions", PartitionViewSet, "api-partition")

@@ -1,4 +1,6 @@
-"""Findings of all rooms: one table, its life, one list.
+"""Findings of all rooms: one table, its life, one list; incidents made of them.
+
+Sub-rooms: `incidents`.
 
 In reading order: `apps`, `models`, `store`, `queries`, `check_settings`, `serializers`, `api`, `pages`,
 `navigation`, `urls`, `tasks`.

@@ -14,7 +14,7 @@ from console.findings.serializers import AllFindingFilters, FindingSerializer, n
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import visible
 
-_NAME_OF_SCOPE = {"cluster": "alias", "flow": "pk", "log": "name"}
+_NAME_OF_SCOPE = {"cluster": "alias", "flow": "pk", "log": "name", "incident": "pk"}
 
 
 class FindingViewSet(mixins.ListModelMixin, ApiViewSet[Finding]):

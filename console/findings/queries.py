@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from console.findings.models import Finding
 from jobs.severity import Severity
+
+M = TypeVar("M", bound=Model)
 
 
 def list_findings(kind: str = "", **scope: Any) -> QuerySet[Finding]:
@@ -35,8 +37,8 @@ def above_notices(rows: QuerySet[Finding]) -> QuerySet[Finding]:
     return rows.filter(rank__gt=Severity.INFO.rank)
 
 
-def on_cluster(rows: QuerySet[Finding], alias: str) -> QuerySet[Finding]:
-    """Return findings about a cluster, its metadata log, and flows from it or to it."""
+def on_cluster(rows: QuerySet[M], alias: str) -> QuerySet[M]:
+    """Return findings or incidents about a cluster, its metadata log, and flows from it or to it."""
     paths = ("cluster", "log__cluster", "flow__source", "flow__target")
     found = Q()
     for path in paths:

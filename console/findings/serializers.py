@@ -13,7 +13,7 @@ from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 
 OPEN, ENDED, ALL = "open", "ended", "all"
 LARGEST_ID = 2**63 - 1
-_COMPARED = ("kind", "flow", "log", "severity", "code", "subject")
+_COMPARED = ("kind", "flow", "log", "incident", "severity", "code", "subject")
 _PATHS = {"log": "log__name", "subject": "subject__icontains"}
 
 
@@ -47,6 +47,9 @@ class AllFindingFilters(OptionalTimeRange, FindingFilters):
         max_length=100,
         help_text="A quorum: the cluster's alias; `_` and a word for an imported log.",
     )
+    incident = serializers.IntegerField(
+        required=False, min_value=1, max_value=LARGEST_ID, help_text="The id of an incident."
+    )
     severity = serializers.ChoiceField(
         choices=SEVERITIES, required=False, help_text="Only findings of this severity."
     )
@@ -79,6 +82,9 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
         help_text="Alias of the cluster, name of the flow, or name of the metadata log."
     )
     flow = serializers.IntegerField(source="flow_id", allow_null=True, help_text="Its id.")
+    incident = serializers.IntegerField(
+        source="incident_id", allow_null=True, help_text="The id of its incident."
+    )
     href = serializers.CharField(help_text="Path of a page of the console.")
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     brokers = serializers.ListField(child=serializers.IntegerField())
@@ -88,7 +94,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
     class Meta:
         model = Finding
         fields: tuple[str, ...] = (
-            "id", "kind", "scope", "name", "flow", "href", "code", "severity", "subject", "topic",
+            "id", "kind", "scope", "name", "flow", "incident", "href", "code", "severity", "subject", "topic",
             "partition", "brokers", "trouble", "cause", "sentence", "todo", "evidence", "opened_at",
             "last_seen_at", "closed_at", "duration_ms",
         )  # fmt: skip

@@ -15,6 +15,7 @@ from console.availability.status.broker_models import CountSample
 from console.availability.status.models import RAW_STEP_S
 from console.availability.status.queries import list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
+from console.findings.incidents.queries import OF_CLUSTER, list_marks
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.timerange import TimeRange
 from console.frame.series import HOUR, MINUTE, MOST_POINTS, Row, Series, read, with_gaps
@@ -40,7 +41,7 @@ COUNTS = Series(
 def read_counts(
     cluster: Cluster, time_range: TimeRange, now: datetime, points: int = MOST_POINTS
 ) -> dict[str, list[Any]]:
-    """Return columns `at` (Unix seconds), the counts of `SAMPLED`, and `events`; at most seven queries.
+    """Return columns `at` (Unix seconds), the counts of `SAMPLED`, and `events`; at most eight queries.
 
     Each step tells its worst moment, from the second in which it was reached. A stretch without samples is
     one row of nulls.
@@ -93,13 +94,14 @@ def _columns(
 
 
 def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:
-    """Return unclean elections and the begins of stretches without a leader, newest ones first."""
+    """Return unclean elections, begins of stretches without a leader, and incidents, newest ones first."""
     return [event.to_mapping() for event in list_events(cluster, time_range)]
 
 
 def list_events(cluster: Cluster, time_range: TimeRange) -> list[Event]:
-    """Return the same as events, oldest first; two queries."""
-    found = [
+    """Return the same as events, oldest first; three queries."""
+    found = list_marks(time_range, cluster=cluster, subject_kind__in=OF_CLUSTER)
+    found += [
         Event(row.at, "Unclean election", f"{row.name}: leader {row.leader}", Look.CRITICAL)
         for row in list_unclean(cluster, time_range).select_related(None)[:MOST_EVENTS]
     ]

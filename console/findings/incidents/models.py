@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -132,6 +133,23 @@ class Incident(models.Model):
         if self.ended_at is None:
             return None
         return round((self.ended_at - self.began_at).total_seconds() * 1000)
+
+    def state_at(self, now: datetime) -> State:
+        """Return what its times and its maintenance window say: the first of `State` from the end."""
+        if self.ended_at is not None:
+            return State.RESOLVED
+        if self.window or (self.silenced_until is not None and self.silenced_until > now):
+            return State.SILENCED
+        return State.OPEN if self.acknowledged_at is None else State.ACKNOWLEDGED
+
+    @property
+    def where(self) -> str:
+        """Its scope, for people; the related rows are selected by `queries.list_incidents`."""
+        if self.flow is not None:
+            return f"Flow {self.flow.name}"
+        if self.log is not None:
+            return f"Quorum of {self.log.label}"
+        return "crosslog" if self.cluster is None else f"Cluster {self.cluster.alias}"
 
 
 class EventKind(models.TextChoices):

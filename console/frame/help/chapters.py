@@ -24,6 +24,7 @@ CHAPTERS = (
 CHAPTER_OF_PAGE = {
     "": "operate",
     "findings": "operate#findings",
+    "incidents": "operate#incidents",
     "clusters": "operate#kafka-versions",
     "replication": "operate#runtime-controls",
     "replication/checkpoints": "operate#failover-readiness",

@@ -82,7 +82,8 @@ class Section:
 # In the order of the sidebar; the shortcuts of the keyboard help are made from it.
 SECTIONS = (
     Section("Overview", "/", "o"),
-    Section("Findings", "/findings/", "f", "findings"),
+    Section("Incidents", "/incidents/", "i", "findings.incidents"),
+    Section("Findings", "/findings/", "f", "findings", below="Incidents"),
     Section("Clusters", "/clusters/", "c", "clusters"),
     Section("Replication", "/replication/", "r", "replication"),
     Section("Quorum", "/quorum/", "q", "quorum"),

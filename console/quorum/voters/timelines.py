@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from console.findings.incidents.queries import list_marks
 from console.frame.pages.state_timeline import (
     Event,
     StateInterval,
@@ -156,6 +157,7 @@ def _marks(
         to_at__gte=time_range.start, from_at__lte=time_range.end
     )
     events += [_silence_event(log, one) for one in silences.order_by("-to_offset")[:MOST_EVENTS]]
+    events += list_marks(time_range, log=log.pk or 0)
     inside = [event for event in events if time_range.start <= event.at <= time_range.end]
     return in_order(inside, MOST_EVENTS)
 

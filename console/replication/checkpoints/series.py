@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Max
 
+from console.findings.incidents.queries import list_marks
 from console.frame import series
 from console.frame.pages.timerange import TimeRange
 from console.replication.checkpoints.rounds.answers import Answers, GroupAnswer
@@ -74,14 +75,14 @@ def read_series(
     now: datetime,
     points: int = series.MOST_POINTS,
 ) -> dict[str, list[Any]]:
-    """Return columns `at` (Unix seconds) and the worst of each number in a step; at most four queries."""
+    """Return columns `at` (Unix seconds) and the worst of each number in a step; at most five queries."""
     group, topic, partition = key
     row = CheckpointSeries.objects.filter(
         flow=flow, group=group, topic=topic, partition=partition
     ).first()
     rest_s = _rest_of(flow)
     columns = series.read_columns(CHECKPOINTS, time_range, now, points, rest_s, series=row)
-    return {**columns, "events": []}
+    return {**columns, "events": [one.to_mapping() for one in list_marks(time_range, flow=flow)]}
 
 
 def recent(

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Avg, Max, Min, Q
 from django.urls import reverse
 
+from console.findings.incidents.queries import list_marks
 from console.findings.models import Finding, Kind
 from console.findings.queries import above_notices, list_findings
 from console.frame.pages.state_timeline import Event, in_order
@@ -39,14 +40,13 @@ MOST_HOURS = 24
 def read_series(
     flow: ReplicationFlow, topic: str, time_range: TimeRange, points: int = MOST_POINTS
 ) -> dict[str, list[Any]]:
-    """Return the columns of `LAG`, and `events`: three queries, whatever the range.
+    """Return the columns of `LAG`, and `events`: four queries, whatever the range.
 
     A step holds the largest lag, the most partitions without one and the mean rate of its samples.
     """
     columns = read_columns(LAG, time_range, time_range.end, points, flow=flow, topic=topic)
-    events = in_order(
-        [*list_events(flow, time_range), *finding_events(flow, time_range)], MOST_EVENTS
-    )
+    found = [*list_events(flow, time_range), *finding_events(flow, time_range)]
+    events = in_order([*found, *list_marks(time_range, flow=flow)], MOST_EVENTS)
     return {**columns, "events": [event.to_mapping() for event in events]}
 
 

@@ -29,6 +29,15 @@ V1 = "/api/v1/"
 ROUTES_OF_PAGES = {
     "overview:overview": {"GET clusters/", "GET flows/"},
     "findings:list": {"GET findings/"},
+    "findings:incidents": {"GET incidents/"},
+    "findings:incident": {"GET incidents/{id}/"},
+    "findings:acknowledge-incident": {
+        "POST incidents/{id}/acknowledge/", "POST incidents/{id}/unacknowledge/",
+    },
+    "findings:silence-incident": {"POST incidents/{id}/silence/"},
+    "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
+    "findings:set-incident-owner": {"PATCH incidents/{id}/"},
+    "findings:set-incident-note": {"PATCH incidents/{id}/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
     "clusters:detail": {
@@ -219,6 +228,7 @@ WITHOUT_ROUTE = {
 SHOWN = [
     ("overview:overview", "/"),
     ("findings:list", "/findings/"),
+    ("findings:incidents", "/incidents/"),
     ("clusters:list", "/clusters/"),
     ("clusters:detail", "/clusters/east/"),
     ("clusters:brokers", "/clusters/east/brokers/"),

@@ -151,5 +151,6 @@ def test_findings_of_an_imported_log_are_listed_but_not_counted(as_viewer, viewe
     assert badge(viewer) is None
 
 
-def test_the_section_is_below_the_overview(viewer):
-    assert [one.label for one in list_places(viewer, "/findings/")][:2] == ["Overview", "Findings"]
+def test_the_section_is_below_that_of_incidents(viewer):
+    places = [one.label for one in list_places(viewer, "/findings/")]
+    assert places[:3] == ["Overview", "Incidents", "Findings"]

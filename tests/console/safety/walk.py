@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 
 from jobs.spark.analyses.kinds import ANALYSES
+from tests.console.findings.incident_rows import make_incident
 from tests.console.safety.routes import (
     ANYWHERE,
     EXPECTED,
@@ -79,6 +80,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
     plan = world.dark_plan if is_dark else world.plan
     report_run = world.dark_report_run if is_dark else world.report_run
     placement = world.dark_placement if is_dark else world.placement
+    incident = make_incident(
+        cluster=cluster, key=f"broker:{cluster.alias}", title="Broker 3 is down"
+    )
     policy, action, drill = promotion_of(cluster)
     other = make_person("another")
     token = make_token(other)[0]
@@ -112,7 +116,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "chapter": "operate",
         "file_name": "grafana-dashboard.json",
         "number": 0,
+        "incident_id": incident.pk,
         "of": {
+            "api-incident": {"pk": incident.pk},
             "api-flow": {"pk": flow.pk},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
             "api-run": {"pk": run.pk},

@@ -30,6 +30,7 @@ def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
     places = list_places(operator, "/")
     assert [place.label for place in places] == [
         "Overview",
+        "Incidents",
         "Findings",
         "Clusters",
         "Replication",
@@ -41,7 +42,7 @@ def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
         "Reports",
         "Schedules",
     ]
-    assert [place.label for place in places if place.is_below] == ["Runs"]
+    assert [place.label for place in places if place.is_below] == ["Findings", "Runs"]
 
 
 @pytest.mark.django_db
@@ -73,7 +74,7 @@ def test_a_stranger_sees_no_section():
 
 
 def test_each_section_has_a_key_of_its_own():
-    assert "".join(one.key for one in SECTIONS) == "ofcrqasnued"
+    assert "".join(one.key for one in SECTIONS) == "oifcrqasnued"
 
 
 @pytest.mark.django_db

@@ -117,7 +117,7 @@ def test_a_series_that_was_never_written_is_empty():
 def test_reading_costs_a_few_queries_whatever_the_range(django_assert_max_num_queries):
     flow = make_flow()
     put(flow, s20=9)
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         read(flow, last(days=30))
 
 
