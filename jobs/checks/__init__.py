@@ -2,5 +2,6 @@
 
 Sub-rooms: `groups`.
 
-In reading order: `check`, `settings`, `clusters`, `partitions`, `replicas`, `flows`, `streams`, `crosslog`, `incidents`, `brokers`.
+In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `flows`, `streams`, `crosslog`,
+`incidents`.
 """
