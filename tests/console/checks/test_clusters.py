@@ -9,7 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from console.availability.collection.collect import take_in
 from console.checks.areas import clusters as area
 from console.checks.areas.area import Given
+from console.checks.models import CheckRound
+from console.checks.round import due_checks, run_checks
 from console.clusters.models import Broker, CollectionRound, Noun
+from console.findings.models import Finding
 from console.quorum.models import MetadataChange
 from jobs.checks.settings import Settings
 from tests.console.availability.making import Story
@@ -54,6 +57,15 @@ def test_a_fenced_broker_is_found_by_the_metadata_log_with_when_and_its_replicas
     assert found["broker_down"].since == story.at(10)
     assert found["broker_down"].evidence == {"broker": 3, "rack": "dc-c", "replicas": 4}
     assert "broker_down" in codes
+
+
+def test_the_first_round_of_checks_after_the_fencing_opens_the_finding():
+    story = followed()
+    (pk,) = due_checks(NOW)
+    assert run_checks(pk, lambda: NOW)
+    row = Finding.objects.get(code="broker_down", closed_at=None)
+    assert (row.cluster, row.opened_at, row.brokers) == (story.cluster, story.at(10), [3])
+    assert CheckRound.objects.get().error == ""
 
 
 def test_the_metadata_log_judges_brokers_while_the_rounds_are_late():
