@@ -1,4 +1,4 @@
 """Checks: pure rules over recorded state, their thresholds, and the incidents that their findings make.
 
-In reading order: `check`, `settings`, `clusters`, `incidents`.
+In reading order: `check`, `settings`, `clusters`, `incidents`, `maintenance`.
 """

@@ -83,6 +83,7 @@ class Section:
 SECTIONS = (
     Section("Overview", "/", "o"),
     Section("Findings", "/findings/", "f", "findings"),
+    Section("Checks", "/checks/", "k", below="Findings"),
     Section("Clusters", "/clusters/", "c", "clusters"),
     Section("Replication", "/replication/", "r", "replication"),
     Section("Quorum", "/quorum/", "q", "quorum"),

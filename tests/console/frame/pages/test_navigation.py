@@ -73,7 +73,7 @@ def test_a_stranger_sees_no_section():
 
 
 def test_each_section_has_a_key_of_its_own():
-    assert "".join(one.key for one in SECTIONS) == "ofcrqasnued"
+    assert "".join(one.key for one in SECTIONS) == "ofkcrqasnued"
 
 
 @pytest.mark.django_db
