@@ -80,6 +80,22 @@ EXPECTED: dict[str, dict[str, Need]] = {
     # findings of all rooms
     "findings:list": {"GET": SEE_ANY},
     "api-finding-list": {"GET": SEE_ANY},
+    # checks: a setting or a window of all clusters needs an administrator, which the actions decide
+    "checks:list": {"GET": SEE_ANY},
+    "checks:settings": {"GET": SEE_ANY},
+    "checks:new-setting": {"GET": RUN_ANY, "POST": RUN_ANY},
+    "checks:setting": {"GET": SEE, "POST": RUN},
+    "checks:remove-setting": {"POST": RUN},
+    "checks:maintenance": {"GET": SEE_ANY},
+    "checks:new-window": {"GET": RUN_ANY, "POST": RUN_ANY},
+    "checks:preview-window": {"POST": RUN_ANY},
+    "checks:remove-window": {"POST": RUN},
+    "api-check-list": {"GET": SEE_ANY},
+    "api-check-detail": {"GET": SEE_ANY},
+    "api-setting-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-setting-detail": {"GET": SEE, "PATCH": RUN, "DELETE": RUN},
+    "api-window-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-window-detail": {"GET": SEE, "DELETE": RUN},
     # clusters
     "clusters:list": {"GET": SEE_ANY},
     "clusters:new": {"GET": RULE_ALL, "POST": RULE_ALL},

@@ -27,6 +27,7 @@ from tests.console.making import NOW, make_cluster, make_flow, make_partition, m
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
 from tests.console.reports.delivery.making import make_delivery, make_report_run
+from tests.console.checks.making import make_setting, make_window
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
 
@@ -85,6 +86,9 @@ def make_world() -> World:
     runs_and_plans = (run, dark_run, plan, dark_plan)
     schedule = make_schedule(None)
     reports = make_reports(flow, dark_flow)
+    for cluster in (east, dark):
+        make_setting(cluster=cluster)
+        make_window(cluster=cluster)
     return World(
         east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
     )
