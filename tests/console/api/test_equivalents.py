@@ -14,10 +14,10 @@ from tests.console.api.operations import OPERATIONS
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
+from tests.console.checks.making import make_setting
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
-from tests.console.checks.making import make_setting
 from tests.console.reports.delivery.making import make_report_run
 from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule

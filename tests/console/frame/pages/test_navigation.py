@@ -26,11 +26,12 @@ def test_switcher_leads_to_the_same_tab_of_another_cluster(path, east, west):
 
 
 @pytest.mark.django_db
-def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
+def test_the_sections_are_in_this_order_and_some_are_below_others(operator):
     places = list_places(operator, "/")
     assert [place.label for place in places] == [
         "Overview",
         "Findings",
+        "Checks",
         "Clusters",
         "Replication",
         "Quorum",
@@ -41,7 +42,7 @@ def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
         "Reports",
         "Schedules",
     ]
-    assert [place.label for place in places if place.is_below] == ["Runs"]
+    assert [place.label for place in places if place.is_below] == ["Checks", "Runs"]
 
 
 @pytest.mark.django_db
