@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 
 from console.accounts.audit import audit, change
@@ -23,6 +24,7 @@ from jobs.patterns.matching import glob_expression
 
 LONGEST_NOTE = 300
 MOST_SETTINGS = 2000
+_FOR_ALL = "What holds for all clusters needs the role admin everywhere. Name a cluster or a flow."
 CHANGEABLE = ("topic_pattern", "group_pattern", "thresholds", "is_excluded", "note")
 _PATTERNS = {
     Pattern.TOPIC: ("topic_pattern", TOPIC_NAME_LENGTH),
@@ -88,7 +90,10 @@ def delete_setting(row: CheckSetting, person: User) -> None:
 
 def require_on(person: User, clusters: tuple[int, ...]) -> None:
     """Refuse who may not operate on these clusters, or, for all clusters, not administer."""
-    require(person, "operate" if clusters else "administer", *clusters)
+    if clusters:
+        require(person, "operate", *clusters)
+    elif not can(person, "administer"):
+        raise PermissionDenied(_FOR_ALL)
 
 
 def may_change(person: Any, clusters: tuple[int, ...]) -> bool:
