@@ -28,6 +28,7 @@ from console.availability.status.api import (
     UncleanElectionViewSet,
 )
 from console.availability.what_if.api import WhatIfViewSet
+from console.checks.api import CheckSettingViewSet, CheckViewSet, MaintenanceWindowViewSet
 from console.clusters.api import (
     BrokerViewSet,
     ClusterViewSet,
@@ -61,6 +62,9 @@ router = SimpleRouter()
 router.register("clusters", ClusterViewSet, "api-cluster")
 router.register("findings", FindingViewSet, "api-finding")
 router.register("incidents", IncidentViewSet, "api-incident")
+router.register("checks", CheckViewSet, "api-check")
+router.register("check-settings", CheckSettingViewSet, "api-setting")
+router.register("maintenance-windows", MaintenanceWindowViewSet, "api-window")
 router.register("brokers", BrokerViewSet, "api-broker")
 router.register("topics", TopicViewSet, "api-topic")
 router.register("partitions", PartitionViewSet, "api-partition")

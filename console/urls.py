@@ -19,6 +19,7 @@ urlpatterns = [
     # Each room's addresses begin with its own name.
     path("", include("console.accounts.urls")),
     path("", include("console.findings.urls")),
+    path("", include("console.checks.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
     path("", include("console.quorum.urls")),

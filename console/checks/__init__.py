@@ -1,4 +1,5 @@
 """Checks: their rounds over everything that was recorded, their settings, their catalogue.
 
-In reading order: `apps`, `models`, `rules`, `round`, `tasks`.
+In reading order: `apps`, `models`, `rules`, `round`, `tasks`, `catalogue`, `queries`, `actions`, `windows`,
+`forms`, `pages`, `urls`, `navigation`, `serializers`, `api`.
 """

@@ -6,10 +6,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from console.clusters.models import GROUP_ID_LENGTH, TOPIC_NAME_LENGTH
 from console.frame.rounds import Round
+from console.frame.security.access import rights_of
 
 
 class CheckRound(Round):
@@ -64,3 +66,28 @@ class CheckSetting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.check_id} {self.topic_pattern}{self.group_pattern}".rstrip()
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the rows that a person may see.
+
+        A setting of all clusters holds for those that the person sees, too.
+        """
+        seen = rights_of(user).clusters("view")
+        of_flow = Q(flow__source__in=seen, flow__target__in=seen)
+        return Q(cluster=None, flow=None) | Q(cluster__in=seen) | of_flow
+
+    @property
+    def clusters(self) -> tuple[int, ...]:
+        """The clusters that it is narrowed to; none for a setting of all."""
+        if self.flow_id is not None:
+            return self.flow.source_id, self.flow.target_id
+        return () if self.cluster_id is None else (self.cluster_id,)
+
+    @property
+    def scope(self) -> str:
+        """Where it holds, in words."""
+        place = f"flow {self.flow}" if self.flow_id else ""
+        place = place or (f"cluster {self.cluster.alias}" if self.cluster_id else "everywhere")
+        names = {"topics": self.topic_pattern, "groups": self.group_pattern}
+        return ", ".join([place, *(f"{noun} {text}" for noun, text in names.items() if text)])

@@ -28,7 +28,7 @@ HELP = "Five fields: minute, hour, day of the month, month, day of the week, as 
 def check_times(cron: str, time_zone: str) -> None:
     """Raise `InvalidFields` for what is no cron expression, never due, or no time zone."""
     wrong = {}
-    if time_zone not in _zones():
+    if time_zone not in zones():
         wrong["time_zone"] = "Unknown time zone: write it as Europe/Berlin or UTC."
     problem = _problem_of(cron)
     if problem:
@@ -70,8 +70,14 @@ def in_words(cron: str) -> str:
 
 def local_text(at: datetime, time_zone: str) -> str:
     """Return a time in a zone: `Thu 26 Nov 2026 03:00 Europe/Berlin`; in UTC when the zone is unknown."""
-    zone = time_zone if time_zone in _zones() else "UTC"
+    zone = time_zone if time_zone in zones() else "UTC"
     return f"{at.astimezone(ZoneInfo(zone)):%a %d %b %Y %H:%M} {zone}"
+
+
+@cache
+def zones() -> frozenset[str]:
+    """Return the names of all time zones."""
+    return frozenset(available_timezones())
 
 
 def _problem_of(cron: str) -> str:
@@ -90,8 +96,3 @@ def _until(times: Iterator[datetime], end: datetime) -> Iterator[datetime]:
         if at > end:
             return
         yield at
-
-
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())

@@ -3,5 +3,5 @@
 Sub-rooms: `groups`.
 
 In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `flows`, `streams`, `crosslog`,
-`incidents`.
+`incidents`, `maintenance`.
 """

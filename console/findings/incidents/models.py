@@ -208,3 +208,13 @@ class MaintenanceWindow(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the rows that a person may see: those of all clusters, too."""
+        return Q(cluster=None) | Q(cluster__in=rights_of(user).clusters("view"))
+
+    @property
+    def clusters(self) -> tuple[int, ...]:
+        """The cluster that it is about; none for a window of all."""
+        return () if self.cluster_id is None else (self.cluster_id,)

@@ -10,6 +10,8 @@ from django.urls import reverse
 # In reading order; each is the document of this name in docs/.
 CHAPTERS = (
     "operate",
+    "incidents",
+    "checks",
     "streams",
     "reports",
     "automation",
@@ -25,6 +27,9 @@ CHAPTER_OF_PAGE = {
     "": "operate",
     "findings": "operate#findings",
     "incidents": "operate#incidents",
+    "checks": "checks",
+    "checks/settings": "incidents#thresholds-and-exclusions",
+    "checks/maintenance": "incidents#maintenance-windows",
     "clusters": "operate#kafka-versions",
     "replication": "operate#runtime-controls",
     "replication/checkpoints": "operate#failover-readiness",

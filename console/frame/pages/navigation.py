@@ -84,6 +84,7 @@ SECTIONS = (
     Section("Overview", "/", "o"),
     Section("Incidents", "/incidents/", "i", "findings.incidents"),
     Section("Findings", "/findings/", "f", "findings", below="Incidents"),
+    Section("Checks", "/checks/", "k", below="Incidents"),
     Section("Clusters", "/clusters/", "c", "clusters"),
     Section("Replication", "/replication/", "r", "replication"),
     Section("Quorum", "/quorum/", "q", "quorum"),

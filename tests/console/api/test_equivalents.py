@@ -14,6 +14,7 @@ from tests.console.api.operations import OPERATIONS
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
+from tests.console.checks.making import make_setting
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
@@ -38,6 +39,14 @@ ROUTES_OF_PAGES = {
     "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
     "findings:set-incident-owner": {"PATCH incidents/{id}/"},
     "findings:set-incident-note": {"PATCH incidents/{id}/"},
+    "checks:list": {"GET checks/", "GET checks/{id}/"},
+    "checks:settings": {"GET check-settings/"},
+    "checks:new-setting": {"POST check-settings/"},
+    "checks:setting": {"GET check-settings/{id}/", "PATCH check-settings/{id}/"},
+    "checks:remove-setting": {"DELETE check-settings/{id}/"},
+    "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
+    "checks:new-window": {"POST maintenance-windows/"},
+    "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
     "clusters:detail": {
@@ -219,6 +228,7 @@ WITHOUT_ROUTE = {
     "accounts:oidc": "likewise",
     "accounts:oidc-back": "likewise",
     "accounts:password": "only a person has a password",
+    "checks:preview-window": "a window itself says its next starts",
     "schedules:preview": "a schedule itself says its next times",
     "reports:kinds": "kinds are words of the schema",
     "reports:chart": "a drawing; the document has its numbers",
@@ -229,6 +239,10 @@ SHOWN = [
     ("overview:overview", "/"),
     ("findings:list", "/findings/"),
     ("findings:incidents", "/incidents/"),
+    ("checks:list", "/checks/"),
+    ("checks:settings", "/checks/settings/"),
+    ("checks:setting", "/checks/settings/{setting}/"),
+    ("checks:maintenance", "/checks/maintenance/"),
     ("clusters:list", "/clusters/"),
     ("clusters:detail", "/clusters/east/"),
     ("clusters:brokers", "/clusters/east/brokers/"),
@@ -319,7 +333,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|report-deliveries)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|report-deliveries)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -358,6 +372,7 @@ def numbers(sign_in, admin):
     }
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
+        "setting": make_setting().pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

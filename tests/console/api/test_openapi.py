@@ -135,6 +135,7 @@ def test_lists_are_paged_by_cursor():
     unpaged = {
         "/api/v1/clusters/{alias}/freshness/",  # one row per noun, always
         "/api/v1/clusters/{alias}/mirror/consumer-offsets/",  # one group, as MirrorClient answers
+        "/api/v1/checks/",  # the registry of checks
         "/api/v1/promotion-actors/",  # four ways
         "/api/v1/controller-sites/",  # the voters of a quorum
         "/api/v1/runbooks/",  # one per severity and cause

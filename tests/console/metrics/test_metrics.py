@@ -375,7 +375,7 @@ def test_openmetrics_is_answered_when_asked_for(client, settings):
 
 def test_write_docs_changes_nothing(settings, tmp_path):
     """What is in the tree is what the code says; write it with `manage.py write_docs`."""
-    names = ("openapi.yaml", "grafana-dashboard.json", "metrics.md")
+    names = ("openapi.yaml", "grafana-dashboard.json", "checks.md", "metrics.md")
     (tmp_path / "docs").mkdir()
     kept = {name: (settings.ROOT / "docs" / name).read_text("utf-8") for name in names}
     (tmp_path / "docs" / "metrics.md").write_text(kept["metrics.md"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 
+from console.checks.models import CheckSetting
+from console.findings.models import MaintenanceWindow
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident
 from tests.console.safety.routes import (
@@ -109,6 +111,8 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "kind": next(iter(ANALYSES), "none"),
         "table": "leaders",
         "schedule_id": world.schedule.pk,
+        "setting_id": CheckSetting.objects.get(cluster=cluster).pk,
+        "window_id": MaintenanceWindow.objects.get(cluster=cluster).pk,
         "report_id": world.report.pk,
         "report_kind": "replication",
         "delivery_id": report_run.deliveries.get().pk,
@@ -131,6 +135,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "api-action": {"pk": action.pk},
             "api-drill": {"pk": drill.pk},
             "api-schedule": {"pk": world.schedule.pk},
+            "api-check": {"pk": "broker_down"},
+            "api-setting": {"pk": CheckSetting.objects.get(cluster=cluster).pk},
+            "api-window": {"pk": MaintenanceWindow.objects.get(cluster=cluster).pk},
             "reports": {"run_id": report_run.pk},
             "api-delivery": {"pk": report_run.deliveries.get().pk},
             "api-reports": {"pk": world.report.pk},

@@ -22,6 +22,7 @@ from console.schedules.models import Schedule
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
+from tests.console.checks.making import make_setting, make_window
 from tests.console.clusters.making import make_seen
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
 from tests.console.quorum.making import make_quorum
@@ -85,6 +86,9 @@ def make_world() -> World:
     runs_and_plans = (run, dark_run, plan, dark_plan)
     schedule = make_schedule(None)
     reports = make_reports(flow, dark_flow)
+    for cluster in (east, dark):
+        make_setting(cluster=cluster)
+        make_window(cluster=cluster)
     return World(
         east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
     )

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from console.checks.queries import catalogue_document
 from console.metrics.dashboard import write_dashboard
 from console.metrics.definitions import table_of_definitions
 
@@ -16,15 +17,16 @@ BEGIN, END = "<!-- table of metrics -->\n", "<!-- end of table -->\n"
 
 
 class Command(BaseCommand):
-    """Write docs/openapi.yaml, docs/grafana-dashboard.json and the table of docs/metrics.md."""
+    """Write docs/openapi.yaml, docs/grafana-dashboard.json, docs/checks.md, the table of docs/metrics.md."""
 
-    help = "Write the documents that are made from code: schema, dashboard, table of metrics."
+    help = "Write the documents that are made from code: schema, dashboard, checks, metrics."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write all of them."""
         docs: Path = settings.ROOT / "docs"
         call_command("spectacular", "--validate", "--fail-on-warn", file=str(docs / "openapi.yaml"))
         (docs / "grafana-dashboard.json").write_text(write_dashboard(), encoding="utf-8")
+        (docs / "checks.md").write_text(catalogue_document(), encoding="utf-8")
         page = docs / "metrics.md"
         page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -26,12 +26,13 @@ def test_switcher_leads_to_the_same_tab_of_another_cluster(path, east, west):
 
 
 @pytest.mark.django_db
-def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
+def test_the_sections_are_in_this_order_and_some_are_below_others(operator):
     places = list_places(operator, "/")
     assert [place.label for place in places] == [
         "Overview",
         "Incidents",
         "Findings",
+        "Checks",
         "Clusters",
         "Replication",
         "Quorum",
@@ -42,7 +43,7 @@ def test_the_sections_are_in_this_order_with_runs_below_analyses(operator):
         "Reports",
         "Schedules",
     ]
-    assert [place.label for place in places if place.is_below] == ["Findings", "Runs"]
+    assert [place.label for place in places if place.is_below] == ["Findings", "Checks", "Runs"]
 
 
 @pytest.mark.django_db
@@ -74,7 +75,7 @@ def test_a_stranger_sees_no_section():
 
 
 def test_each_section_has_a_key_of_its_own():
-    assert "".join(one.key for one in SECTIONS) == "oifcrqasnued"
+    assert "".join(one.key for one in SECTIONS) == "oifkcrqasnued"
 
 
 @pytest.mark.django_db
