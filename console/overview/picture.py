@@ -17,7 +17,7 @@ from jobs.numbers import DASH, format_least, format_rate, format_span_ms, larges
 from jobs.severity import Severity
 
 HEAD, ROW, CHIP_H, PAD = 46, 24, 18, 10
-CHAR_W, CHIP_PAD, BETWEEN = 6.6, 8, 5
+CHAR_W, CHIP_PAD, BETWEEN = 7, 8, 5
 MOST_BROKERS, LONGEST_RACK, LONGEST_NAME, LONGEST_LABEL = 24, 10, 21, 22
 # What was seen of the brokers is not their state now.
 _NOT_NOW = ("off", "new", "another_cluster", "unreachable", "stale")
@@ -30,9 +30,9 @@ CONTROLLER = "\N{BLACK STAR}"
 class Chip:
     """A broker, or the name of a rack (without a state)."""
 
-    x: float
-    y: float
-    width: float
+    x: int
+    y: int
+    width: int
     text: str
     state: str = ""
     title: str = ""
@@ -127,7 +127,7 @@ def _chips(
     leader: int | None,
 ) -> Iterator[Chip]:
     """Yield racks, each followed by its brokers, in rows as wide as a box."""
-    x, y = float(PAD), float(HEAD)
+    x, y = PAD, HEAD
     is_now = cluster.status.state not in _NOT_NOW
     shown = sorted(brokers, key=lambda one: (one.rack, one.broker_id))[:MOST_BROKERS]
     for rack, members in groupby(shown, key=lambda one: one.rack):
@@ -142,7 +142,7 @@ def _chips(
         for text, state, title in parts:
             width = CHAR_W * len(text) + CHIP_PAD
             if x + width > BOX_W - PAD:
-                x, y = float(PAD), y + ROW
+                x, y = PAD, y + ROW
             yield Chip(x, y, width, text, state, title)
             x += width + BETWEEN
         x += BETWEEN
@@ -163,13 +163,13 @@ def _label(layout: Layout, edge: tuple[int, int], same: Sequence[Flow]) -> FlowL
     between = f"{first.source.alias} \N{RIGHTWARDS ARROW} {first.target.alias}"
     names = ", ".join(flow.name for flow in same)
     word = spoken(worst.status.state)
-    numbers = f"{'worst ' if len(same) > 1 else ''}{lag}, {rate}/s"
+    numbers = f"{'worst ' if len(same) > 1 else ''}{lag}, {rate}"
     return FlowLabel(
         link.label,
         link.to_label,
         link.to_target,
         _short(first.name, LONGEST_LABEL) if len(same) == 1 else f"{len(same)} flows",
-        f"{between}: {names}. {word}. Lag {lag}, {rate} records/s. Failover readiness: {ready}.",
+        f"{between}: {names}. {word}. Lag {lag}, throughput {rate}. Failover readiness: {ready}.",
         reverse("replication:detail", args=[first.pk]) if len(same) == 1 else "#flows-title",
         worst.status.severity,
         word,

@@ -111,6 +111,14 @@ def incident_address(pk: int) -> str:
         return ""
 
 
+def incidents_address() -> str:
+    """Return the page of all incidents; empty where there is none."""
+    try:
+        return reverse("findings:incidents")
+    except NoReverseMatch:
+        return ""
+
+
 def _worst(user: Any) -> QuerySet[Incident]:
     """Return the incidents that have a card: the worst first, silenced ones last."""
     is_silenced = Case(When(state=State.SILENCED, then=1), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -140,14 +140,19 @@ def oldest_absences(since: datetime) -> QuerySet[OutOfSyncSpan]:
 def absences_by_minute(
     clusters: Collection[int], time_range: TimeRange
 ) -> QuerySet[OutOfSyncSpan, Mapping[str, Any]]:
-    """Return how many replicas left the ISR by cluster, broker, cause and minute, newest first."""
+    """Return how many replicas left the ISR by cluster, broker, cause and minute, newest first.
+
+    Each minute counts as a whole; `at` is when the first of it began, which is within the time range.
+    """
+    end = time_range.end.replace(second=0, microsecond=0) + timedelta(minutes=1)
     is_after = Q(ended_at=None) | Q(ended_at__gte=time_range.start)
     rows = OutOfSyncSpan.objects.filter(is_after, cluster__in=clusters)
-    rows = rows.filter(began_at__gte=time_range.start, began_at__lt=time_range.end)
+    rows = rows.filter(began_at__gte=time_range.start, began_at__lt=end)
     by_minute = rows.annotate(minute=TruncMinute("began_at")).order_by()
     return (
         by_minute.values("cluster_id", "cluster__alias", "broker", "cause", "minute")
         .annotate(at=Min("began_at"), partitions=Count("pk"), topics=Count("topic", distinct=True))
+        .filter(at__lt=time_range.end)
         .order_by("-at", "broker", "cause")
     )
 

@@ -15,8 +15,9 @@ PAIRS = [(n, n + 1) for n in range(0, 20, 2)] + [(n + 1, n) for n in range(0, 20
 def assert_readable(layout):
     drawn = [*layout.boxes.values(), *(link.label for link in layout.links.values())]
     for one in drawn:
-        assert one.x >= 0 and one.y >= 0
-        assert one.x + one.width <= layout.width and one.y + one.height <= layout.height
+        assert min(one.x, one.y) >= 0
+        assert one.x + one.width <= layout.width
+        assert one.y + one.height <= layout.height
     assert [pair for pair in combinations(drawn, 2) if pair[0].overlaps(pair[1])] == []
 
 
