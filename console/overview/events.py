@@ -181,7 +181,11 @@ def _shrinks(scope: Scope) -> Iterator[RecentEvent]:
     for row in rows[: scope.most]:
         alias, count = row["cluster__alias"], row["partitions"]
         noun = "partition" if count == 1 else f"partitions of {row['topics']} topics"
-        cause = f" Cause: {spoken(row['cause']).lower()}." if row["cause"] else ""
+        cause = (
+            f" Cause: {row['cause']}.".replace("_", " ").replace("isr", "ISR")
+            if row["cause"]
+            else ""
+        )
         text = f"Broker {row['broker']} of {alias} left the ISR of {count} {noun}.{cause}"
         ref = f"{row['cluster_id']}-{row['broker']}-{row['cause'] or 'unknown'}"
         href = f"{reverse('availability:partitions', args=[alias])}?missing={row['broker']}"
