@@ -180,7 +180,8 @@ def _shrinks(scope: Scope) -> Iterator[RecentEvent]:
     rows = availability.absences_by_minute(scope.aliases, TimeRange(scope.since, scope.until))
     for row in rows[: scope.most]:
         alias, count = row["cluster__alias"], row["partitions"]
-        noun = "partition" if count == 1 else f"partitions of {row['topics']} topics"
+        of_topics = "a topic" if row["topics"] == 1 else f"{row['topics']} topics"
+        noun = "partition" if count == 1 else f"partitions of {of_topics}"
         cause = (
             f" Cause: {row['cause']}.".replace("_", " ").replace("isr", "ISR")
             if row["cause"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-BOX_W, LABEL_W, LABEL_H = 214, 164, 50
-GAP = LABEL_W + 56
+BOX_W, LABEL_W, LABEL_H = 192, 150, 50
+GAP = LABEL_W + 36
 SPACE, MARGIN = 16, 8
-MOST_COLUMNS = 4
-GRID_W = 4 * (BOX_W + SPACE)
+MOST_COLUMNS = 3
+GRID_W = 5 * (BOX_W + SPACE)
 Edge = tuple[int, int]
 
 

@@ -48,7 +48,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "ways": WAYS,
         "can_operate_all": can(request.user, "operate"),
         "all_incidents": incidents_address(),
-        "events": read_events(request.user, now, ON_OVERVIEW)[0],
+        "events": read_events(request.user, now, ON_OVERVIEW)[0][:ON_OVERVIEW],
     }
     return render_page(request, "overview/overview.html", context, is_live=True)
 
@@ -101,13 +101,13 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
 
 @require_GET
 @page("view", anywhere)
-def series(request: HttpRequest, of: str) -> JsonResponse:
+def series(request: HttpRequest, chart: str) -> JsonResponse:
     """Answer the columns of a chart over all clusters that the person may see."""
     now = timezone.now()
     time_range = TimeRange.from_query(request.GET.dict(), now)
     points = request.GET.get("points", "")
     most = int(points) if points.isdecimal() and len(points) < LONGEST_NUMBER else MOST_POINTS
-    read = charts.read_flows if of == "flows" else charts.read_partitions
+    read = charts.read_flows if chart == "flows" else charts.read_partitions
     return JsonResponse(read(request.user, time_range, now, most))
 
 

@@ -18,12 +18,12 @@ from jobs.severity import Severity
 
 HEAD, ROW, CHIP_H, PAD = 46, 24, 18, 10
 CHAR_W, CHIP_PAD, BETWEEN = 7, 8, 5
-MOST_BROKERS, LONGEST_RACK, LONGEST_NAME, LONGEST_LABEL = 24, 10, 21, 22
+MOST_BROKERS, LONGEST_RACK, LONGEST_NAME, LONGEST_LABEL = 24, 10, 20, 19
 # What was seen of the brokers is not their state now.
 _NOT_NOW = ("off", "new", "another_cluster", "unreachable", "stale")
 LIVE, DOWN, UNKNOWN = "live", "down", "unknown"
 MARKS = {LIVE: "", DOWN: "\N{MULTIPLICATION SIGN}", UNKNOWN: "?"}
-CONTROLLER = "\N{BLACK STAR}"
+CONTROLLER, AT_LEAST = "\N{BLACK STAR}", "\N{GREATER-THAN OR EQUAL TO} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,6 @@ class ClusterBox:
     href: str
     severity: Severity
     word: str
-    note: str
     chips: Sequence[Chip]
 
 
@@ -101,23 +100,20 @@ def draw(
     for flow in flows:
         together.setdefault((flow.source_id, flow.target_id), []).append(flow)
     layout = lay_out(heights, together)
-    boxes = [
-        _box(one, layout.boxes[one.pk], chips[one.pk], leaders.get(one.pk)) for one in clusters
-    ]
+    boxes = [_box(one, layout.boxes[one.pk], chips[one.pk]) for one in clusters]
     labels = [_label(layout, edge, same) for edge, same in together.items() if edge in layout.links]
     return Picture(layout.width, layout.height, boxes, labels)
 
 
-def _box(cluster: Any, box: Box, chips: Sequence[Chip], leader: int | None) -> ClusterBox:
+def _box(cluster: Any, box: Box, chips: Sequence[Chip]) -> ClusterBox:
     known = [one for one in chips if one.state]
     down = sum(one.state == DOWN for one in known)
-    note = "" if leader is None else f"controller {leader}"
     status = cluster.status
     reason = f"{status.word}. {status.reason}".strip()
-    title = f"Cluster {cluster.alias}: {reason} {len(known)} brokers, {down} down. {note}".strip()
+    title = f"Cluster {cluster.alias}: {reason} {len(known)} brokers, {down} down."
     href = reverse("clusters:detail", args=[cluster.alias])
     name = _short(cluster.alias, LONGEST_NAME)
-    return ClusterBox(box, name, title, href, status.severity, status.word, note, chips)
+    return ClusterBox(box, name, title, href, status.severity, status.word, chips)
 
 
 def _chips(
@@ -139,15 +135,23 @@ def _chips(
             where = f" ({rack})" if rack else ""
             title = f"Broker {one.broker_id}{where}: {spoken(state)}"
             parts.append((f"{mark} {one.broker_id}".strip(), state, title))
-        for text, state, title in parts:
+        for place, (text, state, title) in enumerate(parts):
             width = CHAR_W * len(text) + CHIP_PAD
-            if x + width > BOX_W - PAD:
+            # The name of a rack is beside its first broker.
+            needed = (
+                width if state else width + BETWEEN + CHAR_W * len(parts[place + 1][0]) + CHIP_PAD
+            )
+            if x + needed > BOX_W - PAD and x > PAD:
                 x, y = PAD, y + ROW
             yield Chip(x, y, width, text, state, title)
             x += width + BETWEEN
         x += BETWEEN
     if len(brokers) > len(shown):
-        yield Chip(PAD, y + ROW, BOX_W - 2 * PAD, f"and {len(brokers) - len(shown)} more brokers")
+        y += ROW
+        yield Chip(PAD, y, BOX_W - 2 * PAD, f"and {len(brokers) - len(shown)} more brokers")
+    if leader is not None and all(one.broker_id != leader for one in shown):
+        y += ROW if brokers else 0
+        yield Chip(PAD, y, BOX_W - 2 * PAD, f"{CONTROLLER} controller {leader}")
 
 
 def _label(layout: Layout, edge: tuple[int, int], same: Sequence[Flow]) -> FlowLabel:
@@ -163,7 +167,8 @@ def _label(layout: Layout, edge: tuple[int, int], same: Sequence[Flow]) -> FlowL
     between = f"{first.source.alias} \N{RIGHTWARDS ARROW} {first.target.alias}"
     names = ", ".join(flow.name for flow in same)
     word = spoken(worst.status.state)
-    numbers = f"{'worst ' if len(same) > 1 else ''}{lag}, {rate}"
+    shown = lag.replace("at least ", AT_LEAST)
+    numbers = f"{'worst ' if len(same) > 1 else ''}{shown}, {rate}"
     return FlowLabel(
         link.label,
         link.to_label,

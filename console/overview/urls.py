@@ -7,6 +7,6 @@ from console.overview import pages
 app_name = "overview"
 urlpatterns = [
     path("", pages.overview, name="overview"),
-    re_path(r"^overview/series/(?P<of>flows|partitions)/$", pages.series, name="series"),
+    re_path(r"^overview/series/(?P<chart>flows|partitions)/$", pages.series, name="series"),
     path("events/", pages.events_page, name="events"),
 ]

@@ -87,13 +87,13 @@ def test_only_clusters_and_flows_that_can_be_seen_count():
     assert read_partitions(person, HOUR, NOW, 600)["offline"] == [2]
 
 
-@pytest.mark.parametrize("of", ["flows", "partitions"])
+@pytest.mark.parametrize("chart", ["flows", "partitions"])
 @pytest.mark.parametrize(
     "query", ["", "range=6h&points=60", "range=x&points=x", "points=99999999999"]
 )
-def test_the_address_of_a_chart_answers(sign_in, viewer, of, query):
+def test_the_address_of_a_chart_answers(sign_in, viewer, chart, query):
     sample_counts(make_cluster(), 1, 1)
     CountSample.objects.update(at_s=int(timezone.now().timestamp()) - 60)
-    answer = sign_in(viewer).get(f"{reverse('overview:series', args=[of])}?{query}")
+    answer = sign_in(viewer).get(f"{reverse('overview:series', args=[chart])}?{query}")
     assert answer.status_code == 200
     assert set(answer.json()) >= {"at", "events"}

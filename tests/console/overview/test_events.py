@@ -106,7 +106,7 @@ def test_isr_shrinks_of_a_broker_with_one_cause_are_one_event_per_minute():
     assert found == [
         "Broker 3 of east left the ISR of 1 partition. Cause: polled.",
         "Broker 3 of east left the ISR of 1 partition. Cause: ISR shrink.",
-        "Broker 3 of east left the ISR of 30 partitions of 1 topics. Cause: broker fenced.",
+        "Broker 3 of east left the ISR of 30 partitions of a topic. Cause: broker fenced.",
     ]
 
 

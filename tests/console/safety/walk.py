@@ -112,6 +112,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "chapter": "operate",
         "file_name": "grafana-dashboard.json",
         "number": 0,
+        "chart": "flows",
         "of": {
             "api-flow": {"pk": flow.pk},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
