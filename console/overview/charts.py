@@ -10,7 +10,7 @@ from typing import Any
 from console.availability.status.queries import COUNTS
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.timerange import TimeRange
-from console.frame.series import GAP_STEPS, Row, Series, read, with_gaps
+from console.frame.series import Row, Series, longest_rest, read, with_gaps
 from console.overview import queries
 from console.replication.flows.queries import RESTS_S
 from console.replication.measurement.queries import LAG
@@ -59,7 +59,7 @@ def _columns(
     lines: _Lines, where: Mapping[str, Any], time_range: TimeRange, now: datetime, points: int
 ) -> dict[str, list[Any]]:
     step_s, found = read(lines.series, time_range, now, points, **where)
-    kept_s = GAP_STEPS * max(step_s, lines.rest_s)
+    kept_s = longest_rest(step_s, lines.rest_s)
     columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in lines.joins}}
     last: dict[Any, tuple[int, Row]] = {}
     for at_s, rows in with_gaps(found, step_s, lines.rest_s):
