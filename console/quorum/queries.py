@@ -81,7 +81,8 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
 def leaders(clusters: Collection[int]) -> dict[int, int]:
     """Return the active controller of clusters, by cluster; one query."""
     rows = QuorumStatus.objects.filter(log__cluster__in=clusters, leader_id__isnull=False)
-    return dict(rows.values_list("log__cluster_id", "leader_id"))
+    found = rows.values_list("log__cluster_id", "leader_id")
+    return {cluster: leader for cluster, leader in found if leader is not None}
 
 
 def list_changes(logs: Collection[int], kind: Kind) -> QuerySet[MetadataChange]:
