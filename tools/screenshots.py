@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     "overview": "/",
+    "events": "/events/",
     "findings": "/findings/",
     "clusters": "/clusters/",
     "cluster": "/clusters/*/",
@@ -100,6 +101,8 @@ def take_all(
             viewport={"width": options.width, "height": HEIGHT},
             color_scheme=theme,
             reduced_motion="reduce",
+            # Waiting for charts evaluates a text in the page.
+            bypass_csp=True,
         )
         context.set_default_timeout(TIMEOUT_MS)
         sign_in(context, url, user, password)

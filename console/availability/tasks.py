@@ -7,7 +7,7 @@ from functools import partial
 from console.availability.collection import retention
 from console.availability.collection.collect import STATUS, due_clusters, take_in
 from console.availability.collection.lag import LAGS, ask_lags
-from console.availability.status.series import COUNTS
+from console.availability.status.queries import COUNTS
 from console.availability.what_if.matrices import SNAPSHOTS, keep_due_picture
 from console.frame.rounds import KINDS, Kind
 from console.frame.series import roll_up

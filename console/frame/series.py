@@ -149,13 +149,18 @@ def read(
     return step_s, dict(sorted(found.items()))
 
 
+def longest_rest(step_s: int, rest_s: int = 0) -> int:
+    """Return the longest time between two samples of a line that has no gap there, in seconds."""
+    return GAP_STEPS * max(step_s, rest_s)
+
+
 def with_gaps(
     found: Mapping[int, Found], step_s: int, rest_s: int = 0
 ) -> Iterator[tuple[int, Found | None]]:
     """Yield the steps; a stretch without samples is one None. Samples may be `rest_s` apart."""
     before: int | None = None
     for at_s, rows in found.items():
-        if before is not None and at_s - before > GAP_STEPS * max(step_s, rest_s):
+        if before is not None and at_s - before > longest_rest(step_s, rest_s):
             yield before + step_s, None
         yield at_s, rows
         before = at_s

@@ -1,4 +1,4 @@
-"""The overview: open issues of all rooms, clusters, flows.
+"""The overview: incidents, map of clusters and flows, charts, recent events.
 
-In reading order: `apps`, `urls`, `pages`, `queries`, `findings`.
+In reading order: `apps`, `urls`, `pages`, `queries`, `map`, `picture`, `charts`, `events`, `first_steps`.
 """

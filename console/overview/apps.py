@@ -1,4 +1,4 @@
-"""The overview: open issues of all rooms, clusters, flows."""
+"""The overview: incidents, map of clusters and flows, charts, recent events."""
 
 from django.apps import AppConfig
 

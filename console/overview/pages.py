@@ -1,21 +1,25 @@
-"""The overview: open issues, clusters, flows."""
+"""The overview: incidents, map, charts, recent events; and the page of events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
-from console.frame.security.access import Action, anywhere, page
-from console.overview import queries
-from console.overview.queries import Overview
-from console.replication.flows.queries import LAG, LAG_MS, RATE, Flow
+from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import anywhere, can, page, visible
+from console.frame.series import MOST_POINTS
+from console.overview import charts, queries
+from console.overview.events import EventKind, moment_of, read_events
+from console.overview.first_steps import WAYS, first_steps
+from console.overview.queries import Overview, incidents_address
+from console.replication.flows.queries import LAG, LAG_MS, RATE
 from jobs.numbers import (
     format_count,
     format_least,
@@ -25,25 +29,36 @@ from jobs.numbers import (
     not_known,
     sum_of,
 )
-from jobs.severity import Severity
+
+ON_OVERVIEW, ON_A_PAGE = 10, 50
+LONGEST_NUMBER = 11
 
 
 @require_GET
 @page("view", anywhere)
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show open issues by severity, then every flow and every cluster."""
-    picture = queries.read_overview(timezone.now(), request.user)
+    """Show open incidents, the map of clusters and flows, charts, recent events, flows and clusters."""
+    now = timezone.now()
+    picture = queries.read_overview(now, request.user)
     context = {
         "picture": picture,
         "facts": overview_facts(picture),
+        "time_range": TimeRange.from_query(request.GET.dict(), now),
         "steps": first_steps(picture.clusters, picture.flows),
+        "ways": WAYS,
+        "can_operate_all": can(request.user, "operate"),
+        "all_incidents": incidents_address(),
+        "events": read_events(request.user, now, ON_OVERVIEW)[0][:ON_OVERVIEW],
     }
     return render_page(request, "overview/overview.html", context, is_live=True)
 
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     """Return open issues, lag and throughput as the facts component takes them."""
-    serious = [f for f in picture.findings if f.severity is Severity.CRITICAL]
+    counts = picture.counts
+    named = [f"{counts[name]} {name}" for name in ("critical", "acknowledged", "silenced")]
+    told = ", ".join(text for text in named if not text.startswith("0 "))
+    worst_card = picture.cards[0].incident.severity if picture.cards else ""
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
         (flow for flow in wanted if flow.lag_ms is not None),
@@ -56,10 +71,11 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     notes = worst.name if worst else "", not_known(unknown_ms, len(wanted), "flows")
     return [
         {
-            "label": "Open issues",
-            "value": format_count(len(picture.findings)),
-            "note": f"{len(serious)} critical" if picture.findings else "no open issue",
-            "severity": picture.findings[0].severity if picture.findings else "",
+            "label": "Open incidents",
+            "value": format_count(counts["all"]),
+            "note": told or f"{counts['resolved']} resolved in the last 24 h",
+            "severity": worst_card,
+            "href": incidents_address(),
         },
         {
             "label": "Max replication lag",
@@ -83,69 +99,43 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     ]
 
 
-BOTH_CLUSTERS = 2
+@require_GET
+@page("view", anywhere)
+def series(request: HttpRequest, chart: str) -> JsonResponse:
+    """Answer the columns of a chart over all clusters that the person may see."""
+    now = timezone.now()
+    time_range = TimeRange.from_query(request.GET.dict(), now)
+    points = request.GET.get("points", "")
+    most = int(points) if points.isdecimal() and len(points) < LONGEST_NUMBER else MOST_POINTS
+    read = charts.read_flows if chart == "flows" else charts.read_partitions
+    return JsonResponse(read(request.user, time_range, now, most))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step: `is_next` for the first that is not done. `needs` is the right it takes."""
-
-    title: str
-    text: str
-    is_done: bool
-    is_next: bool
-    needs: Action
-    href: str
-    label: str
-
-
-def first_steps(clusters: Sequence[Any], flows: Sequence[Flow]) -> list[Step]:
-    """Return the steps; none once a flow was measured."""
-    if any(flow.measured_at is not None for flow in flows):
-        return []
-    steps = _steps(flows[0] if flows else None)
-    done = [
-        len(clusters) >= 1 or bool(flows),
-        len(clusters) >= BOTH_CLUSTERS or bool(flows),
-        bool(flows),
-        False,
-    ]
-    following = done.index(False)
-    return [
-        Step(title, text, done[number], number == following, needs, href, label)
-        for number, (title, text, needs, href, label) in enumerate(steps)
-    ]
+@require_GET
+@page("view", anywhere)
+def events_page(request: HttpRequest) -> HttpResponse:
+    """Show recent events, newest first; `event` is the permanent name of one, which is the first then."""
+    now = timezone.now()
+    aliases = [one.alias for one in visible(request.user, Cluster.objects.order_by("alias"))]
+    kind, alias, event = (request.GET.get(name, "") for name in ("kind", "cluster", "event"))
+    kind = kind if kind in EventKind.values else ""
+    alias = alias if alias in aliases else ""
+    before = moment_of(event) or _moment(request.GET.get("before", ""))
+    rows, more = read_events(request.user, before or now, ON_A_PAGE, kind, alias)
+    context = {
+        "rows": rows,
+        "before": int(more.timestamp()) if more else None,
+        "is_newest": before is None,
+        "event": event,
+        "is_gone": bool(event) and all(one.id != event for one in rows),
+        "kinds": EventKind.choices,
+        "kind": kind,
+        "aliases": aliases,
+        "alias": alias,
+    }
+    return render_page(request, "overview/events.html", context, is_live=True)
 
 
-def _steps(flow: Flow | None) -> list[tuple[str, str, Action, str, str]]:
-    new_cluster = reverse("clusters:new")
-    return [
-        (
-            "Register the source cluster.",
-            "Bootstrap servers, security and an alias such as east. The connection is checked when you save.",
-            "administer",
-            new_cluster,
-            "Register cluster",
-        ),
-        (
-            "Register the target cluster.",
-            "The positions of the flow are stored there, in MirrorMaker 2's format.",
-            "administer",
-            new_cluster,
-            "Register cluster",
-        ),
-        (
-            "Create a replication flow.",
-            "Select topics. The preview shows the remote topic of each before the flow starts.",
-            "operate",
-            reverse("replication:new"),
-            "New flow",
-        ),
-        (
-            "Start the flow.",
-            "The page of the flow shows its lag within seconds.",
-            "operate",
-            reverse("replication:detail", args=[flow.pk]) if flow else "",
-            "Open the flow",
-        ),
-    ]
+def _moment(text: str) -> datetime | None:
+    is_time = text.isdecimal() and len(text) < LONGEST_NUMBER
+    return datetime.fromtimestamp(int(text), UTC) if is_time else None

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
+from django.db.models import Case, Count, Q, QuerySet, When
+from django.urls import NoReverseMatch, reverse
 
 from console.availability.status import queries as availability
 from console.clusters import queries as clusters_queries
-from console.clusters.models import Topic
+from console.clusters.models import Cluster
+from console.findings.incidents.models import Incident, State
+from console.findings.incidents.queries import open_incidents, resolved_since
 from console.findings.queries import above_notices, open_findings
 from console.frame.pages.freshness import Freshness, oldest
-from console.frame.pages.timerange import TimeRange
-from console.frame.processes.liveness import Restart, restarts_since
-from console.frame.security.access import visible
-from console.overview import findings
-from console.overview.findings import Finding
+from console.frame.security.access import can, visible
+from console.overview.picture import Picture, draw
+from console.quorum import queries as quorum
 from console.replication.flows import queries as replication
 from console.replication.flows.queries import Flow
+from jobs.severity import Severity
 
-# More topics than a person reads; the cluster's page has all of them.
-MOST_WRONG_TOPICS = 500
-# Worst first; the page of findings has all of them.
-MOST_FINDINGS, MOST_STUCK = 1500, 500
-# How long the overview shows that a program of this machine was restarted.
-RESTARTS_FOR, CRASHES_FOR = timedelta(hours=1), timedelta(hours=24)
+# Worst first; the page of incidents has all of them.
+MOST_INCIDENTS, MOST_RESOLVED = 12, 10
+RESOLVED_FOR = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An open incident, and where a person gets on with it; empty addresses lead nowhere."""
+
+    incident: Incident
+    href: str
+    what_if: str
+    can_acknowledge: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of everything at `now`; `clusters` are (cluster with status, its stalest part)."""
+    """The state of everything at `now`; `clusters` are (cluster with status, its stalest part).
+
+    `counts` are of open incidents: `all`, `critical`, `acknowledged`, `silenced`, `resolved` (in the last
+    24 h); `finding_count` is of open findings that are no mere notices.
+    """
 
     now: datetime
-    findings: list[Finding]
+    cards: list[Card]
+    counts: Mapping[str, int]
+    resolved: list[tuple[Incident, str]]
+    finding_count: int
     clusters: list[tuple[Any, Freshness | None]]
     flows: list[Flow]
+    picture: Picture
+
+    @property
+    def more(self) -> int:
+        """How many open incidents have no card."""
+        return self.counts["all"] - len(self.cards)
 
 
 def read_overview(now: datetime, user: Any) -> Overview:
-    """Return what is wrong, worst first, the clusters and the flows."""
+    """Return open and resolved incidents, the clusters, the flows and their map."""
     clusters = clusters_queries.with_status(
         visible(user, clusters_queries.list_clusters().order_by("alias")), now
     )
@@ -48,34 +71,85 @@ def read_overview(now: datetime, user: Any) -> Overview:
     replication.with_recent_lag(flows, now)
     replication.crashed(flows, now)
     replication.answers.with_answers(flows)
-    topics = _wrong_topics()
-    found = [finding for flow in flows for finding in findings.of_flow(flow)]
-    found += findings.of_rows(visible(user, above_notices(open_findings()))[:MOST_FINDINGS])
-    found += findings.of_unclean(visible(user, availability.list_unclean(None, _day(now))))
-    found += findings.of_absences(
-        visible(user, availability.oldest_absences(now - findings.LONG_ABSENCE))
+    keys = [cluster.pk for cluster in clusters]
+    brokers = clusters_queries.list_brokers().select_related(None).filter(cluster__in=keys)
+    is_live, leaders = availability.is_live_of(keys), quorum.leaders(keys)
+    since = now - RESOLVED_FOR
+    resolved = visible(user, resolved_since(since))[:MOST_RESOLVED]
+    return Overview(
+        now,
+        [_card(one, user) for one in _worst(user)],
+        _counts(user, since),
+        [(one, incident_address(one.pk)) for one in resolved],
+        visible(user, above_notices(open_findings())).count(),
+        [(cluster, oldest(cluster.freshness)) for cluster in clusters],
+        flows,
+        draw(clusters, flows, brokers, is_live, leaders),
     )
-    for cluster in clusters:
-        found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
-    found += map(findings.of_trouble, visible(user, clusters_queries.list_stuck())[:MOST_STUCK])
-    found += findings.of_restarts(_restarts(now))
-    rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
-    return Overview(now, findings.worst_first(found), rows, flows)
 
 
-def _restarts(now: datetime) -> list[Restart]:
-    """Return what was restarted lately: for a day what crashed, for an hour what finished no task."""
-    restarts = restarts_since(settings.SIGNS_DIR, now - CRASHES_FOR)
-    return [one for one in restarts if one.crash or one.at >= now - RESTARTS_FOR]
+def incidents_of(user: Any) -> QuerySet[Incident]:
+    """Return the incidents that a person may see."""
+    return visible(user, Incident.objects.all())
 
 
-def _day(now: datetime) -> TimeRange:
-    return TimeRange(now - timedelta(hours=24), now)
+def visible_clusters(user: Any) -> list[int]:
+    """Return the keys of the clusters that a person may see."""
+    return list(visible(user, Cluster.objects.all()).values_list("pk", flat=True))
 
 
-def _wrong_topics() -> dict[int, list[Topic]]:
-    wrong = clusters_queries.list_topics().filter(severity__gt=0)
-    found: dict[int, list[Topic]] = {}
-    for topic in wrong.order_by("-severity", "name")[:MOST_WRONG_TOPICS]:
-        found.setdefault(topic.cluster_id, []).append(topic)
-    return found
+def visible_flows(user: Any) -> list[int]:
+    """Return the keys of the flows that a person may see."""
+    return list(visible(user, Flow.objects.all()).values_list("pk", flat=True))
+
+
+def incident_address(pk: int) -> str:
+    """Return the page of an incident; empty where there is none."""
+    try:
+        return reverse("findings:incident", args=[pk])
+    except NoReverseMatch:
+        return ""
+
+
+def incidents_address() -> str:
+    """Return the page of all incidents; empty where there is none."""
+    try:
+        return reverse("findings:incidents")
+    except NoReverseMatch:
+        return ""
+
+
+def _worst(user: Any) -> QuerySet[Incident]:
+    """Return the incidents that have a card: the worst first, silenced ones last."""
+    is_silenced = Case(When(state=State.SILENCED, then=1), default=0)
+    rows = visible(user, open_incidents()).order_by(is_silenced, "-rank", "began_at", "pk")
+    return rows[:MOST_INCIDENTS]
+
+
+def _card(incident: Incident, user: Any) -> Card:
+    clusters = [one for one in _clusters(incident) if one is not None]
+    what_if = ""
+    if incident.brokers and len(clusters) == 1:
+        lost = ",".join(f"broker:{one}" for one in incident.brokers)
+        path = reverse("availability:what-if", args=[clusters[0].alias])
+        what_if = f"{path}?steps=lose:{lost}"
+    may = can(user, "operate", *(one.pk for one in clusters))
+    is_open = incident.state == State.OPEN
+    return Card(incident, incident_address(incident.pk), what_if, may and is_open)
+
+
+def _clusters(incident: Incident) -> tuple[Any, ...]:
+    if incident.flow is not None:
+        return incident.flow.source, incident.flow.target
+    return (incident.cluster or (incident.log and incident.log.cluster),)
+
+
+def _counts(user: Any, since: datetime) -> dict[str, int]:
+    is_open = Q(ended_at=None)
+    return incidents_of(user).aggregate(
+        all=Count("pk", filter=is_open),
+        critical=Count("pk", filter=is_open & Q(severity=Severity.CRITICAL.value)),
+        acknowledged=Count("pk", filter=is_open & Q(state=State.ACKNOWLEDGED)),
+        silenced=Count("pk", filter=is_open & Q(state=State.SILENCED)),
+        resolved=Count("pk", filter=Q(ended_at__gte=since)),
+    )

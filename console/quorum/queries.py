@@ -79,6 +79,19 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
     return status if status is not None and status.succeeded_at is not None else None
 
 
+def leaders(clusters: Collection[int]) -> dict[int, int]:
+    """Return the active controller of clusters, by cluster; one query."""
+    rows = QuorumStatus.objects.filter(log__cluster__in=clusters, leader_id__isnull=False)
+    found = rows.values_list("log__cluster_id", "leader_id")
+    return {cluster: leader for cluster, leader in found if leader is not None}
+
+
+def list_changes(logs: Collection[int], kind: Kind) -> QuerySet[MetadataChange]:
+    """Return dated changes of one kind in these logs, newest first."""
+    rows = MetadataChange.objects.filter(log__in=logs, kind=kind, is_dated=True)
+    return rows.select_related("log__cluster", "subject").order_by("-at", "-pk")
+
+
 def freshness_of(log: MetadataLog) -> list[Freshness]:
     """Return how fresh the description and the log are; no query."""
     return [described_freshness(log), log_freshness(log)]

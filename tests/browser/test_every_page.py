@@ -28,6 +28,7 @@ POLICY, ACTION, TRIAL = "policy", "action", "trial"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
+    "overview:events": [],
     "findings:list": [],
     "clusters:list": [],
     "clusters:new": [],

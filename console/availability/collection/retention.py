@@ -16,7 +16,7 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
-from console.availability.status.series import COUNTS
+from console.availability.status.queries import COUNTS
 from console.frame import series
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import CharField, Count, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
-from django.db.models.functions import Cast, Coalesce, Length, Replace
+from django.db.models import CharField, Count, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Length, Replace, TruncMinute
 
 # Other rooms read promotions through here, too.
 from console.availability.promotion import queries as promotion_queries
 from console.availability.status import definitions
 from console.availability.status.broker_models import BrokerChurn, BrokerStatus, CountSample, Source
 from console.availability.status.models import (
+    RAW_STEP_S,
     AvailabilityRound,
     OutOfSyncSpan,
     PartitionStatus,
@@ -27,6 +28,8 @@ from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.frame.pages.timerange import TimeRange
+from console.frame.series import HOUR, MINUTE, Series
+from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import COUNTED, ScopeKind
 
@@ -38,6 +41,17 @@ Whole = Rollup
 
 CHURN = ("shrinks", "expands", "leaders_won", "leaders_lost", "unclean")
 where = clusters.where
+COUNTS = Series(
+    CountSample,
+    ("cluster_id", "kind", "name"),
+    dict.fromkeys(SAMPLED, Max),
+    lambda: {
+        RAW_STEP_S: settings.AVAILABILITY_RAW_H * 3600,
+        MINUTE: settings.AVAILABILITY_MINUTES_D * 86_400,
+        HOUR: settings.AVAILABILITY_HOURS_D * 86_400,
+    },
+    lambda: RAW_STEP_S,
+)
 
 
 def list_statuses(cluster: Cluster | None = None) -> QuerySet[PartitionStatus]:
@@ -127,6 +141,26 @@ def oldest_absences(since: datetime) -> QuerySet[OutOfSyncSpan]:
     rows = OutOfSyncSpan.objects.filter(ended_at=None, began_at__lte=since).order_by()
     first = rows.values("cluster", "broker").annotate(first=Min("pk")).values("first")
     return list_absences().filter(pk__in=first).order_by("began_at")
+
+
+def absences_by_minute(
+    clusters: Collection[int], time_range: TimeRange
+) -> QuerySet[OutOfSyncSpan, Mapping[str, Any]]:
+    """Return how many replicas left the ISR by cluster, broker, cause and minute, newest first.
+
+    Each minute counts as a whole; `at` is when the first of it began, which is within the time range.
+    """
+    end = time_range.end.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    is_after = Q(ended_at=None) | Q(ended_at__gte=time_range.start)
+    rows = OutOfSyncSpan.objects.filter(is_after, cluster__in=clusters)
+    rows = rows.filter(began_at__gte=time_range.start, began_at__lt=end)
+    by_minute = rows.annotate(minute=TruncMinute("began_at")).order_by()
+    return (
+        by_minute.values("cluster_id", "cluster__alias", "broker", "cause", "minute")
+        .annotate(at=Min("began_at"), partitions=Count("pk"), topics=Count("topic", distinct=True))
+        .filter(at__lt=time_range.end)
+        .order_by("-at", "broker", "cause")
+    )
 
 
 def list_unclean(
@@ -232,6 +266,13 @@ def logged_brokers(now: datetime) -> dict[int, list[Any]]:
     for row in rows.annotate(partition_count=count):
         found[row.cluster_id].append(row)
     return found
+
+
+def is_live_of(clusters: Collection[int]) -> dict[tuple[int, int], bool | None]:
+    """Return whether brokers are alive (null: unknown), by cluster and id; one query."""
+    rows = BrokerStatus.objects.filter(cluster__in=clusters)
+    found = rows.values_list("cluster_id", "broker_id", "is_there")
+    return {(cluster, broker): is_there for cluster, broker, is_there in found}
 
 
 def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> list[Any]:

@@ -8,34 +8,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Max
-
-from console.availability.status.broker_models import CountSample
-from console.availability.status.models import RAW_STEP_S
-from console.availability.status.queries import list_absences, list_stretches, list_unclean
+from console.availability.status.queries import COUNTS, list_absences, list_stretches, list_unclean
 from console.clusters.models import Cluster
 from console.findings.incidents.queries import OF_CLUSTER, list_marks
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.timerange import TimeRange
-from console.frame.series import HOUR, MINUTE, MOST_POINTS, Row, Series, read, with_gaps
+from console.frame.series import MOST_POINTS, Row, read, with_gaps
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
 from jobs.severity import Severity as Look
 
 MOST_EVENTS = 60
-COUNTS = Series(
-    CountSample,
-    ("cluster_id", "kind", "name"),
-    dict.fromkeys(SAMPLED, Max),
-    lambda: {
-        RAW_STEP_S: settings.AVAILABILITY_RAW_H * 3600,
-        MINUTE: settings.AVAILABILITY_MINUTES_D * 86_400,
-        HOUR: settings.AVAILABILITY_HOURS_D * 86_400,
-    },
-    lambda: RAW_STEP_S,
-)
 
 
 def read_counts(

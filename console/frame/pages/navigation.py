@@ -97,6 +97,7 @@ SECTIONS = (
 )
 # Pages of crosslog itself and of users; those without a route are left out.
 _OWN_PAGES = (
+    SearchHit("events", "Recent events", "/events/", also="history restarts elections changes"),
     SearchHit("setting", "Theme and time zone", "#preferences", also="dark light auto utc local"),
     SearchHit("account", "Tokens", "/account/tokens/", also="api"),
     SearchHit("account", "Change password", "/account/password/"),

@@ -23,6 +23,7 @@ from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.failover.applying import ItemOutcome
 from jobs.replication.failover.model import Direction
+from jobs.replication.failover.reports.report import RunKind
 from jobs.replication.failover.reports.signing import SigningKey, kept_key
 from jobs.replication.flow.selection import group_filter_of
 from jobs.replication.flow.spec import FlowSpec
@@ -83,6 +84,14 @@ def list_runs_of(flows: Iterable[ReplicationFlow]) -> QuerySet[FailoverRun]:
     rows = FailoverRun.objects.filter(plan__flow__in=[flow.pk for flow in flows])
     rows = rows.select_related("requested_by", "plan__flow").defer("report", "plan__document")
     return rows.order_by("created_at", "pk")
+
+
+def list_written_runs() -> QuerySet[FailoverRun]:
+    """Return the runs of all plans that wrote offsets and have ended, newest first, without their reports."""
+    rows = FailoverRun.objects.filter(kind__in=[RunKind.APPLY, RunKind.UNDO])
+    rows = rows.select_related("requested_by", "plan__flow__source", "plan__flow__target")
+    rows = rows.defer("report", "plan__document")
+    return rows.exclude(finished_at=None).order_by("-finished_at", "pk")
 
 
 def get_run(plan: FailoverPlan, run_id: UUID | None) -> FailoverRun | None:

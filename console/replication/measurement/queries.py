@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.conf import settings
 from django.db.models import Avg, BigIntegerField, Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Least
 
-from console.frame.series import HOUR, bucket
+from console.frame.series import HOUR, RAW, Series, bucket
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement.models import LagHour
 
+LAG = Series(
+    LagSample,
+    ("flow_id", "topic"),
+    {"lag": Max, "lag_ms": Max, "rate_per_s": Avg, "unknown_count": Max},
+    lambda: {RAW: settings.LAG_RETENTION_H * 3600},
+    lambda: settings.FLOW_INTERVAL_S,
+)
 # Higher values count as this one: it is multiplied with the seconds of an hour.
 MOST = 2**63 // HOUR - 1
 

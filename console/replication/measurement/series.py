@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Avg, Max, Min, Q
+from django.db.models import Min, Q
 from django.urls import reverse
 
 from console.findings.incidents.queries import list_marks
@@ -19,20 +19,13 @@ from console.findings.queries import above_notices, list_findings
 from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
-from console.frame.series import HOUR, LATE_S, MOST_POINTS, RAW, Series, floor, read_columns, upsert
+from console.frame.series import HOUR, LATE_S, MOST_POINTS, floor, read_columns, upsert
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
 from console.replication.measurement.models import LagHour
-from console.replication.measurement.queries import hours_of, rolled_up_to
+from console.replication.measurement.queries import LAG, hours_of, rolled_up_to
 from jobs.severity import Severity
 
-LAG = Series(
-    LagSample,
-    ("flow_id", "topic"),
-    {"lag": Max, "lag_ms": Max, "rate_per_s": Avg, "unknown_count": Max},
-    lambda: {RAW: settings.LAG_RETENTION_H * 3600},
-    lambda: settings.FLOW_INTERVAL_S,
-)
 # So many hours at a time: a worker that has all samples before it does other work in between.
 MOST_HOURS = 24
 

@@ -232,6 +232,8 @@ WITHOUT_ROUTE = {
     "schedules:preview": "a schedule itself says its next times",
     "reports:kinds": "kinds are words of the schema",
     "reports:chart": "a drawing; the document has its numbers",
+    "overview:events": "it is read from lists of the API: metadata changes, elections, runs, the audit log",
+    "overview:series": "flows and clusters have series of their own",
     "frame:search": "finds pages, not things",
     "frame:sidebar": "counts what the lists of the API say",
 }

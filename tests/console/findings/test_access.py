@@ -73,8 +73,7 @@ def test_a_scope_that_cannot_be_seen_is_not_there(sign_in, viewer_of_east, scope
 def test_the_badge_and_the_overview_count_only_what_can_be_seen(viewer_of_east, viewer):
     assert badge(viewer_of_east).text == "2"
     assert badge(viewer).text == "5"
-    found = read_overview(NOW, viewer_of_east).findings
-    assert shown(" ".join(one.why for one in found)) == SEEN
+    assert read_overview(NOW, viewer_of_east).finding_count == 2
 
 
 def test_metrics_count_only_findings_that_can_be_seen(sign_in, viewer_of_east):

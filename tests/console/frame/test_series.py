@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from console.availability.status.series import COUNTS
+from console.availability.status.queries import COUNTS
 from console.frame.pages.timerange import TimeRange
 from console.frame.series import (
     GAP_STEPS,
@@ -27,7 +27,7 @@ from console.frame.series import (
 )
 from console.replication.checkpoints.series import CHECKPOINTS
 from console.replication.flows.models import CheckpointSample, CheckpointSeries, LagSample
-from console.replication.measurement.series import LAG
+from console.replication.measurement.queries import LAG
 from tests.console.making import make_cluster, make_flow
 
 SPAN_S = 3 * HOUR

@@ -57,6 +57,8 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "frame:search": {"GET": SEE_ANY},
     "frame:sidebar": {"GET": MINE},
     "overview:overview": {"GET": SEE_ANY},
+    "overview:series": {"GET": SEE_ANY},
+    "overview:events": {"GET": SEE_ANY},
     # accounts
     "accounts:password": {"GET": MINE, "POST": MINE},
     "accounts:tokens": {"GET": MINE, "POST": MINE},

@@ -121,6 +121,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "file_name": "grafana-dashboard.json",
         "number": 0,
         "incident_id": incident.pk,
+        "chart": "flows",
         "of": {
             "api-incident": {"pk": incident.pk},
             "api-flow": {"pk": flow.pk},

@@ -7,7 +7,7 @@ import pytest
 from console.availability.collection import retention
 from console.availability.status.broker_models import CountSample
 from console.availability.status.models import OutOfSyncSpan, SeveritySpan
-from console.availability.status.series import COUNTS
+from console.availability.status.queries import COUNTS
 from console.frame.series import roll_up
 from tests.console.making import NOW, make_cluster
 
