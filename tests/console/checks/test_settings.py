@@ -29,7 +29,7 @@ LAG = Check(
 )
 FLOW_LAG = Check("test_flow_lag", "Lag", "?", "Lag.", Severity.WARNING, Area.FLOW, "Look.")
 OWN = Check("test_own", "Rounds", "?", "Late.", Severity.WARNING, Area.CROSSLOG, "Look.")
-HIDDEN = "There is no cluster hidden."
+HIDDEN = "There is no cluster moonbase."
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def checks():
 
 @pytest.fixture
 def east():
-    make_cluster("hidden")
+    make_cluster("moonbase")
     return make_cluster("east")
 
 
@@ -124,7 +124,7 @@ def test_a_scope_has_one_setting(sign_in, admin, east):
     [
         pytest.param({"east": "operator"}, "east", 201, id="operator of the cluster"),
         pytest.param({"east": "operator"}, None, 403, id="operator of a cluster, for all"),
-        pytest.param({"east": "operator"}, "hidden", 400, id="operator, cluster that is not seen"),
+        pytest.param({"east": "operator"}, "moonbase", 400, id="operator, cluster that is not seen"),
         pytest.param({"east": "viewer"}, "east", 403, id="viewer"),
         pytest.param({"role": "operator"}, None, 403, id="operator everywhere, for all"),
         pytest.param({"role": "admin"}, None, 201, id="admin"),
@@ -150,12 +150,12 @@ def test_a_setting_of_a_flow_needs_both_clusters(client):
 
 
 def test_settings_of_invisible_clusters_are_not_shown(client, east):
-    make_setting(LAG.id, cluster=Cluster.objects.get(alias="hidden"))
+    make_setting(LAG.id, cluster=Cluster.objects.get(alias="moonbase"))
     make_setting(LAG.id, cluster=east), make_setting(LAG.id)
     client.force_login(make_person("eva", east="viewer"))
     shown = [one["cluster"] for one in client.get(URL).json()["results"]]
     assert sorted(shown, key=str) == [None, "east"]
-    assert "hidden" not in client.get("/checks/settings/").content.decode()
+    assert "moonbase" not in client.get("/checks/settings/").content.decode()
 
 
 def test_a_change_keeps_other_fields_and_needs_the_right(client, east):
