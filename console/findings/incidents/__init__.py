@@ -1,4 +1,4 @@
 """Incidents: open findings with one cause, from their opening to their end.
 
-In reading order: `models`, `queries`.
+In reading order: `models`, `queries`, `reading`, `timeline`, `store`.
 """
