@@ -73,9 +73,12 @@ def effects_of(group: Iterable[OpenFinding]) -> tuple[Effect, ...]:
     # Partitions first: writes and reads fail there.
     areas = [Area.PARTITION, *(one for one in Area if one is not Area.PARTITION)]
 
-    def place(code: str) -> tuple[int, int, str]:
+    registered = {code: number for number, code in enumerate(CHECKS.by_id)}
+
+    def place(code: str) -> tuple[int, int, int, str]:
         check = CHECKS.by_id.get(code)
-        return areas.index(check.area) if check else len(areas), -worst(by_check[code]).rank, code
+        area = areas.index(check.area) if check else len(areas)
+        return area, -worst(by_check[code]).rank, registered.get(code, len(registered)), code
 
     return tuple(
         Effect(code, _effect(code, by_check[code]), len(by_check[code]))

@@ -31,8 +31,10 @@ from jobs.numbers import format_span_s
 
 _BATCH = 500
 _WITHOUT_CHECK = Wait(0, 30)
-_OF_CAUSE = ("subject_kind", "subject", "check_id", "title", "todo", "brokers")
-_OF_EFFECTS = ("severity", "rank", "sentence", "effects", "finding_count")
+_OF_CAUSE = (
+    "subject_kind", "subject", "check_id", "title", "todo", "brokers", "severity", "rank", "sentence",
+    "effects", "finding_count",
+)  # fmt: skip
 T = TypeVar("T")
 
 
@@ -156,7 +158,7 @@ class _Turn:
             if text := change_of(self.told.setdefault(row.key, now), now, self.lasted_s):
                 self.told[row.key] = now
                 self._say(row, EventKind.CHANGED, text)
-        Incident.objects.bulk_update(changed, [*_OF_CAUSE, *_OF_EFFECTS], batch_size=_BATCH)
+        _write(changed, _OF_CAUSE)
         for part in _parts([row.pk for row in causes]):
             Incident.objects.filter(pk__in=part).update(last_seen_at=self.now)
 
@@ -184,7 +186,7 @@ class _Turn:
             row.state, row.window = State.RESOLVED, ""
             seconds = (row.ended_at - row.began_at).total_seconds()
             self._say(row, EventKind.RESOLVED, f"Resolved after {format_span_s(seconds)}.")
-        Incident.objects.bulk_update(rows, ["ended_at", "state", "window"], batch_size=_BATCH)
+        _write(rows, ("ended_at", "state", "window"))
 
     def silence(self, rows: Iterable[Incident]) -> None:
         """Silence incidents in maintenance windows, and end silences whose time is over."""
@@ -243,6 +245,17 @@ def _take(row: Incident, cause: Cause) -> bool:
     for name, value in changed.items():
         setattr(row, name, value)
     return bool(changed)
+
+
+def _write(rows: Sequence[Incident], fields: Sequence[str]) -> None:
+    """Write some fields of rows: far fewer words than an UPDATE with a case for each row and field."""
+    Incident.objects.bulk_create(
+        rows,
+        batch_size=_BATCH,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=fields,
+    )
 
 
 def _parts(many: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -33,8 +33,9 @@ def find_weak_majority(description: QuorumDescription, voters: VoterStates) -> I
     answering = voters.ids(VoterState.ANSWERS)
     possible = len(answering) + len(voters.ids(VoterState.UNKNOWN))
     count, majority, alive = len(voters.states), voters.majority, len(answering)
-    numbers = {"voters": count, "alive": alive, "majority": majority}
-    missing = [str(one) for one in voters.ids(VoterState.SILENT)]
+    silent = list(voters.ids(VoterState.SILENT))
+    numbers = {"voters": count, "alive": alive, "majority": majority, "silent": silent}
+    missing = [str(one) for one in silent]
     nodes = f"node{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
     if description.leader_id is None:
         yield Finding(

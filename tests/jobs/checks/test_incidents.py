@@ -37,13 +37,13 @@ def test_a_broker_that_is_down_is_one_sentence_with_all_its_effects():
         NAMES,
     )
     assert cause.sentence == (
-        "Broker 3 (dc-c) of east is down since 08:46:29 UTC: 91 at min ISR, 2 partitions offline, "
+        "Broker 3 (dc-c) of east is down since 08:46:29 UTC: 2 partitions offline, 91 at min ISR, "
         "voter silent, flows unaffected."
     )
     assert (cause.key, cause.subject_kind, cause.subject) == ("broker:1:3", "broker", "3")
     assert (cause.title, cause.began_at) == ("Broker 3 of east down", down.opened_at)
     assert [(one.check, one.findings) for one in cause.effects] == [
-        ("probe_at_min", 2), ("probe_offline", 1), ("voter_silent", 1)
+        ("probe_offline", 1), ("probe_at_min", 2), ("voter_silent", 1)
     ]  # fmt: skip
 
 
