@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -151,7 +151,8 @@ class _Known:
                 first = min(brokers, key=lambda broker: _since(down[broker], broker))
                 head = down[first]
                 return (head and self._unreachable(head)) or f"{_BROKER}{cluster}:{first}"
-        if one.incident in self.recovering and one.code != UNREACHABLE.id:
+        stays = one.incident.startswith(_UNREACHABLE) or not one.brokers
+        if one.incident in self.recovering and stays and one.code != UNREACHABLE.id:
             return one.incident
         return ""
 
@@ -164,7 +165,7 @@ class _Known:
             return ""
         return _own_key(min(heads, key=lambda head: (head.opened_at, head.id)))
 
-    def _brokers(self, one: OpenFinding, cluster: int) -> Collection[int]:
+    def _brokers(self, one: OpenFinding, cluster: int) -> frozenset[int]:
         """Return the brokers of a cluster that cause a finding if all of them are down."""
         if one.log is not None and one.code in OF_SILENT_VOTERS:
             silent = self.silent.get(one.log, set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,8 +72,10 @@ def read_open(scopes: Scopes, keys: dict[int, str]) -> tuple[list[OpenFinding], 
     """
     found, incidents = list[OpenFinding](), dict[int, int]()
     rows = Finding.objects.filter(closed_at=None).order_by().values_list(*_COLUMNS)
+    row: Sequence[Any]
     for row in rows.iterator(2_000):
-        pk, cluster, flow, log, incident = row[0], *row[12:]
+        pk = row[0]
+        cluster, flow, log, incident = row[12:]
         clusters = scopes.clusters(cluster, flow, log)
         if (log is not None and not clusters) or (
             flow is None and not scopes.enabled.issuperset(clusters)
@@ -82,7 +85,8 @@ def read_open(scopes: Scopes, keys: dict[int, str]) -> tuple[list[OpenFinding], 
             incidents[pk] = incident
         found.append(
             OpenFinding(
-                pk, row[1], row[2], Severity(row[3]), *row[4:9], tuple(row[9]), row[10], row[11],
+                pk, row[1], row[2], Severity(row[3]), row[4], row[5], row[6], row[7], row[8],
+                tuple(row[9]), row[10], row[11],
                 cluster, flow, log, clusters, keys.get(incident, ""),
             )
         )  # fmt: skip

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 
-from console.findings.incidents.models import EventKind, Incident, IncidentEvent, State
+from console.findings.incidents.models import EventKind, Incident, IncidentEvent, State, Subject
 from console.findings.incidents.reading import (
     Scopes,
     places_of,
@@ -51,12 +51,17 @@ def save_incidents(
     recovering = [
         Recovering(key, row.cluster_id, int(row.subject) if row.subject else None)
         for key, row in rows.items()
-        if is_lasting_cause(key) and before.is_recovering(key)
+        if row.cluster_id is not None and is_lasting_cause(key) and before.is_recovering(key)
     ]
     causes = {one.key: one for one in causes_of(findings, scopes.names, recovering)}
     present = {key for key, one in causes.items() if not one.is_over}
-    waits = {key: _wait_of(row, given) for key, row in rows.items()}
-    waits |= {key: _wait_of(causes[key], given) for key in present}
+    waits = {
+        key: _wait_of(row.check_id, row.cluster_id, row.flow_id, _group(row), given)
+        for key, row in rows.items()
+    }
+    for key in present:
+        one = causes[key]
+        waits[key] = _wait_of(one.check, one.cluster, one.flow, _group(one), given)
     damping, opened, resolved = before.after(
         waits, present, causes.keys() - present, rows.keys(), lasted_s
     )
@@ -89,20 +94,19 @@ def state_of(row: Incident, now: datetime) -> State:
     return State.OPEN if row.acknowledged_at is None else State.ACKNOWLEDGED
 
 
-def _wait_of(one: Cause | Incident, given: Settings) -> Wait:
-    """Return how long the check of its first finding waits, there."""
-    is_row = isinstance(one, Incident)
-    check = CHECKS.by_id.get(one.check_id if is_row else one.check)
+def _wait_of(
+    check_id: str, cluster: int | None, flow: int | None, group: str, given: Settings
+) -> Wait:
+    """Return how long the check of a cause waits there."""
+    check = CHECKS.by_id.get(check_id)
     if check is None or check.is_advice:
         return _WITHOUT_CHECK
-    values = given.values(
-        check,
-        cluster=one.cluster_id if is_row else one.cluster,
-        flow=one.flow_id if is_row else one.flow,
-        group=one.subject if one.subject_kind == "group" else "",
-    )
-    known = check.defaults if values is None else values
-    return Wait(known[OPEN_AFTER], known[CLOSE_AFTER])
+    values = given.values(check, cluster=cluster, flow=flow, group=group) or check.defaults
+    return Wait(values[OPEN_AFTER], values[CLOSE_AFTER])
+
+
+def _group(one: Cause | Incident) -> str:
+    return one.subject if one.subject_kind == Subject.GROUP else ""
 
 
 @dataclass
@@ -183,7 +187,7 @@ class _Turn:
         for row in rows:
             ended = ends.get(row.pk) or row.last_seen_at
             row.ended_at = max(min(ended, self.now), row.began_at)
-            row.state, row.window = State.RESOLVED, ""
+            row.state, row.window = State.RESOLVED.value, ""
             seconds = (row.ended_at - row.began_at).total_seconds()
             self._say(row, EventKind.RESOLVED, f"Resolved after {format_span_s(seconds)}.")
         _write(rows, ("ended_at", "state", "window"))
@@ -191,7 +195,7 @@ class _Turn:
     def silence(self, rows: Iterable[Incident]) -> None:
         """Silence incidents in maintenance windows, and end silences whose time is over."""
         active = active_windows(self.windows, self.now)
-        alike: dict[tuple[str, str, datetime | None], list[Incident]] = {}
+        alike: dict[tuple[State, str, datetime | None], list[Incident]] = {}
         for row in rows:
             places = places_of(row, self.scopes)
             titles = [one.title for one in active if one.cluster is None or one.cluster in places]
