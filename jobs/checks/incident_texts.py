@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC
 
 from jobs.checks.check import CHECKS, Area, effect_of
-from jobs.checks.clusters import BROKER_DOWN
-from jobs.checks.open_findings import Effect, OpenFinding
+from jobs.checks.open_findings import BROKER_DOWN, Effect, OpenFinding
 from jobs.limits import short
 from jobs.numbers import format_count
 from jobs.severity import Severity
@@ -47,14 +46,16 @@ def words_of(code: str) -> str:
 
 
 def sentence_of(head: OpenFinding, texts: list[str]) -> str:
-    sentence = head.sentence
-    if head.code == BROKER_DOWN.id and " since " not in sentence:
-        since = head.opened_at.astimezone(UTC)
-        sentence = f"{sentence.removesuffix('.')} since {since:%H:%M:%S} UTC."
-    if not texts:
-        return sentence
-    joint = "; " if ": " in sentence else ": "
-    return f"{sentence.removesuffix('.')}{joint}{listed(texts)}."
+    """Return the sentence of a cause with its effects, behind the first sentence of a broker's."""
+    first, more = head.sentence, ""
+    if head.code == BROKER_DOWN:
+        first, _, more = first.partition(". ")
+        if " since " not in first:
+            since = head.opened_at.astimezone(UTC)
+            first = f"{first.removesuffix('.')} since {since:%H:%M:%S} UTC"
+    joint = "; " if ": " in first else ": "
+    effects = f"{joint}{listed(texts)}" if texts else ""
+    return f"{first.removesuffix('.')}{effects}.{' ' if more else ''}{more}"
 
 
 def listed(texts: list[str]) -> str:

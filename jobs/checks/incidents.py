@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from jobs.checks.check import CHECKS, Area
-from jobs.checks.clusters import BROKER_DOWN, UNREACHABLE
 from jobs.checks.incident_texts import (
     LONGEST_KEY,
     effects_of,
@@ -19,7 +18,14 @@ from jobs.checks.incident_texts import (
     words_of,
     worst,
 )
-from jobs.checks.open_findings import Cause, Names, OpenFinding, Recovering
+from jobs.checks.open_findings import (
+    BROKER_DOWN,
+    UNREACHABLE,
+    Cause,
+    Names,
+    OpenFinding,
+    Recovering,
+)
 from jobs.limits import short
 from jobs.numbers import format_count
 from jobs.severity import Severity
@@ -68,12 +74,13 @@ def _area(one: OpenFinding) -> Area | None:
 
 
 def _is_about_one_broker(one: OpenFinding) -> bool:
-    return _area(one) is Area.BROKER and one.cluster is not None and len(one.brokers) == 1
+    is_of_brokers = one.code == BROKER_DOWN or _area(one) is Area.BROKER
+    return is_of_brokers and one.cluster is not None and len(one.brokers) == 1
 
 
 def _own_key(one: OpenFinding) -> str:
     """Return the cause of a finding that no other finding explains."""
-    if one.code == UNREACHABLE.id:
+    if one.code == UNREACHABLE:
         return f"{_UNREACHABLE}{one.cluster}"
     if _is_about_one_broker(one):
         return f"{_BROKER}{one.cluster}:{one.brokers[0]}"
@@ -111,7 +118,7 @@ class _Known:
         return {
             one.cluster: one
             for one in self.findings
-            if one.code == UNREACHABLE.id and one.cluster is not None and not _opens_none(one)
+            if one.code == UNREACHABLE and one.cluster is not None and not _opens_none(one)
         }
 
     @cached_property
@@ -122,7 +129,7 @@ class _Known:
             if back.broker is not None:
                 found.setdefault(back.cluster, {})[back.broker] = None
         for one in self.findings:
-            if one.code == BROKER_DOWN.id and _is_about_one_broker(one) and not _opens_none(one):
+            if one.code == BROKER_DOWN and _is_about_one_broker(one) and not _opens_none(one):
                 found.setdefault(one.clusters[0], {})[one.brokers[0]] = one
         return found
 
@@ -142,7 +149,7 @@ class _Known:
         """Return the key of the cluster or the broker that explains a finding; empty for none."""
         if key := self._unreachable(one):
             return key
-        if one.code == BROKER_DOWN.id:
+        if one.code == BROKER_DOWN:
             return ""
         for cluster in one.clusters:
             brokers = self._brokers(one, cluster)
@@ -152,12 +159,12 @@ class _Known:
                 head = down[first]
                 return (head and self._unreachable(head)) or f"{_BROKER}{cluster}:{first}"
         stays = one.incident.startswith(_UNREACHABLE) or not one.brokers
-        if one.incident in self.recovering and stays and one.code != UNREACHABLE.id:
+        if one.incident in self.recovering and stays and one.code != UNREACHABLE:
             return one.incident
         return ""
 
     def _unreachable(self, one: OpenFinding) -> str:
-        if one.code == UNREACHABLE.id:
+        if one.code == UNREACHABLE:
             return ""
         heads = [self.unreachable[place] for place in one.clusters if place in self.unreachable]
         heads = [head for head in heads if one.opened_at >= head.opened_at - BEFORE_ITS_CAUSE]
@@ -245,7 +252,7 @@ class _Known:
         if count:
             return [f"{format_count(count)} flow{'' if count == 1 else 's'} affected"]
         is_quiet = not any(one.flow in flows and not _opens_none(one) for one in self.findings)
-        return ["flows unaffected"] if flows and is_quiet and head.code == BROKER_DOWN.id else []
+        return ["flows unaffected"] if flows and is_quiet and head.code == BROKER_DOWN else []
 
 
 def _since(head: OpenFinding | None, broker: int) -> tuple[float, int]:
@@ -254,7 +261,7 @@ def _since(head: OpenFinding | None, broker: int) -> tuple[float, int]:
 
 def _place(one: OpenFinding, key: str) -> tuple[bool, bool, bool, int, datetime, int]:
     """Order findings of a cause, the one that names it first."""
-    is_effect, is_other = _own_key(one) != key, one.code != BROKER_DOWN.id
+    is_effect, is_other = _own_key(one) != key, one.code != BROKER_DOWN
     return is_effect, is_other, _opens_none(one), -one.severity.rank, one.opened_at, one.id
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from jobs.severity import Severity
 
+# The checks whose findings explain others.
+BROKER_DOWN, UNREACHABLE = "broker_down", "cluster_unreachable"
+
 
 @dataclass(frozen=True, slots=True)
 class OpenFinding:

@@ -70,10 +70,10 @@ def open_finding(code: str, after_s: float = 0, **fields) -> OpenFinding:
 
 
 def broker_down(broker: int = 3, after_s: float = 0, **fields) -> OpenFinding:
-    sentence = f"Broker {broker} (dc-c) of east is down."
+    values = {"sentence": f"Broker {broker} (dc-c) of east is down."} | fields
     return open_finding(
-        "broker_down", after_s, subject=f"broker {broker}", brokers=(broker,), sentence=sentence, **fields
-    )  # fmt: skip
+        "broker_down", after_s, subject=f"broker {broker}", brokers=(broker,), **values
+    )
 
 
 def unreachable(after_s: float = 0, **fields) -> OpenFinding:

@@ -175,6 +175,15 @@ def test_whether_flows_are_affected_is_said_where_it_is_known(flow_findings, wor
     assert causes[0].sentence.endswith(words)
 
 
+def test_effects_are_named_before_what_else_is_known_of_the_broker():
+    down = broker_down(sentence="Broker 3 of east is down since 08:46:29. It was shut down.")
+    lost = open_finding("probe_offline", brokers=(3,), evidence={"partitions": 2})
+    (cause,) = causes_of([down, lost], Names({1: "east"}))
+    assert cause.sentence == (
+        "Broker 3 of east is down since 08:46:29: 2 partitions offline. It was shut down."
+    )
+
+
 def test_nothing_is_said_of_flows_where_there_are_none():
     (cause,) = causes_of([broker_down()], Names({1: "east"}))
     assert cause.sentence.endswith("08:46:29 UTC.")
