@@ -10,6 +10,7 @@ from typing import Any
 
 import at_rest
 import availability_pages
+import check_round
 import collection
 import demo_hours
 import engines
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,
     "hostile": hostile.measure,
+    "checks": check_round.measure,
     "collection": collection.measure,
     "metadata": metadata.measure,
     "what-if": what_if.measure,

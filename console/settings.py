@@ -42,6 +42,7 @@ LAG_RETENTION_H = env_int("LAG_RETENTION_H", 168, least=1)
 LAG_HOURS_D = env_int("LAG_HOURS_D", 400, least=30)
 METADATA_RETENTION_D = env_int("METADATA_RETENTION_D", 400, least=1)
 FINDINGS_RETENTION_D = env_int("FINDINGS_RETENTION_D", 90, least=1)
+INCIDENTS_RETENTION_D = env_int("INCIDENTS_RETENTION_D", 30, least=1)
 # How often the status of partitions is looked at where nothing tells of a change, and the lag of replicas.
 CHECKS_INTERVAL_S = env_int("CHECKS_INTERVAL_S", 5, least=1)
 AVAILABILITY_INTERVAL_S = env_int("AVAILABILITY_INTERVAL_S", 5, least=1)

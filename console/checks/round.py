@@ -16,8 +16,10 @@ from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.findings import store
 from console.findings.check_settings import read_settings
+from console.findings.incidents.store import save_incidents
 from console.findings.models import Finding, Kind
 from console.frame.rounds import Clock, Outcome, Rounds
+from jobs.checks.damping import plausible_s
 from jobs.findings import Life
 
 logger = logging.getLogger(__name__)
@@ -71,15 +73,29 @@ def _check(row: CheckRound, clock: Clock, areas: Iterable[Area]) -> Outcome:
             broken.append(area.name)
         memory[area.name] = given.memory
     save(judged, now)
+    incidents = row.memory.get("incidents", {})
+    try:
+        incidents = save_incidents(now, _lasted_s(row, now), given_settings, incidents)
+    except Exception:
+        # What areas remember is kept.
+        logger.exception("incidents broke")
+        broken.append("incidents")
     missing = f"Not checked, see the log of the worker: {', '.join(broken)}." if broken else ""
     at_ms = int(now.timestamp() * 1000)
-    return Outcome({"memory": {"areas": memory, "at_ms": at_ms}}, missing)
+    return Outcome({"memory": {"areas": memory, "incidents": incidents, "at_ms": at_ms}}, missing)
+
+
+def _since_last_s(row: CheckRound, now: datetime) -> float | None:
+    at_ms = row.memory.get("at_ms")
+    return None if at_ms is None else now.timestamp() - at_ms / 1000
 
 
 def _passed_s(row: CheckRound, now: datetime) -> float:
-    at_ms = row.memory.get("at_ms")
-    passed = 0.0 if at_ms is None else now.timestamp() - at_ms / 1000
-    return min(max(passed, 0.0), MOST_PASSED_S)
+    return min(max(_since_last_s(row, now) or 0.0, 0.0), MOST_PASSED_S)
+
+
+def _lasted_s(row: CheckRound, now: datetime) -> float:
+    return plausible_s(_since_last_s(row, now), settings.CHECKS_INTERVAL_S)
 
 
 def save(judged: Iterable[Judged], now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,9 +18,9 @@ from jobs.limits import CAUTIONS, SENTENCE, short
 
 _FIELDS = (
     "severity", "rank", "topic", "partition", "brokers", "trouble", "cause", "sentence", "todo", "evidence",
-    "last_seen_at",
 )  # fmt: skip
 _SUBJECT, _TOPIC = 600, 320
+_BATCH = 500
 
 
 def save(
@@ -41,22 +41,42 @@ def save(
     """
     owner = OF_CROSSLOG if scope is None else {_field_of(scope): scope}
     mine = {"kind": life.kind, **owner}
-    open_now = Finding.objects.filter(**mine, closed_at=None)
+    open_now = list(Finding.objects.filter(**mine, closed_at=None))
     told = [_within_limits(one) for one in found]
     change = findings.follow(open_now, pending or {}, told, judged, now, life)
     opened = [_row(mine, one, began, now) for one, began in change.opened]
-    kept = [_confirmed(row, one, now) for row, one in change.kept]
+    changed = [row for row, one in change.kept if _differs(row, one)]
+    for row, one in change.kept:
+        _confirmed(row, one, now)
     for row, ended in change.closed:
         row.closed_at = ended
     with transaction.atomic():
         # Two programs may judge the same cluster.
         Finding.objects.bulk_create(opened, ignore_conflicts=True)
-        Finding.objects.bulk_update(kept, _FIELDS, batch_size=200)
-        Finding.objects.bulk_update(
-            [row for row, _ in change.closed], ["closed_at"], batch_size=200
+        # Far fewer words than an UPDATE with a case for each row and field.
+        Finding.objects.bulk_create(
+            changed,
+            batch_size=_BATCH,
+            update_conflicts=True,
+            unique_fields=["id"],
+            update_fields=_FIELDS,
         )
+        Finding.objects.bulk_update(
+            [row for row, _ in change.closed], ["closed_at"], batch_size=_BATCH
+        )
+        _see([row.pk for row, _ in change.kept], len(open_now) - len(change.closed), mine, now)
         Finding.objects.bulk_create(_unkept(mine, change.past))
     return change.pending
+
+
+def _see(kept: Sequence[int], open_count: int, mine: Mapping[str, Any], now: datetime) -> None:
+    """Write that findings were confirmed: one statement, unless others wait for their end."""
+    rows = Finding.objects.filter(**mine, closed_at=None)
+    if len(kept) == open_count:
+        rows.update(last_seen_at=now)
+        return
+    for start in range(0, len(kept), _BATCH):
+        rows.filter(pk__in=kept[start : start + _BATCH]).update(last_seen_at=now)
 
 
 def prune(now: datetime) -> int:
@@ -121,6 +141,16 @@ def _row(
     code, subject = one.key
     row = Finding(**mine, code=code, subject=subject, opened_at=opened_at, **more)
     return _confirmed(row, one, seen_at)
+
+
+def _differs(row: Finding, one: findings.Finding) -> bool:
+    """Say whether a finding is not what its row has, but for the moment at which it was seen."""
+    return (
+        (row.severity, row.topic, row.partition, row.brokers, row.trouble, row.cause)
+        != (one.severity.value, one.topic, one.partition, list(one.brokers), one.trouble, one.cause)
+        or (row.sentence, row.todo) != (one.sentence, one.todo)
+        or row.evidence != dict(one.evidence)
+    )
 
 
 def _confirmed(row: Finding, one: findings.Finding, now: datetime) -> Finding:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from console.findings import store
+from console.findings.incidents.store import prune
 from console.frame.tasks import PRUNES
 
 PRUNES["findings"] = store.prune
+PRUNES["incidents"] = prune

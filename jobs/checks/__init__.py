@@ -2,6 +2,6 @@
 
 Sub-rooms: `groups`.
 
-In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `flows`, `streams`, `crosslog`,
-`incidents`, `maintenance`.
+In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `flows`, `streams`,
+`crosslog`, `open_findings`, `incident_texts`, `incidents`, `damping`, `maintenance`.
 """

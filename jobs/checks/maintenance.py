@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import MAXYEAR, UTC, date, datetime, time
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -28,6 +30,41 @@ _CYCLE_YEARS = 400
 
 class NotARule(ValueError):
     """A text that is no recurrence rule of a maintenance window; its text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A maintenance window of a cluster, None: of all clusters."""
+
+    title: str
+    starts_at: datetime
+    duration_s: float
+    cluster: int | None = None
+    rrule: str = ""
+    time_zone: str = "UTC"
+
+
+def active_windows(windows: Iterable[Window], now: datetime) -> list[Window]:
+    """Return the windows that `now` is in; one whose rule is not usable is never active."""
+    day = now.astimezone(UTC).date()
+    return [one for one in windows if _has_start(_starts_near(one, day), one.duration_s, now)]
+
+
+def _has_start(starts: Iterable[datetime], duration_s: float, now: datetime) -> bool:
+    return any(at <= now < at + timedelta(seconds=duration_s) for at in starts)
+
+
+@lru_cache(maxsize=1024)
+def _starts_near(one: Window, day: date) -> tuple[datetime, ...]:
+    """Return the starts of a window that may concern a day (UTC)."""
+    begin = datetime.combine(day, time(), UTC)
+    first, end = begin - timedelta(seconds=one.duration_s), begin + timedelta(days=1)
+    try:
+        rrule = read_rrule(one.rrule) if one.rrule else ""
+    except NotARule:
+        return ()
+    starts = starts_of(one.starts_at, rrule, one.time_zone, first)
+    return tuple(takewhile(lambda at: at < end, starts))
 
 
 def read_rrule(text: str) -> str:

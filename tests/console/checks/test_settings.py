@@ -124,7 +124,9 @@ def test_a_scope_has_one_setting(sign_in, admin, east):
     [
         pytest.param({"east": "operator"}, "east", 201, id="operator of the cluster"),
         pytest.param({"east": "operator"}, None, 403, id="operator of a cluster, for all"),
-        pytest.param({"east": "operator"}, "moonbase", 400, id="operator, cluster that is not seen"),
+        pytest.param(
+            {"east": "operator"}, "moonbase", 400, id="operator, cluster that is not seen"
+        ),
         pytest.param({"east": "viewer"}, "east", 403, id="viewer"),
         pytest.param({"role": "operator"}, None, 403, id="operator everywhere, for all"),
         pytest.param({"role": "admin"}, None, 201, id="admin"),

@@ -1,0 +1,267 @@
+"""Incidents of a round: opened, changed, silenced and resolved, from all findings that are open."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+
+from console.findings.incidents.models import EventKind, Incident, IncidentEvent, State, Subject
+from console.findings.incidents.reading import (
+    Scopes,
+    places_of,
+    read_open,
+    read_scopes,
+    read_windows,
+)
+from console.findings.incidents.timeline import Told, change_of, effects_of, told_of
+from console.findings.models import Finding
+from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER
+from jobs.checks.damping import Damping, Wait
+from jobs.checks.incidents import causes_of, is_lasting_cause
+from jobs.checks.maintenance import Window, active_windows
+from jobs.checks.open_findings import Cause, Recovering
+from jobs.checks.settings import Settings
+from jobs.numbers import format_span_s
+
+_BATCH = 500
+_WITHOUT_CHECK = Wait(0, 30)
+_OF_CAUSE = (
+    "subject_kind", "subject", "check_id", "title", "todo", "brokers", "severity", "rank", "sentence",
+    "effects", "finding_count",
+)  # fmt: skip
+T = TypeVar("T")
+
+
+def save_incidents(
+    now: datetime, lasted_s: float, given: Settings, memory: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Make incidents of all open findings; return what the next round has to know.
+
+    `lasted_s` is the time since the round before. A constant number of queries, and writes in batches.
+    """
+    rows = {row.key: row for row in Incident.objects.filter(ended_at=None)}
+    scopes, before = read_scopes(), Damping.from_mapping(memory.get("damping", {}))
+    findings, incidents = read_open(scopes, {row.pk: key for key, row in rows.items()})
+    recovering = [
+        Recovering(key, row.cluster_id, int(row.subject) if row.subject else None)
+        for key, row in rows.items()
+        if row.cluster_id is not None and is_lasting_cause(key) and before.is_recovering(key)
+    ]
+    causes = {one.key: one for one in causes_of(findings, scopes.names, recovering)}
+    present = {key for key, one in causes.items() if not one.is_over}
+    waits = {
+        key: _wait_of(row.check_id, row.cluster_id, row.flow_id, _group(row), given)
+        for key, row in rows.items()
+    }
+    for key in present:
+        one = causes[key]
+        waits[key] = _wait_of(one.check, one.cluster, one.flow, _group(one), given)
+    damping, opened, resolved = before.after(
+        waits, present, causes.keys() - present, rows.keys(), lasted_s
+    )
+    turn = _Turn(now, lasted_s, scopes, read_windows(), dict(memory.get("told", {})))
+    with transaction.atomic():
+        rows |= turn.open([causes[key] for key in causes if key in opened])
+        turn.confirm({rows[key]: one for key, one in causes.items() if key in rows}, opened)
+        turn.assign({rows[key].pk: one for key, one in causes.items() if key in rows}, incidents)
+        turn.resolve([rows.pop(key) for key in resolved])
+        turn.silence(rows.values())
+        IncidentEvent.objects.bulk_create(turn.events, batch_size=_BATCH)
+    return {
+        "damping": damping.to_mapping(),
+        "told": {key: turn.told[key] for key in rows if key in turn.told},
+    }
+
+
+def prune(now: datetime) -> int:
+    """Remove incidents that ended more than INCIDENTS_RETENTION_D days ago; return how many rows."""
+    limit = now - timedelta(days=settings.INCIDENTS_RETENTION_D)
+    return Incident.objects.filter(ended_at__lt=limit).delete()[0]
+
+
+def state_of(row: Incident, now: datetime) -> State:
+    """Return the state that follows from what was done about an incident."""
+    if row.ended_at is not None:
+        return State.RESOLVED
+    if row.window or (row.silenced_until is not None and row.silenced_until > now):
+        return State.SILENCED
+    return State.OPEN if row.acknowledged_at is None else State.ACKNOWLEDGED
+
+
+def _wait_of(
+    check_id: str, cluster: int | None, flow: int | None, group: str, given: Settings
+) -> Wait:
+    """Return how long the check of a cause waits there."""
+    check = CHECKS.by_id.get(check_id)
+    if check is None or check.is_advice:
+        return _WITHOUT_CHECK
+    values = given.values(check, cluster=cluster, flow=flow, group=group) or check.defaults
+    return Wait(values[OPEN_AFTER], values[CLOSE_AFTER])
+
+
+def _group(one: Cause | Incident) -> str:
+    return one.subject if one.subject_kind == Subject.GROUP else ""
+
+
+@dataclass
+class _Turn:
+    """One round: what it writes, and the entries of timelines that follow."""
+
+    now: datetime
+    lasted_s: float
+    scopes: Scopes
+    windows: Sequence[Window]
+    told: dict[str, Told]
+    events: list[IncidentEvent] = field(default_factory=list)
+
+    def _say(self, row: Incident, kind: EventKind, text: str) -> None:
+        self.events.append(IncidentEvent(incident=row, at=self.now, kind=kind, text=text))
+
+    def open(self, causes: Collection[Cause]) -> dict[str, Incident]:
+        """Open incidents, unless another writer just did; return all rows of these causes by key."""
+        made = [self._row(cause) for cause in causes]
+        if not made:
+            return {}
+        Incident.objects.bulk_create(made, batch_size=_BATCH, ignore_conflicts=True)
+        keys = {row.key for row in made}
+        opened = Incident.objects.filter(ended_at=None, opened_at=self.now)
+        rows = {row.key: row for row in opened if row.key in keys}
+        for key, row in rows.items():
+            self.told[key] = told_of(row.severity, row.effects)
+            self._say(row, EventKind.OPENED, row.sentence)
+        return rows
+
+    def _row(self, cause: Cause) -> Incident:
+        row = Incident(
+            key=cause.key,
+            cluster_id=cause.cluster,
+            flow_id=cause.flow,
+            log_id=cause.log,
+            began_at=min(cause.began_at, self.now),
+            opened_at=self.now,
+            last_seen_at=self.now,
+        )
+        _take(row, cause)
+        return row
+
+    def confirm(self, causes: Mapping[Incident, Cause], opened: Collection[str]) -> None:
+        """Write what changed of incidents whose cause is there or has effects."""
+        changed = []
+        for row, cause in causes.items():
+            if row.key in opened:
+                continue
+            if _take(row, cause):
+                changed.append(row)
+            now = told_of(row.severity, row.effects)
+            if text := change_of(self.told.setdefault(row.key, now), now, self.lasted_s):
+                self.told[row.key] = now
+                self._say(row, EventKind.CHANGED, text)
+        _write(changed, _OF_CAUSE)
+        for part in _parts([row.pk for row in causes]):
+            Incident.objects.filter(pk__in=part).update(last_seen_at=self.now)
+
+    def assign(self, causes: Mapping[int, Cause], before: Mapping[int, int]) -> None:
+        """Lead findings to the incident of their cause, where they lead elsewhere."""
+        few: list[Finding] = []
+        for incident, cause in causes.items():
+            mine = [pk for pk in cause.findings if before.get(pk) != incident]
+            if len(mine) <= 10:  # noqa: PLR2004 - a statement of its own for each costs more
+                few += [Finding(pk=pk, incident_id=incident) for pk in mine]
+            else:
+                for part in _parts(mine):
+                    Finding.objects.filter(pk__in=part).update(incident=incident)
+        Finding.objects.bulk_update(few, ["incident"], batch_size=_BATCH)
+
+    def resolve(self, rows: Sequence[Incident]) -> None:
+        """Resolve incidents: they were over with the last of their findings."""
+        ends: dict[int, datetime | None] = {}
+        for part in _parts([row.pk for row in rows]):
+            mine = Finding.objects.filter(incident__in=part).order_by()
+            ends |= dict(mine.values_list("incident").annotate(Max("closed_at")))
+        for row in rows:
+            ended = ends.get(row.pk) or row.last_seen_at
+            row.ended_at = max(min(ended, self.now), row.began_at)
+            row.state, row.window = State.RESOLVED.value, ""
+            seconds = (row.ended_at - row.began_at).total_seconds()
+            self._say(row, EventKind.RESOLVED, f"Resolved after {format_span_s(seconds)}.")
+        _write(rows, ("ended_at", "state", "window"))
+
+    def silence(self, rows: Iterable[Incident]) -> None:
+        """Silence incidents in maintenance windows, and end silences whose time is over."""
+        active = active_windows(self.windows, self.now)
+        alike: dict[tuple[State, str, datetime | None], list[Incident]] = {}
+        for row in rows:
+            places = places_of(row, self.scopes)
+            titles = [one.title for one in active if one.cluster is None or one.cluster in places]
+            window = row.window if row.window in titles else next(iter(titles), "")
+            until = row.silenced_until
+            if until is not None and until <= self.now:
+                until = None
+            if (window, until) == (row.window, row.silenced_until):
+                continue
+            self._tell_silence(row, window)
+            row.window, row.silenced_until = window, until
+            state = state_of(row, self.now)
+            alike.setdefault((state, window, until), []).append(row)
+        for (state, window, until), same in alike.items():
+            for part in _parts([row.pk for row in same]):
+                Incident.objects.filter(pk__in=part).update(
+                    state=state, window=window, silenced_until=until
+                )
+
+    def _tell_silence(self, row: Incident, window: str) -> None:
+        if window and window != row.window:
+            self._say(row, EventKind.SILENCED, f"Maintenance window {window}.")
+        elif row.window and not window:
+            self._say(row, EventKind.UNSILENCED, f"The maintenance window {row.window} ended.")
+        else:
+            self._say(row, EventKind.UNSILENCED, "The time of the silence is over.")
+
+
+def _take(row: Incident, cause: Cause) -> bool:
+    """Take what a cause says now into a row; return whether anything changed.
+
+    Of a cause that is over the row keeps what it says of it.
+    """
+    values: dict[str, Any] = {
+        "severity": cause.severity.value,
+        "rank": cause.severity.rank,
+        "sentence": f"{row.title}: over. {cause.sentence}" if cause.is_over else cause.sentence,
+        "effects": effects_of(cause),
+        "finding_count": len(cause.findings),
+    }
+    if not cause.is_over:
+        values |= {
+            "subject_kind": cause.subject_kind,
+            "subject": cause.subject,
+            "check_id": cause.check,
+            "title": cause.title,
+            "todo": cause.todo,
+            "brokers": list(cause.brokers),
+        }
+    changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+    for name, value in changed.items():
+        setattr(row, name, value)
+    return bool(changed)
+
+
+def _write(rows: Sequence[Incident], fields: Sequence[str]) -> None:
+    """Write some fields of rows: far fewer words than an UPDATE with a case for each row and field."""
+    Incident.objects.bulk_create(
+        rows,
+        batch_size=_BATCH,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=fields,
+    )
+
+
+def _parts(many: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(many), _BATCH):
+        yield many[start : start + _BATCH]

@@ -1,0 +1,108 @@
+"""A broker that is killed is one incident, from its fencing to its return; an election is none."""
+
+from datetime import datetime
+
+import pytest
+
+from tests.live.quorum.quorums import described
+from tests.live.topics import new_topic_on
+from tests.waiting import Stalls, eventually, stays
+
+pytestmark = pytest.mark.journey
+LOST = 3
+FENCED_WITHIN_S, FOLLOWED_WITHIN_S, RESOLVED_WITHIN_S = 60, 60, 120
+OPENED_WITHIN_S = 15
+# Two rounds of checks agree by then.
+ROUNDS_S = 15
+# Replicas of each partition, and min.insync.replicas: two are offline without the broker, one at min ISR.
+TOPICS = (([[LOST]], "1"), ([[LOST]], "1"), ([[LOST, 1, 2]], "2"))
+
+
+def test_a_killed_broker_is_one_incident_that_its_return_resolves(world):
+    topics = [new_topic_on(world.east, each, min_insync_replicas=least) for each, least in TOPICS]
+    eventually(lambda: is_followed(world, topics), FOLLOWED_WITHIN_S, every=0.3)
+    before = {one["id"] for one in incidents(world)}
+    began = last_offset(world)
+    with Stalls() as stalls:
+        world.east.node(LOST).kill()
+        fenced_at = eventually(lambda: fencing(world, began), FENCED_WITHIN_S, every=0.3)
+        found = eventually(lambda: of_broker(world, before), FENCED_WITHIN_S, every=0.3)
+    opened_at = datetime.fromisoformat(found["opened_at"])
+    assert (opened_at - fenced_at).total_seconds() <= OPENED_WITHIN_S + stalls.seconds
+    named = eventually(lambda: with_counts(world, found["id"]), FOLLOWED_WITHIN_S, every=0.3)
+    assert named["sentence"].startswith(f"Broker {LOST} (dc-c) of east is down since ")
+    assert [one["id"] for one in incidents(world) if one["id"] not in before] == [found["id"]]
+
+    world.post(f"incidents/{found['id']}/acknowledge/")
+    assert one_of(world, found["id"])["state"] == "acknowledged"
+    world.start_all()
+    over = eventually(lambda: resolved(world, found["id"]), RESOLVED_WITHIN_S, every=0.3)
+    assert over["duration_ms"] > 0
+
+
+def test_an_election_of_a_controller_opens_no_incident(world):
+    before = {one["id"] for one in incidents(world)}
+    leader = described(world.east)
+    node = world.east.node(leader.leader_id)
+    node.pause()
+    try:
+        eventually(lambda: described(world.east).leader_epoch > leader.leader_epoch, 60, every=0.3)
+    finally:
+        node.resume()
+    epoch = described(world.east).leader_epoch
+    eventually(lambda: epoch in elections(world), FOLLOWED_WITHIN_S, every=0.3)
+    stays(lambda: {one["id"] for one in incidents(world)} == before, ROUNDS_S, every=0.5)
+
+
+def incidents(world) -> list[dict]:
+    return list(world.get("incidents/?state=all&cluster=east&limit=500")["results"])
+
+
+def one_of(world, id_: int) -> dict:
+    return next(one for one in incidents(world) if one["id"] == id_)
+
+
+def of_broker(world, before: set[int]) -> dict | None:
+    new = [one for one in incidents(world) if one["id"] not in before]
+    return next((one for one in new if one["subject_kind"] == "broker"), None)
+
+
+def with_counts(world, id_: int) -> dict | None:
+    """Return the incident as soon as it counts what the broker's loss did to partitions."""
+    one = one_of(world, id_)
+    return one if any("offline" in effect["text"] for effect in one["effects"]) else None
+
+
+def resolved(world, id_: int) -> dict | None:
+    one = one_of(world, id_)
+    return one if one["state"] == "resolved" else None
+
+
+def last_offset(world) -> int:
+    return int(world.get("quorum/east/")["next_offset"])
+
+
+def fencing(world, began: int) -> datetime | None:
+    """Return when the broker was fenced, by the record of the metadata log."""
+    path = f"metadata-changes/?cluster=east&kind=broker&broker={LOST}&limit=5"
+    for row in world.get(path)["results"]:
+        if row["offset"] >= began and row["state"].get("is_fenced"):
+            return datetime.fromisoformat(row["at"])
+    return None
+
+
+def is_followed(world, topics: list[str]) -> bool:
+    """Return whether the followed log has all replicas of these topics in sync."""
+    rows = [
+        row
+        for topic in topics
+        for row in world.get(f"availability/partitions/?cluster=east&topic={topic}")["results"]
+    ]
+    return len(rows) == len(topics) and all(
+        row["source"] == "log" and set(row["isr"]) == set(row["replicas"]) for row in rows
+    )
+
+
+def elections(world) -> set[int]:
+    found = world.get("quorum/elections/?cluster=east")["results"]
+    return {one["epoch"] for one in found}
