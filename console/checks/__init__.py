@@ -1,5 +1,7 @@
 """Checks: their rounds over everything that was recorded, their settings, their catalogue.
 
+Sub-rooms: `areas`.
+
 In reading order: `apps`, `models`, `rules`, `round`, `tasks`, `catalogue`, `queries`, `actions`, `windows`,
 `forms`, `pages`, `urls`, `navigation`, `serializers`, `api`.
 """

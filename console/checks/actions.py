@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.checks.catalogue import list_checks
-from console.checks.models import CheckSetting
 from console.clusters.models import GROUP_ID_LENGTH, TOPIC_NAME_LENGTH, Cluster
+from console.findings.check_settings import CheckSetting
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, require, visible
 from console.replication.flows.queries import list_flows

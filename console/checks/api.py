@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from console.checks import actions, queries, windows
 from console.checks.catalogue import list_checks
-from console.checks.models import CheckSetting
 from console.checks.serializers import (
     ChangedCheckSettingSerializer,
     CheckFilters,
@@ -24,6 +23,7 @@ from console.checks.serializers import (
     NewCheckSettingSerializer,
     NewMaintenanceWindowSerializer,
 )
+from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from console.frame.errors import or_404
 from console.frame.rest.parsing import body_of

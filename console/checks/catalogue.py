@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import console.checks.round  # noqa: F401  its areas register their checks
+import console.checks.rules  # noqa: F401  registers all checks
 from console.frame.pages.search import fits, words_of
 from jobs.checks.check import CHECKS, Area, Check, Threshold, Unit
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from console.checks.actions import LONGEST_NOTE, read_values, scope_of, shown
 from console.checks.catalogue import quantity
-from console.checks.models import CheckSetting
 from console.checks.windows import LONGEST_TITLE, read_window
 from console.clusters.models import Cluster
+from console.findings.check_settings import CheckSetting
 from console.frame.pages.forms import ActionForm
 from console.frame.security.access import can, rights_of
 from console.replication.flows.queries import list_flows

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.checks.catalogue import list_checks
-from console.checks.models import CheckSetting
+from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from console.frame.pages.search import SearchHit
 

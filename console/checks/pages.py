@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.checks import actions, queries, windows
 from console.checks.catalogue import TITLES, by_area, list_checks, quantities, quantity
 from console.checks.forms import SettingForm, WindowForm
-from console.checks.models import CheckSetting
+from console.findings.check_settings import CheckSetting
 from console.frame.errors import or_404
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page

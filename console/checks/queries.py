@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from console.checks.catalogue import document as catalogue_document
-from console.checks.models import CheckSetting
+from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from console.findings.queries import open_findings
 from console.frame.security.access import visible

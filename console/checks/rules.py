@@ -5,7 +5,7 @@ Rooms with rules in the console import these in their `AppConfig.ready`.
 
 from __future__ import annotations
 
-from jobs.checks import clusters, crosslog, flows, partitions, replicas, streams
+from jobs.checks import brokers, clusters, crosslog, flows, partitions, replicas, streams
 from jobs.checks.groups import activity, lag
 from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
 from jobs.replication.findings import (
@@ -18,6 +18,7 @@ from jobs.replication.findings import (
 
 RULES = (
     clusters,
+    brokers,
     partitions,
     replicas,
     lag,

@@ -11,9 +11,9 @@ from rest_framework import serializers
 
 from console.checks import queries
 from console.checks.actions import LONGEST_NOTE
-from console.checks.models import CheckSetting
 from console.checks.windows import LONGEST_TITLE
 from console.clusters.models import GROUP_ID_LENGTH, TOPIC_NAME_LENGTH
+from console.findings.check_settings import CheckSetting
 from console.findings.models import SEVERITIES, MaintenanceWindow
 from console.frame.rest.parameters import PageParameters, Parameters
 from console.frame.rest.serializers import BodySerializer

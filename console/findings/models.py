@@ -8,13 +8,22 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from console.findings.check_settings import CheckSetting
 from console.findings.incidents.models import Incident, IncidentEvent, MaintenanceWindow
 from console.frame.security.access import rights_of
 from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
 from jobs.checks.check import CHECKS
 from jobs.severity import FINDING_SEVERITIES
 
-__all__ = ["Finding", "Incident", "IncidentEvent", "Kind", "MaintenanceWindow", "Scope"]
+__all__ = [
+    "CheckSetting",
+    "Finding",
+    "Incident",
+    "IncidentEvent",
+    "Kind",
+    "MaintenanceWindow",
+    "Scope",
+]
 
 SEVERITIES = [(one.value, one.value) for one in FINDING_SEVERITIES]
 

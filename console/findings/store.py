@@ -79,6 +79,12 @@ def _see(kept: Sequence[int], open_count: int, mine: Mapping[str, Any], now: dat
         rows.filter(pk__in=kept[start : start + _BATCH]).update(last_seen_at=now)
 
 
+def lead_to_incidents(pairs: Iterable[tuple[int, int]]) -> None:
+    """Lead findings to incidents, given by their keys."""
+    rows = [Finding(pk=pk, incident_id=incident) for pk, incident in pairs]
+    Finding.objects.bulk_update(rows, ["incident"], batch_size=_BATCH)
+
+
 def prune(now: datetime) -> int:
     """Remove findings that ended more than FINDINGS_RETENTION_D days ago; return how many."""
     limit = now - timedelta(days=settings.FINDINGS_RETENTION_D)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, When
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from console.availability.status import queries as availability
 from console.clusters import queries as clusters_queries
@@ -104,19 +104,13 @@ def visible_flows(user: Any) -> list[int]:
 
 
 def incident_address(pk: int) -> str:
-    """Return the page of an incident; empty where there is none."""
-    try:
-        return reverse("findings:incident", args=[pk])
-    except NoReverseMatch:
-        return ""
+    """Return the page of an incident."""
+    return reverse("findings:incident", args=[pk])
 
 
 def incidents_address() -> str:
-    """Return the page of all incidents; empty where there is none."""
-    try:
-        return reverse("findings:incidents")
-    except NoReverseMatch:
-        return ""
+    """Return the page of all incidents."""
+    return reverse("findings:incidents")
 
 
 def _worst(user: Any) -> QuerySet[Incident]:

@@ -21,6 +21,7 @@ from console.findings.incidents.reading import (
 )
 from console.findings.incidents.timeline import Told, change_of, effects_of, told_of
 from console.findings.models import Finding
+from console.findings.store import lead_to_incidents
 from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER
 from jobs.checks.damping import Damping, Wait
 from jobs.checks.incidents import causes_of, is_lasting_cause
@@ -69,7 +70,13 @@ def save_incidents(
     with transaction.atomic():
         rows |= turn.open([causes[key] for key in causes if key in opened])
         turn.confirm({rows[key]: one for key, one in causes.items() if key in rows}, opened)
-        turn.assign({rows[key].pk: one for key, one in causes.items() if key in rows}, incidents)
+        lead_to_incidents(
+            (pk, rows[key].pk)
+            for key, one in causes.items()
+            if key in rows
+            for pk in one.findings
+            if incidents.get(pk) != rows[key].pk
+        )
         turn.resolve([rows.pop(key) for key in resolved])
         turn.silence(rows.values())
         IncidentEvent.objects.bulk_create(turn.events, batch_size=_BATCH)
@@ -165,18 +172,6 @@ class _Turn:
         _write(changed, _OF_CAUSE)
         for part in _parts([row.pk for row in causes]):
             Incident.objects.filter(pk__in=part).update(last_seen_at=self.now)
-
-    def assign(self, causes: Mapping[int, Cause], before: Mapping[int, int]) -> None:
-        """Lead findings to the incident of their cause, where they lead elsewhere."""
-        few: list[Finding] = []
-        for incident, cause in causes.items():
-            mine = [pk for pk in cause.findings if before.get(pk) != incident]
-            if len(mine) <= 10:  # noqa: PLR2004 - a statement of its own for each costs more
-                few += [Finding(pk=pk, incident_id=incident) for pk in mine]
-            else:
-                for part in _parts(mine):
-                    Finding.objects.filter(pk__in=part).update(incident=incident)
-        Finding.objects.bulk_update(few, ["incident"], batch_size=_BATCH)
 
     def resolve(self, rows: Sequence[Incident]) -> None:
         """Resolve incidents: they were over with the last of their findings."""

@@ -37,6 +37,7 @@ from jobs.replication.flow.spec import SyncsLocation
 RECENT_S = 3600
 
 # The names under which other rooms know what was read here, and the reads of answers.
+REST_S = RESTS_S
 Flow = ReplicationFlow
 answers = readiness
 crashed = with_crashes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from console.checks.models import CheckSetting
+from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)

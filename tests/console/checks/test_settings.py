@@ -3,8 +3,8 @@
 import pytest
 
 from console.accounts.models import AuditEntry
-from console.checks.models import CheckSetting
 from console.clusters.models import Cluster
+from console.findings.check_settings import CheckSetting
 from jobs.checks.check import CHECKS, Area, Check, Pattern, Threshold, Unit
 from jobs.severity import Severity
 from tests.console.checks.making import make_setting

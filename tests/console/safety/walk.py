@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 
-from console.checks.models import CheckSetting
+from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident

@@ -38,7 +38,7 @@ def test_a_broker_that_is_down_is_one_sentence_with_all_its_effects():
     )
     assert cause.sentence == (
         "Broker 3 (dc-c) of east is down since 08:46:29 UTC: 2 partitions offline, 91 at min ISR, "
-        "voter silent, flows unaffected."
+        "voter not fetching, flows unaffected."
     )
     assert (cause.key, cause.subject_kind, cause.subject) == ("broker:1:3", "broker", "3")
     assert (cause.title, cause.began_at) == ("Broker 3 of east down", down.opened_at)
@@ -78,7 +78,7 @@ OF_FLOW = {"flow": 7, "kind": "flow"}
             id="older silence",
         ),
         pytest.param(
-            open_finding("even_voters", evidence={"silent": [3]}, **QUORUM),
+            open_finding("election_storm", evidence={"silent": [3]}, **QUORUM),
             "quorum:4",
             id="what no voter explains",
         ),

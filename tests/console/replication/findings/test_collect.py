@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from console.checks.models import CheckSetting
 from console.clusters.models import GroupOffset
 from console.findings import store
+from console.findings.check_settings import CheckSetting
 from console.findings.models import Finding
 from console.replication.findings.collect import EVERY, FINDINGS, look_at_flow
 from console.replication.flows.models import FlowRound
