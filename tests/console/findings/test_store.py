@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from console.findings import store
 from console.findings.models import Finding as Row
@@ -125,3 +127,26 @@ def test_an_open_finding_ends_when_it_says_so():
     store.save(log, OF_QUORUMS, [storm(NOW - 2 * HOUR, None)], NOW)
     store.save(log, OF_QUORUMS, [storm(NOW - 2 * HOUR, NOW - HOUR)], NOW)
     assert Row.objects.get().closed_at == NOW - HOUR
+
+
+def test_findings_that_did_not_change_are_confirmed_by_one_statement():
+    flow = make_flow()
+    found = [finding(f"a{number}") for number in range(50)]
+    pending = {one.key: NOW for one in found}
+    store.save(flow, LIFE, found, NOW, frozenset(Code), pending)
+    with CaptureQueriesContext(connection) as captured:
+        store.save(flow, LIFE, found, NOW + HOUR, frozenset(Code), pending)
+    written = [one["sql"] for one in captured if "INSERT" in one["sql"] or "UPDATE" in one["sql"]]
+    assert len(written) == 1
+    assert set(Row.objects.values_list("last_seen_at", flat=True)) == {NOW + HOUR}
+
+
+def test_only_what_was_seen_is_confirmed_and_only_what_changed_is_written():
+    flow = make_flow()
+    store.save(flow, LIFE, [finding("a"), finding("b"), finding("c")], NOW, (), {
+        finding(subject).key: NOW for subject in "abc"
+    })  # fmt: skip
+    later = NOW + timedelta(minutes=1)
+    store.save(flow, LIFE, [finding("a", WORST), finding("b")], later, frozenset(Code), {})
+    found = set(Row.objects.values_list("subject", "severity", "last_seen_at"))
+    assert found == {("a", WORST, later), ("b", MILD, later), ("c", MILD, NOW)}
