@@ -312,6 +312,7 @@ SPECTACULAR_SETTINGS = {
         "FindingSeverity": "console.findings.models.SEVERITIES",
         "FindingKind": "console.findings.models.Kind",
         "FindingScope": "console.findings.models.Scope",
+        "IncidentState": "console.findings.incidents.models.State",
         "MetadataKind": "console.quorum.models.Kind",
         "PatternKind": "console.availability.placements.models.PatternKind",
         "FailureKind": "console.availability.what_if.serializers.FAILURE_KINDS",

@@ -14,9 +14,9 @@ from rest_framework.response import Response
 from console.checks import actions, queries, windows
 from console.checks.catalogue import list_checks
 from console.checks.serializers import (
+    CatalogueCheckSerializer,
     ChangedCheckSettingSerializer,
     CheckFilters,
-    CheckSerializer,
     CheckSettingFilters,
     CheckSettingSerializer,
     MaintenanceWindowSerializer,
@@ -34,19 +34,19 @@ from console.frame.security.access import visible
 class CheckViewSet(ApiViewSet[Any]):
     """The catalogue: every check with its rule, thresholds, runbook and open findings."""
 
-    serializer_class = CheckSerializer
+    serializer_class = CatalogueCheckSerializer
     pagination_class = None
     parameters: ClassVar = {"list": CheckFilters}
     anywhere_actions: ClassVar = ("list", "retrieve")
     lookup_value_regex = r"[a-z0-9_]{1,60}"
     queryset = CheckSetting.objects.none()
 
-    @extend_schema(responses=CheckSerializer(many=True))
+    @extend_schema(responses=CatalogueCheckSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List all checks by area."""
         return Response(self._shown(list_checks(self.asked.get("area", "")), many=True))
 
-    @extend_schema(responses=CheckSerializer)
+    @extend_schema(responses=CatalogueCheckSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one check."""
         found = next((one for one in list_checks() if one.id == pk), None)
@@ -54,7 +54,7 @@ class CheckViewSet(ApiViewSet[Any]):
 
     def _shown(self, checks: Any, *, many: bool) -> Any:
         counts = {"counts": queries.count_open(self.request.user)}
-        return CheckSerializer(checks, many=many, context=counts).data
+        return CatalogueCheckSerializer(checks, many=many, context=counts).data
 
 
 class CheckSettingViewSet(ApiViewSet[CheckSetting]):

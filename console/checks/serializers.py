@@ -36,7 +36,7 @@ class CheckThresholdSerializer(serializers.Serializer[Any]):
     most = serializers.FloatField()
 
 
-class CheckSerializer(serializers.Serializer[Check]):
+class CatalogueCheckSerializer(serializers.Serializer[Check]):
     """A check; its id is the `code` of its findings."""
 
     id = serializers.CharField()

@@ -12,7 +12,7 @@ from console.frame.pages.state_timeline import Event, in_order
 from console.frame.pages.timerange import TimeRange
 from console.frame.series import Row, Series, longest_rest, read, with_gaps
 from console.overview import queries
-from console.replication.flows.queries import REST_S
+from console.replication.flows.queries import rest_s
 from console.replication.measurement.queries import LAG
 from jobs.availability.status.tally import ScopeKind
 from jobs.numbers import largest_of, sum_of
@@ -35,7 +35,7 @@ class _Lines:
 
 
 _FLOWS = _Lines(
-    replace(LAG, key=("topic", "flow_id")), {"lag_ms": _MAX, "rate_per_s": _SUM}, REST_S
+    replace(LAG, key=("topic", "flow_id")), {"lag_ms": _MAX, "rate_per_s": _SUM}, rest_s()
 )
 _PARTITIONS = _Lines(
     replace(COUNTS, key=("kind", "name", "cluster_id")), {"offline": _SUM, "under_replicated": _SUM}

@@ -19,7 +19,7 @@ from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 from console.frame.rest.serializers import BodySerializer
 
 UNRESOLVED = "unresolved"
-_COMPARED = {"severity": "severity", "flow": "flow", "check": "check_id"}
+_COMPARED = {"flow": "flow", "severity": "severity", "check": "check_id"}
 
 
 class IncidentFilters(OptionalTimeRange, PageParameters):
@@ -65,7 +65,7 @@ def narrowed(rows: QuerySet[Incident], asked: dict[str, Any]) -> QuerySet[Incide
     return rows if span is None else rows.filter(began_at__range=(span.start, span.end))
 
 
-class EffectSerializer(serializers.Serializer[Any]):
+class IncidentEffectSerializer(serializers.Serializer[Any]):
     """How it counts the findings of one check that its cause explains."""
 
     check = serializers.CharField()
@@ -73,7 +73,7 @@ class EffectSerializer(serializers.Serializer[Any]):
     findings = serializers.IntegerField()
 
 
-class EventSerializer(serializers.Serializer[Any]):
+class IncidentEventSerializer(serializers.Serializer[Any]):
     """An entry of the timeline; `by` is a user's name, empty for crosslog."""
 
     at = serializers.DateTimeField()
@@ -100,7 +100,7 @@ class IncidentSerializer(serializers.ModelSerializer[Incident]):
     cluster = serializers.CharField(source="cluster.alias", default=None, allow_null=True)
     flow = serializers.IntegerField(source="flow_id", allow_null=True, help_text="Its id.")
     log = serializers.CharField(source="log.name", default=None, allow_null=True)
-    effects = EffectSerializer(many=True)
+    effects = IncidentEffectSerializer(many=True)
     brokers = serializers.ListField(child=serializers.IntegerField())
     duration_ms = serializers.IntegerField(allow_null=True, help_text="Null while it is open.")
     acknowledged_by = serializers.CharField(
@@ -131,7 +131,7 @@ class IncidentDetailSerializer(IncidentSerializer):
     times_in_24_h = serializers.SerializerMethodField(
         help_text="How many incidents of this cause opened in the 24 h up to this one."
     )
-    events = EventSerializer(many=True)
+    events = IncidentEventSerializer(many=True)
     findings_by_check = serializers.SerializerMethodField()
 
     class Meta(IncidentSerializer.Meta):

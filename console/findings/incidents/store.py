@@ -92,15 +92,6 @@ def prune(now: datetime) -> int:
     return Incident.objects.filter(ended_at__lt=limit).delete()[0]
 
 
-def state_of(row: Incident, now: datetime) -> State:
-    """Return the state that follows from what was done about an incident."""
-    if row.ended_at is not None:
-        return State.RESOLVED
-    if row.window or (row.silenced_until is not None and row.silenced_until > now):
-        return State.SILENCED
-    return State.OPEN if row.acknowledged_at is None else State.ACKNOWLEDGED
-
-
 def _wait_of(
     check_id: str, cluster: int | None, flow: int | None, group: str, given: Settings
 ) -> Wait:
@@ -202,7 +193,7 @@ class _Turn:
                 continue
             self._tell_silence(row, window)
             row.window, row.silenced_until = window, until
-            state = state_of(row, self.now)
+            state = row.state_at(self.now)
             alike.setdefault((state, window, until), []).append(row)
         for (state, window, until), same in alike.items():
             for part in _parts([row.pk for row in same]):

@@ -37,7 +37,6 @@ from jobs.replication.flow.spec import SyncsLocation
 RECENT_S = 3600
 
 # The names under which other rooms know what was read here, and the reads of answers.
-REST_S = RESTS_S
 Flow = ReplicationFlow
 answers = readiness
 crashed = with_crashes
@@ -164,3 +163,8 @@ def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
 def list_clusters(user: Any) -> list[Cluster]:
     """Return the clusters that a flow of this person can connect."""
     return list(visible(user, Cluster.objects.order_by("alias")))
+
+
+def rest_s() -> int:
+    """Return how far apart the samples of a flow at rest may be."""
+    return RESTS_S

@@ -33,7 +33,7 @@ ROUTES_OF_PAGES = {
     "findings:incidents": {"GET incidents/"},
     "findings:incident": {"GET incidents/{id}/"},
     "findings:acknowledge-incident": {
-        "POST incidents/{id}/acknowledge/", "POST incidents/{id}/unacknowledge/",
+        "POST incidents/{id}/acknowledge/", "POST incidents/{id}/unacknowledge/"
     },
     "findings:silence-incident": {"POST incidents/{id}/silence/"},
     "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
@@ -355,9 +355,8 @@ def test_every_route_has_its_page():
 def numbers(sign_in, admin):
     flow = make_flow()
     make_topic(flow.source, "orders"), make_partition(flow)
-    make_quorum(flow.source)
-    make_available(flow.source)
-    make_streams(flow.source)
+    for make in (make_quorum, make_available, make_streams):
+        make(flow.source)
     Group.objects.create(cluster=flow.source, group_id="billing", changed_at=NOW)
     GroupReadiness.objects.create(flow=flow, group="billing", since=NOW, updated_at=NOW)
     sign_in(admin)
@@ -367,11 +366,8 @@ def numbers(sign_in, admin):
     failover = {"plan": plan.pk, "group": plan.plan_groups.get().pk, "failover": run.pk}
     failover["placement"] = make_rule(flow.source, "orders").pk
     action = fill_promotion(flow.source)
-    failover |= {
-        "action": action.pk,
-        "policy": action.policy_id,
-        "drill": flow.source.drills.get().pk,
-    }
+    drill = flow.source.drills.get()
+    failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,

@@ -8,37 +8,23 @@ from typing import Any
 
 from django.urls import URLPattern, get_resolver, reverse
 
-# What a method needs: a right, and on what.
-# PUBLIC: nobody has to sign in. OWN: anybody who is signed in.
-# ANYWHERE: the right on some cluster. HERE: on the clusters that the address is about.
-# EVERYWHERE: the right on all clusters. SOURCE: the right on the source of the flow, of which both clusters
-# can be seen.
-PUBLIC, OWN, ANYWHERE, HERE, EVERYWHERE = "public", "own", "anywhere", "here", "everywhere"
-SOURCE = "source"
-
-
-@dataclass(frozen=True)
-class Need:
-    """A right and where it is needed; `people_only`: not for tokens."""
-
-    where: str
-    right: str = "view"
-    people_only: bool = False
-
-
-def on(where: str, right: str = "view", **more: bool) -> Need:
-    return Need(where, right, **more)
-
-
-SEE_ANY, SEE = on(ANYWHERE), on(HERE)
-RUN_ANY, RUN = on(ANYWHERE, "operate"), on(HERE, "operate")
-RUN_SOURCE = on(SOURCE, "operate")
-RUN_ALL = on(EVERYWHERE, "operate")
-SEE_ALL = on(EVERYWHERE)
-RULE, RULE_ALL = on(HERE, "administer"), on(EVERYWHERE, "administer")
-MINE, MINE_ALONE = on(OWN), on(OWN, people_only=True)
-RULE_ALONE = on(EVERYWHERE, "administer", people_only=True)
-OPEN = on(PUBLIC)
+from tests.console.safety.needs import (
+    MINE,
+    MINE_ALONE,
+    OF_INCIDENTS,
+    OPEN,
+    RULE,
+    RULE_ALL,
+    RULE_ALONE,
+    RUN,
+    RUN_ALL,
+    RUN_ANY,
+    RUN_SOURCE,
+    SEE,
+    SEE_ALL,
+    SEE_ANY,
+    Need,
+)
 
 EXPECTED: dict[str, dict[str, Need]] = {
     "healthz": {"GET": OPEN},
@@ -82,35 +68,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     # findings of all rooms
     "findings:list": {"GET": SEE_ANY},
     "api-finding-list": {"GET": SEE_ANY},
-    "findings:incidents": {"GET": SEE_ANY},
-    "findings:incident": {"GET": SEE},
-    "findings:acknowledge-incident": {"POST": RUN},
-    "findings:silence-incident": {"POST": RUN},
-    "findings:unsilence-incident": {"POST": RUN},
-    "findings:set-incident-owner": {"POST": RUN},
-    "findings:set-incident-note": {"POST": RUN},
-    "api-incident-list": {"GET": SEE_ANY},
-    "api-incident-detail": {"GET": SEE, "PATCH": RUN},
-    "api-incident-acknowledge": {"POST": RUN},
-    "api-incident-unacknowledge": {"POST": RUN},
-    "api-incident-silence": {"POST": RUN},
-    "api-incident-unsilence": {"POST": RUN},
-    # checks: a setting or a window of all clusters needs an administrator, which the actions decide
-    "checks:list": {"GET": SEE_ANY},
-    "checks:settings": {"GET": SEE_ANY},
-    "checks:new-setting": {"GET": RUN_ANY, "POST": RUN_ANY},
-    "checks:setting": {"GET": SEE, "POST": RUN},
-    "checks:remove-setting": {"POST": RUN},
-    "checks:maintenance": {"GET": SEE_ANY},
-    "checks:new-window": {"GET": RUN_ANY, "POST": RUN_ANY},
-    "checks:preview-window": {"POST": RUN_ANY},
-    "checks:remove-window": {"POST": RUN},
-    "api-check-list": {"GET": SEE_ANY},
-    "api-check-detail": {"GET": SEE_ANY},
-    "api-setting-list": {"GET": SEE_ANY, "POST": RUN_ANY},
-    "api-setting-detail": {"GET": SEE, "PATCH": RUN, "DELETE": RUN},
-    "api-window-list": {"GET": SEE_ANY, "POST": RUN_ANY},
-    "api-window-detail": {"GET": SEE, "DELETE": RUN},
+    **OF_INCIDENTS,
     # clusters
     "clusters:list": {"GET": SEE_ANY},
     "clusters:new": {"GET": RULE_ALL, "POST": RULE_ALL},
