@@ -19,7 +19,7 @@ from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 from console.frame.rest.serializers import BodySerializer
 
 UNRESOLVED = "unresolved"
-_COMPARED = {"flow": "flow", "severity": "severity", "check": "check_id"}
+_COMPARED = {"flow": "flow", "check": "check_id", "severity": "severity"}
 
 
 class IncidentFilters(OptionalTimeRange, PageParameters):

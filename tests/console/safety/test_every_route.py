@@ -3,12 +3,8 @@
 import pytest
 
 from console.frame.security.access import can, can_anywhere
-from tests.console.safety.routes import (
-    EXPECTED,
-    METHODS,
-    PUBLIC,
-    all_routes,
-)
+from tests.console.safety.needs import PUBLIC
+from tests.console.safety.routes import EXPECTED, METHODS, all_routes
 from tests.console.safety.walk import PEOPLE, ask, headers_of, objects_of, walk, was_refused
 from tests.console.safety.world import (
     DARK,

@@ -4,7 +4,8 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from tests.console.safety.routes import EXPECTED, OPEN, all_routes
+from tests.console.safety.needs import OPEN
+from tests.console.safety.routes import EXPECTED, all_routes
 from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person
 

@@ -14,7 +14,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.read_only import ReadOnly
 from tests.console.making import NOW, StubLauncher, make_flow, make_run
-from tests.console.safety.routes import EXPECTED, METHODS, PUBLIC, all_routes
+from tests.console.safety.needs import PUBLIC
+from tests.console.safety.routes import EXPECTED, METHODS, all_routes
 from tests.console.safety.walk import ask, objects_of
 from tests.console.safety.world import make_person, make_world
 

@@ -8,19 +8,8 @@ from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident
-from tests.console.safety.routes import (
-    ANYWHERE,
-    EXPECTED,
-    HERE,
-    MINE,
-    MINE_ALONE,
-    OPEN,
-    OWN,
-    PUBLIC,
-    SOURCE,
-    Need,
-    all_routes,
-)
+from tests.console.safety.needs import ANYWHERE, HERE, MINE, OPEN, OWN, PUBLIC, SOURCE, Need
+from tests.console.safety.routes import EXPECTED, MINE_ALONE, all_routes
 from tests.console.safety.world import bearer, make_person, make_token, promotion_of
 from tests.console.safety.writes import noting_writes
 
