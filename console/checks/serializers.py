@@ -62,7 +62,9 @@ class CatalogueCheckSerializer(serializers.Serializer[Check]):
 class CheckFilters(Parameters):
     """What the catalogue can be filtered by."""
 
-    area = serializers.ChoiceField(choices=AREAS, required=False)
+    area = serializers.ChoiceField(
+        choices=AREAS, required=False, help_text="Only checks of this area."
+    )
 
 
 class CheckSettingFilters(PageParameters):

@@ -136,11 +136,11 @@ def test_rows_that_get_old_open_nothing_and_close_nothing(world):
     assert len(open_findings()) == 1
 
 
-def test_the_overview_and_the_page_of_availability_tell_it(world, sign_in, viewer):
+def test_the_findings_and_the_page_of_availability_have_it(world, sign_in, viewer):
     look(world, 340)
     AvailabilityRound.objects.update(succeeded_at=timezone.now())
     client = sign_in(viewer)
-    for page in (reverse("overview:overview"), reverse("availability:detail", args=["east"])):
+    for page in (reverse("findings:list"), reverse("availability:detail", args=["east"])):
         text = client.get(page).content.decode()
         assert SENTENCE in text
         assert "--all-topic-partitions" in text

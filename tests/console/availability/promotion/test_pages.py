@@ -349,10 +349,10 @@ def test_promotions_are_metrics(client, settings, cluster):
         assert line in text
 
 
-def test_observers_that_are_not_well_stand_on_the_overview_and_on_the_cluster(
-    sign_in, viewer, cluster
-):
+def test_observers_that_are_not_well_are_findings_and_on_the_cluster(sign_in, viewer, cluster):
     fill_promotion(cluster)
     client = sign_in(viewer)
-    assert "Cluster east: orders-0" in client.get("/").content.decode()
+    findings = client.get("/findings/").content.decode()
+    assert "Cluster east" in findings
+    assert "Promotion wanted" in findings
     assert "Observer and leader findings" in client.get("/availability/east/").content.decode()
