@@ -6,9 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from console.overview.queries import read_overview
 from console.replication.findings.models import FlowWatch
-from tests.console.making import NOW, count_queries, make_flow, make_user
+from tests.console.making import NOW, count_queries, make_flow
 from tests.console.replication.finding import make_finding
 
 pytestmark = pytest.mark.django_db
@@ -119,22 +118,6 @@ def test_the_first_page_of_a_flow_has_a_line_for_each_rule(as_viewer, flow):
     shown = shown[: shown.index("</section>")]
     assert shown.count('<li class="finding">') == 2
     assert "2 more like it</a>" in shown
-
-
-def test_the_overview_has_a_line_for_each_rule_of_a_flow(flow):
-    for number in range(3):
-        make_finding(flow, subject=f"orders-{number}")
-    make_finding(flow, "topic_left_out", "warning", subject="B.foo")
-    make_finding(flow, "heartbeats_absent", "info", subject="")
-    make_finding(flow, "loop", **ENDED)
-    found = read_overview(NOW, make_user()).findings
-    assert [(f.severity, f.word) for f in found] == [
-        ("critical", "Retention loss"),
-        ("warning", "Topic left out"),
-    ]
-    assert found[0].why.endswith("2 more like it.")
-    assert found[0].since == NOW - timedelta(minutes=9)
-    assert found[0].href == reverse("replication:findings", args=[flow.pk])
 
 
 def rows(client, flow, **query):

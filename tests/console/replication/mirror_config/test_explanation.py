@@ -101,7 +101,7 @@ def test_no_secret_comes_back(as_viewer):
 
 
 def test_nothing_is_stored(as_viewer, django_assert_max_num_queries):
-    with django_assert_max_num_queries(12) as captured:
+    with django_assert_max_num_queries(13) as captured:
         shown(as_viewer, text=SECRET)
     written = [q["sql"] for q in captured if q["sql"].split()[0] in {"INSERT", "UPDATE", "DELETE"}]
     assert not [sql for sql in written if "django_session" not in sql]
