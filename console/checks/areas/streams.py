@@ -1,4 +1,4 @@
-"""Kafka Streams applications: members, tasks, lag, routing, copies of state."""
+"""Kafka Streams applications: members, tasks, lag."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness
 from console.streams import queries as streams
-from jobs.checks.streams import CHECKS, STABLE, Application, judge_application
+from jobs.checks.streams import CHECKS, Application, judge_application
 from jobs.findings import Finding
-from jobs.streams.endpoints import is_endpoint_caution
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -19,11 +18,10 @@ def judge(given: Given) -> Iterator[Judged]:
     watched = {one.pk: one for one in clusters.enabled_clusters().select_related("streams_round")}
     fresh = {pk: _freshness(one) for pk, one in watched.items()}
     fresh = {pk: one for pk, one in fresh.items() if not one.is_stale(given.now)}
-    copies = streams.copies_by_application() if fresh else {}
     codes = {pk: {one.id for one in CHECKS} for pk in fresh}
     found: dict[int, list[Finding]] = {pk: [] for pk in fresh}
     memory: dict[str, Any] = {}
-    for row in streams.with_cautions(watched):
+    for row in streams.applications_of(watched):
         pk, known = row.cluster_id, given.memory.get(str(row.pk), {})
         if pk not in fresh or _is_old(row, fresh[pk], given):
             memory |= {str(row.pk): known} if known else {}
@@ -31,7 +29,15 @@ def judge(given: Given) -> Iterator[Judged]:
                 codes[pk] -= known.get("waited", {}).keys()
             continue
         lag = _lag(row, known.get("lag"))
-        one = _application(row, lag, copies.get(row.pk))
+        one = Application(
+            pk,
+            row.cluster.alias,
+            row.application_id,
+            row.state,
+            row.tasks_without_thread,
+            row.lag_records,
+            lag["is_growing"] if lag else None if row.protocol == "streams" else False,
+        )
         result = judge_application(
             one, given.settings, known.get("waited", {}), given.passed_s, given.now
         )
@@ -65,24 +71,6 @@ def _lag(row: Any, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return dict(before)
     is_growing = bool(before) and (row.lag_records or 0) > (before or {})["records"]
     return {"at_ms": at_ms, "records": row.lag_records or 0, "is_growing": is_growing}
-
-
-def _application(
-    row: Any, lag: Mapping[str, Any] | None, copies: tuple[int, int, int] | None
-) -> Application:
-    faults = row.cautions if row.state == STABLE else ()
-    return Application(
-        row.cluster_id,
-        row.cluster.alias,
-        row.application_id,
-        row.state,
-        row.tasks_without_thread,
-        row.lag_records,
-        lag["is_growing"] if lag else None if row.protocol == "streams" else False,
-        row.misrouted_share,
-        [one for one in faults if is_endpoint_caution(one)],
-        copies,
-    )
 
 
 AREA = Area("streams", judge)

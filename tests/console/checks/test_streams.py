@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console.checks.areas import streams
 from console.checks.areas.area import Given
-from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
+from console.streams.models import StreamsApplication, StreamsRound
 from jobs.checks.settings import Setting, Settings
 from jobs.checks.streams import CHECKS
 from tests.console.making import NOW, make_cluster
@@ -18,7 +18,6 @@ from tests.console.streams.making import (
     make_streams,
     member,
     two_instances,
-    without_endpoint,
 )
 
 pytestmark = pytest.mark.django_db
@@ -51,12 +50,6 @@ def test_an_application_that_runs_has_no_finding():
         ),
         pytest.param(
             group(member(1, (0, 1)), member(2, (2,))), "streams_tasks_unassigned", id="task without thread"
-        ),
-        pytest.param(without_endpoint(), "streams_endpoint", id="instance without endpoint"),
-        pytest.param(without_endpoint(), "streams_keys_misrouted", id="keys misrouted"),
-        pytest.param(
-            group(member(1, (0, 1), (2, 3)), member(2, (2, 3))), "streams_standby_missing",
-            id="tasks without standby",
         ),
     ],
 )  # fmt: skip
@@ -104,19 +97,6 @@ def test_lag_grows_when_each_collection_sees_more_of_it():
         found, memory = judge(memory)
         lags.append([one.evidence["lag_records"] for one in found[0].found])
     assert lags == [[70], [70], []]
-
-
-def test_snapshots_are_read_once_and_again_when_the_assignment_changed():
-    row = make_streams(make_cluster(), group(member(1, (0, 1), (2, 3)), member(2, (2, 3))))
-
-    def contents_read():
-        with CaptureQueriesContext(connection) as captured:
-            judge()
-        return sum('"content"' in one["sql"] for one in captured)
-
-    assert [contents_read(), contents_read()] == [1, 0]
-    StreamsSnapshot.objects.filter(application=row).update(fingerprint="another")
-    assert contents_read() == 1
 
 
 def test_more_applications_take_no_more_queries():
