@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jobs.checks.brokers import severity_of_space
-from jobs.checks.check import Area, Check, Threshold, Unit, check
+from jobs.checks.check import (
+    Area,
+    Check,
+    Threshold,
+    Unit,
+    check,
+    severity_of,
+    warning_and_critical,
+)
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.numbers import format_bytes, format_count, format_moment, format_percent
@@ -101,14 +108,7 @@ DISK = Check(
     severity=Severity.CRITICAL,
     area=Area.CROSSLOG,
     runbook="Add space, or shorten the retention of the archive and of the history (docs/operate.md).",
-    thresholds=(
-        Threshold(
-            "warning_percent", 10, Unit.PERCENT, "Free space below which it warns.", most=100
-        ),
-        Threshold(
-            "critical_percent", 5, Unit.PERCENT, "Free space below which it is critical.", most=100
-        ),
-    ),
+    thresholds=warning_and_critical("percent", Unit.PERCENT, 10, 5, "Least free space", most=100),
 )
 RESTARTED = Check(
     id="program_restarted",
@@ -203,11 +203,8 @@ def follower(log: FollowedLog, settings: Settings, now: datetime) -> Iterator[Fi
 @check(DISK)
 def disk(path: str, total_bytes: int, free_bytes: int, settings: Settings) -> Iterator[Finding]:
     """Find that the volume of the home of crosslog is nearly full."""
-    values = settings.values(DISK)
-    if values is None or not total_bytes:
-        return
-    share = free_bytes / total_bytes
-    severity = severity_of_space(share, values["warning_percent"], values["critical_percent"])
+    share = free_bytes / total_bytes if total_bytes else 1
+    severity = severity_of(share * 100, settings.values(DISK), "percent", is_space=True)
     if severity is not None:
         yield DISK.finding(
             f"The volume of CROSSLOG_HOME ({path}) has {format_bytes(free_bytes)} free, "

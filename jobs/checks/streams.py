@@ -128,6 +128,11 @@ def _conditions(one: Application) -> Iterator[tuple[Check, bool | None, str, dic
     yield REBALANCING, is_moving, f"is in state {one.state}.", state
     for rule, holds, text, evidence in (
         (UNASSIGNED, is_lone, f"has {lone or 0:,} tasks that no thread runs.", {"tasks": lone}),
-        (LAG_GROWING, one.is_growing, f"falls behind its input: {lag or 0:,} records.", {"lag_records": lag}),
+        (
+            LAG_GROWING,
+            one.is_growing,
+            f"falls behind its input: {lag or 0:,} records.",
+            {"lag_records": lag},
+        ),
     ):
         yield rule, None if is_moving else has_members and holds, text, evidence
