@@ -58,7 +58,7 @@ class ProgramRestart:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A report, a schedule or the deliveries of a report that failed; `subject` has the primary key."""
+    """A report or the deliveries of a report that failed; `subject` has the primary key."""
 
     subject: str
     name: str
@@ -148,15 +148,6 @@ REPORT = Check(
     area=Area.CROSSLOG,
     runbook="Read the error on the page of the run, correct it, then run the report again.",
 )
-SCHEDULE = Check(
-    id="schedule_failed",
-    title="Schedule failed",
-    question="Do schedules start their work?",
-    rule="The last start of an enabled schedule failed.",
-    severity=Severity.WARNING,
-    area=Area.CROSSLOG,
-    runbook="Read the error on the page of the schedule, correct it, then start it by hand.",
-)
 
 
 @check(LATE)
@@ -241,13 +232,12 @@ def programs(
 _FAILURES = {
     NOT_DELIVERED: "Report {name} was not delivered to {why}.",
     REPORT: "Report {name} failed: {why}",
-    SCHEDULE: "Schedule {name} failed: {why}",
 }
 
 
 @check(*_FAILURES)
 def failed(of: Check, rows: Iterable[Failed], settings: Settings) -> Iterator[Finding]:
-    """Find what of reports and schedules failed."""
+    """Find what of reports failed."""
     for one in rows if settings.values(of) is not None else ():
         sentence = _FAILURES[of].format(name=one.name, why=one.why or "no reason is known.")
         yield of.finding(sentence, subject=one.subject, evidence={"name": one.name}, since=one.at)

@@ -179,12 +179,9 @@ def _group(
     without = f"; replicas on {brokers} are missing" if missing else ""
     examples = [f"{row.topic}-{row.partition}" for row in nsmallest(MOST_NAMES, rows)]
     topics = {row.topic for row in rows}
-    return Finding(
-        one.id,
-        one.severity,
+    return one.finding(
         f"{count_of(len(rows), 'partition')} of {state.alias} {said}{without}: "
         f"{names_of(examples, len(rows))}.",
-        one.runbook,
         subject=brokers,
         topic=rows[0].topic if len(topics) == 1 else "",
         partition=rows[0].partition if len(rows) == 1 else None,

@@ -109,12 +109,9 @@ def replication_factors(state: ClusterPartitions, settings: Settings) -> Iterato
             partitions = sum(row.partitions for row in found)
             examples = [row.topic for row in found[:MOST_NAMES]]
             have = "has" if partitions == 1 else "have"
-            yield Finding(
-                one.id,
-                one.severity,
+            yield one.finding(
                 f"{count_of(partitions, 'partition')} of {count_of(len(found), 'topic')} of {state.alias} "
                 f"{have} {said}: {names_of(examples, len(found))}.",
-                one.runbook,
                 topic=found[0].topic if len(found) == 1 else "",
                 evidence={"partitions": partitions, "topics": len(found), "examples": examples},
             )
@@ -135,13 +132,10 @@ def unclean(state: ClusterPartitions, settings: Settings, now: datetime) -> Iter
     names = {(row.topic, row.partition) for row in found}
     examples = [f"{topic}-{partition}" for topic, partition in nsmallest(MOST_NAMES, names)]
     isr = f"was {', '.join(map(str, newest.isr))}" if newest.isr else "was empty"
-    yield Finding(
-        UNCLEAN.id,
-        UNCLEAN.severity,
+    yield UNCLEAN.finding(
         f"{count_of(len(names), 'partition')} of {state.alias} had an unclean leader election: "
         f"{names_of(examples, len(names))}. The newest, at {newest.at:%Y-%m-%d %H:%M:%S} UTC: broker "
         f"{newest.leader} became leader of {newest.topic}-{newest.partition}, the ISR {isr}.",
-        UNCLEAN.runbook,
         topic=newest.topic if len({topic for topic, _ in names}) == 1 else "",
         evidence={"partitions": len(names), "elections": len(found), "examples": examples},
         since=min(row.at for row in found),
@@ -155,12 +149,9 @@ def out_long(state: ClusterPartitions, settings: Settings, now: datetime) -> Ite
     for row in state.absences if values is not None else ():
         out_s = (now - row.since).total_seconds()
         if values is not None and out_s >= values["for_s"]:
-            yield Finding(
-                OUT_LONG.id,
-                OUT_LONG.severity,
+            yield OUT_LONG.finding(
                 f"Broker {row.broker} of {state.alias} has been out of the ISR of "
                 f"{row.topic}-{row.partition} since {row.since:%Y-%m-%d %H:%M:%S} UTC.",
-                OUT_LONG.runbook,
                 subject=f"broker {row.broker}",
                 evidence={"broker": row.broker, "example": f"{row.topic}-{row.partition}"},
                 since=row.since,
@@ -186,12 +177,9 @@ def flapping(state: ClusterPartitions, settings: Settings) -> Iterator[Finding]:
         if not is_explained and changes >= values["changes"]:
             worst[row.broker] = max(row, worst.get(row.broker, row), key=lambda one: one.shrinks)
     for broker, row in sorted(worst.items()):
-        yield Finding(
-            FLAPPING.id,
-            FLAPPING.severity,
+        yield FLAPPING.finding(
             f"Replicas of broker {broker} of {state.alias} left the ISR {format_count(row.shrinks)} times "
             f"and returned {format_count(row.expands)} times in the hour from {row.hour:%H:%M} UTC.",
-            FLAPPING.runbook,
             subject=f"broker {broker}",
             evidence={"broker": broker, "shrinks": row.shrinks, "expands": row.expands},
             brokers=(broker,),

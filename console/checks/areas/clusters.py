@@ -12,13 +12,11 @@ from console.clusters import queries as clusters
 from console.clusters.collection.brokers import LOG_DIRS_EVERY
 from console.clusters.models import Broker, Cluster, Noun
 from console.clusters.status import ClusterState as Seen
-from console.clusters.status import freshness_of_row, freshness_of_versions
+from console.clusters.status import freshness_of_row
 from console.quorum import queries as quorum
 from jobs.checks import brokers as of_brokers
-from jobs.checks import clusters as of_clusters
 from jobs.checks.brokers import BrokerState, ClusterBrokers, LogDir
-from jobs.checks.clusters import ClusterState, Trouble
-from jobs.cluster.capabilities.releases import NOT_KNOWN
+from jobs.checks.clusters import ClusterState, Trouble, collection
 
 # The follower writes every second: behind this, what the rounds saw is newer.
 LOG_FRESH = timedelta(seconds=30)
@@ -32,8 +30,8 @@ TROUBLES = {
 }
 _DOWN = of_brokers.DOWN.id
 _OF_DISKS = {of_brokers.DISK_FULL.id, of_brokers.LOG_DIR_OFFLINE.id}
-_RESTARTS, _VERSIONS = of_brokers.RESTARTS.id, of_clusters.TWO_VERSIONS.id
-_ALL = {*Trouble, *_OF_DISKS, _DOWN, _RESTARTS, _VERSIONS}
+_RESTARTS = of_brokers.RESTARTS.id
+_ALL = {*Trouble, *_OF_DISKS, _DOWN, _RESTARTS}
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -54,8 +52,7 @@ def judge(given: Given) -> Iterator[Judged]:
             cluster.pk, cluster.alias, brokers.states(restarts.get(cluster.pk, {}), codes)
         )
         found = (
-            *of_clusters.collection(state, settings, now),
-            *of_clusters.versions(state, settings),
+            *collection(state, settings, now),
             *of_brokers.down(said, settings, now),
             *of_brokers.restarts(said, settings),
             *of_brokers.disks(said, settings),
@@ -71,13 +68,8 @@ def _cluster(cluster: Cluster, codes: set[str], now: datetime) -> ClusterState:
     status, nouns = clusters.collection_status(cluster, now)
     trouble = TROUBLES.get(status.state)
     codes |= {Trouble.STALE.value} if trouble is Trouble.STALE else set(Trouble)
-    releases: dict[int, str] = {}
-    if not freshness_of_versions(cluster).is_stale(now):
-        codes.add(_VERSIONS)
-        known = cluster.offers.releases.items()
-        releases = {broker: one.text for broker, one in known if one.text != NOT_KNOWN}
     told = (trouble, status.reason, status.hint, status.since)
-    return ClusterState(cluster.pk, cluster.alias, *told, tuple(nouns), releases)
+    return ClusterState(cluster.pk, cluster.alias, *told, tuple(nouns))
 
 
 class _Brokers:
