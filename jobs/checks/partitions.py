@@ -198,10 +198,10 @@ def by_topic(
     return cache(lambda topic: settings.values(one, cluster=state.pk, topic=topic))
 
 
-def count_of(number: int, noun: str) -> str:
+def count_of(number: int | None, noun: str) -> str:
     return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def names_of(examples: Sequence[str], total: int) -> str:
     more = total - len(examples)
-    return f"{', '.join(examples)}{f' and {format_count(more)} more' if more else ''}"
+    return f"{', '.join(examples)}{f' and {format_count(more)} more' if more > 0 else ''}"
