@@ -44,15 +44,6 @@ class Election(NamedTuple):
     isr: Sequence[int]
 
 
-class Absence(NamedTuple):
-    """The oldest absence of a broker's replicas from the ISR."""
-
-    broker: int
-    topic: str
-    partition: int
-    since: datetime
-
-
 class ChurnHour(NamedTuple):
     """ISR changes of a broker in the hour that begins at `hour`."""
 
@@ -78,7 +69,6 @@ class ClusterPartitions:
     rf_below_min: list[TopicShare] = field(default_factory=list)
     rf_one: list[TopicShare] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
-    absences: list[Absence] = field(default_factory=list)
     churn: list[ChurnHour] = field(default_factory=list)
     stuck: list[Finding] = field(default_factory=list)
 

@@ -51,17 +51,6 @@ UNCLEAN = of_topics(
     ),
     effect="{partitions} with an unclean leader election",
 )
-OUT_LONG = of_topics(
-    narrowed_by=Pattern.NONE,
-    id="replica_out_long",
-    title="Replica out of sync for long",
-    question="Do replicas that left the ISR return?",
-    rule="A replica has been out of the ISR for longer than the threshold.",
-    severity=Severity.WARNING,
-    runbook="The broker does not catch up. Check its disk, its network and its log.",
-    thresholds=(Threshold("for_s", 1_800, Unit.SECONDS, "Time out of the ISR.", 60),),
-    effect="replicas of broker {broker} out of sync",
-)
 FLAPPING = of_topics(
     narrowed_by=Pattern.NONE,
     id="isr_flapping",
@@ -92,7 +81,7 @@ STUCK = of_topics(
 
 
 # What the rounds of status tell; offsets have rounds of their own.
-OF_STATUS = (RF_BELOW_MIN, RF_ONE, UNCLEAN, OUT_LONG, FLAPPING)
+OF_STATUS = (RF_BELOW_MIN, RF_ONE, UNCLEAN, FLAPPING)
 
 
 @check(RF_BELOW_MIN, RF_ONE)
@@ -140,23 +129,6 @@ def unclean(state: ClusterPartitions, settings: Settings, now: datetime) -> Iter
         evidence={"partitions": len(names), "elections": len(found), "examples": examples},
         since=min(row.at for row in found),
     )
-
-
-@check(OUT_LONG)
-def out_long(state: ClusterPartitions, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Find brokers with a replica that does not return to the ISR."""
-    values = settings.values(OUT_LONG, cluster=state.pk)
-    for row in state.absences if values is not None else ():
-        out_s = (now - row.since).total_seconds()
-        if values is not None and out_s >= values["for_s"]:
-            yield OUT_LONG.finding(
-                f"Broker {row.broker} of {state.alias} has been out of the ISR of "
-                f"{row.topic}-{row.partition} since {row.since:%Y-%m-%d %H:%M:%S} UTC.",
-                subject=f"broker {row.broker}",
-                evidence={"broker": row.broker, "example": f"{row.topic}-{row.partition}"},
-                since=row.since,
-                brokers=(row.broker,),
-            )
 
 
 # A broker is fenced before its replicas leave the ISR.

@@ -18,7 +18,7 @@ from jobs.severity import Severity
 class Application:
     """An application as it was last recorded; None: not known.
 
-    `state` is the word of its group. `is_growing`: its lag grew with every collection of offsets.
+    `state` is the word of its group. Its lag and its commits have the checks of groups.
     """
 
     cluster: int
@@ -26,8 +26,6 @@ class Application:
     application_id: str
     state: str
     tasks_without_thread: int | None = None
-    lag_records: int | None = None
-    is_growing: bool | None = None
 
 
 def _for(default_s: float) -> Threshold:
@@ -61,19 +59,7 @@ UNASSIGNED = _check(
     runbook="Their partitions are not processed. Look for assignment errors in the application's log.",
     thresholds=(_for(300),),
 )
-LAG_GROWING = _check(
-    id="streams_lag_growing",
-    title="Kafka Streams lag growing",
-    question="Do applications keep up with their input?",
-    rule="Lag grew with every collection. Streams protocol: other groups have their own checks.",
-    severity=Severity.WARNING,
-    runbook="Add threads or instances while there are more tasks than threads; else look at the slow tasks.",
-    thresholds=(
-        _for(900),
-        Threshold("records", 1_000, Unit.RECORDS, "Smaller lags are no finding.", most=1e15),
-    ),
-)
-CHECKS = (NOT_RUNNING, REBALANCING, UNASSIGNED, LAG_GROWING)
+CHECKS = (NOT_RUNNING, REBALANCING, UNASSIGNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +87,7 @@ def judge_application(
         if holds is None and before is not None:
             result.unknown.add(rule.id)
             result.waited[rule.id] = before
-        if values is None or not holds or (one.lag_records or 0) < values.get("records", 0):
+        if values is None or not holds:
             continue
         held_s = result.waited[rule.id] = 0.0 if before is None else before + passed_s
         if held_s >= values["for_s"]:
@@ -122,17 +108,8 @@ def _conditions(one: Application) -> Iterator[tuple[Check, bool | None, str, dic
     """
     has_members = one.state not in {"Empty", "Dead", "Gone"}
     is_moving, state = has_members and one.state != "Stable", {"state": one.state}
-    lone, lag = one.tasks_without_thread, one.lag_records
-    is_lone = None if lone is None else lone > 0
+    lone = one.tasks_without_thread
+    is_lone = None if is_moving or lone is None else has_members and lone > 0
     yield NOT_RUNNING, one.state == "Empty", "has no members: no task runs.", state
     yield REBALANCING, is_moving, f"is in state {one.state}.", state
-    for rule, holds, text, evidence in (
-        (UNASSIGNED, is_lone, f"has {lone or 0:,} tasks that no thread runs.", {"tasks": lone}),
-        (
-            LAG_GROWING,
-            one.is_growing,
-            f"falls behind its input: {lag or 0:,} records.",
-            {"lag_records": lag},
-        ),
-    ):
-        yield rule, None if is_moving else has_members and holds, text, evidence
+    yield UNASSIGNED, is_lone, f"has {lone or 0:,} tasks that no thread runs.", {"tasks": lone}

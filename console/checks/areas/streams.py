@@ -1,8 +1,8 @@
-"""Kafka Streams applications: members, tasks, lag."""
+"""Kafka Streams applications: members and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from console.checks.areas.area import Area, Given, Judged
@@ -26,25 +26,20 @@ def judge(given: Given) -> Iterator[Judged]:
         if pk not in fresh or _is_old(row, fresh[pk], given):
             memory |= {str(row.pk): known} if known else {}
             if pk in fresh:
-                codes[pk] -= known.get("waited", {}).keys()
+                codes[pk] -= known.keys()
             continue
-        lag = _lag(row, known.get("lag"))
         one = Application(
             pk,
             row.cluster.alias,
             row.application_id,
             row.state,
             row.tasks_without_thread,
-            row.lag_records,
-            lag["is_growing"] if lag else None if row.protocol == "streams" else False,
         )
-        result = judge_application(
-            one, given.settings, known.get("waited", {}), given.passed_s, given.now
-        )
+        result = judge_application(one, given.settings, known, given.passed_s, given.now)
         codes[pk] -= result.unknown
         found[pk] += result.found
-        if lag or result.waited:
-            memory[str(row.pk)] = {"lag": lag, "waited": result.waited}
+        if result.waited:
+            memory[str(row.pk)] = result.waited
     given.memory = memory
     for pk, cluster in watched.items():
         yield Judged(cluster, codes.get(pk, ()), tuple(found.get(pk, ())))
@@ -60,17 +55,6 @@ def _is_old(row: Any, of_round: Freshness, given: Given) -> bool:
         return False
     seen = Freshness("", row.last_seen_at, stale_after_s=of_round.stale_after_s)
     return bool(row.problem) or seen.is_late(given.now)
-
-
-def _lag(row: Any, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the lag of a group of the streams protocol, and whether it grew since the collection before."""
-    if row.protocol != "streams" or row.facts_at is None or row.lag_unknown_count:
-        return None
-    at_ms = int(row.facts_at.timestamp() * 1000)
-    if before and before["at_ms"] == at_ms:
-        return dict(before)
-    is_growing = bool(before) and (row.lag_records or 0) > (before or {})["records"]
-    return {"at_ms": at_ms, "records": row.lag_records or 0, "is_growing": is_growing}
 
 
 AREA = Area("streams", judge)

@@ -9,7 +9,7 @@ from jobs.checks.settings import Setting, Settings
 from jobs.checks.streams import CHECKS, Application, judge_application
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
-WHOLE = Application(1, "east", "shop", "Stable", 0, 0, False)
+WHOLE = Application(1, "east", "shop", "Stable", 0)
 LONG = {one.id: 7 * 86_400.0 for one in CHECKS}
 
 
@@ -29,10 +29,6 @@ def judge(one, waited=LONG, passed_s=5.0, settings=()):
             {"tasks_without_thread": 2}, "streams_tasks_unassigned", "2 tasks that no thread runs",
             id="tasks without a thread",
         ),
-        pytest.param(
-            {"is_growing": True, "lag_records": 5000}, "streams_lag_growing", "5,000 records",
-            id="lag grows",
-        ),
     ],
 )  # fmt: skip
 def test_a_condition_that_lasts_is_a_finding_of_the_application(values, code, said):
@@ -47,7 +43,6 @@ def test_a_condition_that_lasts_is_a_finding_of_the_application(values, code, sa
     [
         pytest.param({}, id="healthy"),
         pytest.param({"state": "Gone", "tasks_without_thread": 4}, id="deleted group"),
-        pytest.param({"is_growing": True, "lag_records": 999}, id="small lag"),
     ],
 )
 def test_what_is_no_fault_is_no_finding(values):
