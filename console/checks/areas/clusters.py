@@ -47,10 +47,8 @@ def judge(given: Given) -> Iterator[Judged]:
         codes: set[str] = set()
         state = _cluster(cluster, codes, now)
         is_logged = cluster.pk in followed & logged.keys()
-        brokers = _Brokers(cluster, logged[cluster.pk] if is_logged else None, now)
-        said = ClusterBrokers(
-            cluster.pk, cluster.alias, brokers.states(restarts.get(cluster.pk, {}), codes)
-        )
+        seen = logged[cluster.pk] if is_logged else None
+        said = _brokers(cluster, seen, restarts.get(cluster.pk, {}), codes, now)
         found = (
             *collection(state, settings, now),
             *of_brokers.down(said, settings, now),
@@ -72,59 +70,55 @@ def _cluster(cluster: Cluster, codes: set[str], now: datetime) -> ClusterState:
     return ClusterState(cluster.pk, cluster.alias, *told, tuple(nouns))
 
 
-class _Brokers:
-    """The brokers of a cluster: by its metadata log where that is followed, else by its rounds."""
+def _brokers(
+    cluster: Cluster,
+    logged: list[Any] | None,
+    restarts: Mapping[int, int],
+    codes: set[str],
+    now: datetime,
+) -> ClusterBrokers:
+    """Return what is recent of the brokers of a cluster, and add the codes that can be judged by it.
 
-    def __init__(self, cluster: Cluster, logged: list[Any] | None, now: datetime) -> None:
-        row = next((one for one in cluster.rounds.all() if one.noun == Noun.BROKERS), None)
-        self._is_polled = not freshness_of_row(Noun.BROKERS, row).is_stale(now)
-        self._rows: Mapping[int, Broker] = {one.broker_id: one for one in cluster.brokers.all()}
-        self._logged = logged
-        self._now = now
-
-    def states(self, restarts: Mapping[int, int], codes: set[str]) -> list[BrokerState]:
-        """Return what is recent, and add the codes that can be judged by it."""
-        seen = {one.broker_id: one for one in self._logged or ()}
-        ids = sorted(self._rows.keys() | seen.keys())
-        found = [self._state(i, seen.get(i), restarts.get(i, 0)) for i in ids]
-        if self._logged is not None:
-            codes.add(_RESTARTS)
-        if (self._logged is not None or self._is_polled) and all(
-            one.is_there is not None for one in found
-        ):
-            codes.add(_DOWN)
-        if all(one.log_dirs is not None or one.is_there is False for one in found):
-            codes |= _OF_DISKS
-        return found
-
-    def _state(self, broker: int, logged: Any | None, restarts: int) -> BrokerState:
-        row = self._rows.get(broker) or Broker(broker_id=broker, is_live=False)
-        is_there = row.is_live if self._is_polled else None
-        if logged is not None:
-            return BrokerState(
+    It is that of the metadata log where that is followed, else of its rounds.
+    """
+    row = next((one for one in cluster.rounds.all() if one.noun == Noun.BROKERS), None)
+    is_polled = not freshness_of_row(Noun.BROKERS, row).is_stale(now)
+    rows = {one.broker_id: one for one in cluster.brokers.all()}
+    seen = {one.broker_id: one for one in logged or ()}
+    found = []
+    for broker in sorted(rows.keys() | seen.keys()):
+        row_of, told = rows.get(broker) or Broker(broker_id=broker, is_live=False), seen.get(broker)
+        polled = row_of.is_live if is_polled else None
+        is_there = polled if told is None else told.is_there
+        found.append(
+            BrokerState(
                 broker,
-                logged.rack,
-                logged.is_there,
-                logged.since,
-                logged.partition_count or row.replica_count,
-                logged.in_controlled_shutdown,
-                logged.registered_at,
-                restarts,
-                self._log_dirs(row, is_there=logged.is_there),
+                (told or row_of).rack,
+                is_there,
+                told.since if told else None if is_there else row_of.seen_at,
+                (told and told.partition_count) or row_of.replica_count,
+                bool(told and told.in_controlled_shutdown),
+                told.registered_at if told else None,
+                restarts.get(broker, 0),
+                _log_dirs(row_of, now, is_there=is_there),
             )
-        since = None if is_there else row.seen_at
-        dirs = self._log_dirs(row, is_there=is_there)
-        return BrokerState(
-            broker, row.rack, is_there, since, row.replica_count, restarts=restarts, log_dirs=dirs
         )
+    if logged is not None:
+        codes.add(_RESTARTS)
+    if (logged is not None or is_polled) and all(one.is_there is not None for one in found):
+        codes.add(_DOWN)
+    if all(one.log_dirs is not None or one.is_there is False for one in found):
+        codes |= _OF_DISKS
+    return ClusterBrokers(cluster.pk, cluster.alias, found)
 
-    def _log_dirs(self, row: Broker, *, is_there: bool | None) -> list[LogDir] | None:
-        """Return what is recent; of a broker that is down what was last known."""
-        at = row.log_dirs_at
-        is_recent = at is not None and abs(self._now - at) <= DISKS_FRESH
-        if row.log_dirs is None or not (is_recent or is_there is False):
-            return None
-        return [LogDir(**one) for one in row.log_dirs]
+
+def _log_dirs(row: Broker, now: datetime, *, is_there: bool | None) -> list[LogDir] | None:
+    """Return what is recent; of a broker that is down what was last known."""
+    at = row.log_dirs_at
+    is_recent = at is not None and abs(now - at) <= DISKS_FRESH
+    if row.log_dirs is None or not (is_recent or is_there is False):
+        return None
+    return [LogDir(**one) for one in row.log_dirs]
 
 
 AREA = Area("clusters", judge)

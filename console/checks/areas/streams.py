@@ -29,11 +29,7 @@ def judge(given: Given) -> Iterator[Judged]:
                 codes[pk] -= known.keys()
             continue
         one = Application(
-            pk,
-            row.cluster.alias,
-            row.application_id,
-            row.state,
-            row.tasks_without_thread,
+            pk, row.cluster.alias, row.application_id, row.state, row.tasks_without_thread
         )
         result = judge_application(one, given.settings, known, given.passed_s, given.now)
         codes[pk] -= result.unknown
