@@ -5,8 +5,7 @@ Rooms with rules in the console import these in their `AppConfig.ready`.
 
 from __future__ import annotations
 
-from jobs.checks import brokers, clusters, crosslog, flows, partitions, replicas, streams
-from jobs.checks.groups import activity, lag
+from jobs.checks import brokers, clusters, crosslog, flows, groups, partitions, replicas, streams
 from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
 from jobs.replication.findings import (
     drift,
@@ -21,8 +20,7 @@ RULES = (
     brokers,
     partitions,
     replicas,
-    lag,
-    activity,
+    groups,
     flows,
     streams,
     crosslog,

@@ -8,7 +8,7 @@ from itertools import islice
 from django.db.models import QuerySet
 
 from console.accounts.asked_rights import NO_PERSON, why_ended
-from console.schedules.models import Outcome, Schedule, ScheduleFiring
+from console.schedules.models import Schedule, ScheduleFiring
 from console.schedules.starters import get_starter
 from console.schedules.timing import next_times
 from jobs.cluster.errors import InvalidFields
@@ -25,11 +25,6 @@ def list_schedules() -> QuerySet[Schedule]:
 def get_schedule(schedule_id: int) -> Schedule | None:
     """Return one schedule; None when there is none."""
     return list_schedules().filter(pk=schedule_id).first()
-
-
-def failed_schedules() -> QuerySet[Schedule]:
-    """Return the enabled schedules whose last start failed."""
-    return list_schedules().filter(is_enabled=True, last_outcome=Outcome.FAILED)
 
 
 def why_stopped(schedule: Schedule) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness, freshness_of_round
-from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
-from jobs.streams.lag import copies_of
-from jobs.streams.stored import OtherForm, unpack_application
+from console.streams.models import StreamsApplication, StreamsRound
 
 # What a list does not need and what is large.
 _LARGE = ("facts", "description", "cautions")
@@ -36,31 +33,10 @@ def where(alias: str, **_: Any) -> Collection[int]:
     return clusters.where(alias)
 
 
-def with_cautions(clusters_: Collection[int]) -> QuerySet[StreamsApplication]:
-    """Return the applications of clusters with their cautions and rounds."""
+def applications_of(clusters_: Collection[int]) -> QuerySet[StreamsApplication]:
+    """Return the applications of clusters with their rounds."""
     rows = StreamsApplication.objects.filter(cluster__in=clusters_)
-    return rows.select_related("cluster__streams_round").defer("facts", "description")
-
-
-# A round unpacks no more snapshots than these; a large one takes some tens of milliseconds.
-MOST_UNPACKED = 50
-_copies: dict[tuple[int, str], tuple[int, int, int] | None] = {}
-
-
-def copies_by_application() -> dict[int, tuple[int, int, int] | None]:
-    """Return `copies_of` of applications by their newest snapshots, each unpacked once; two queries."""
-    rows = StreamsSnapshot.objects.order_by()
-    newest = rows.values("application").annotate(newest=Max("pk")).values("newest")
-    told = rows.filter(pk__in=newest).values_list("pk", "fingerprint", "application_id")
-    now = {(pk, fingerprint): of for pk, fingerprint, of in told}
-    known = {key: one for key, one in _copies.items() if key in now}
-    missing = sorted(now.keys() - known.keys())[:MOST_UNPACKED]
-    for row in rows.filter(pk__in=[pk for pk, _ in missing]).defer("changelogs"):
-        with suppress(OtherForm):
-            known[row.pk, row.fingerprint] = copies_of(unpack_application(bytes(row.content)))
-    _copies.clear()
-    _copies.update(known)
-    return {now[key]: one for key, one in known.items() if key in now}
+    return rows.select_related("cluster__streams_round").defer(*_LARGE)
 
 
 def list_rounds() -> QuerySet[StreamsRound]:

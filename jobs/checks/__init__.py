@@ -1,7 +1,6 @@
 """Checks: pure rules over recorded state, their thresholds, and the incidents that their findings make.
 
-Sub-rooms: `groups`.
-
-In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `flows`, `streams`,
-`crosslog`, `open_findings`, `incident_texts`, `incidents`, `damping`, `maintenance`.
+In reading order: `check`, `settings`, `clusters`, `brokers`, `partitions`, `replicas`, `groups`,
+`group_memory`, `flows`, `streams`, `crosslog`, `open_findings`, `incident_texts`, `incidents`, `damping`,
+`maintenance`.
 """

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs.checks.check import Area, Check, Threshold, Unit, check
+from jobs.checks.check import (
+    Area,
+    Check,
+    Threshold,
+    Unit,
+    check,
+    severity_of,
+    warning_and_critical,
+)
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.numbers import format_bytes, format_moment, format_percent
@@ -90,14 +98,7 @@ DISK_FULL = Check(
         "Add space, move replicas to other brokers, or shorten the retention of large topics. A broker whose "
         "disk is full stops."
     ),
-    thresholds=(
-        Threshold(
-            "warning_percent", 20, Unit.PERCENT, "Free space below which it warns.", most=100
-        ),
-        Threshold(
-            "critical_percent", 10, Unit.PERCENT, "Free space below which it is critical.", most=100
-        ),
-    ),
+    thresholds=warning_and_critical("percent", Unit.PERCENT, 20, 10, "Least free space", most=100),
     effect="disk of broker {broker} nearly full",
 )
 LOG_DIR_OFFLINE = Check(
@@ -180,10 +181,10 @@ def _full(state: ClusterBrokers, one: BrokerState, settings: Settings) -> Iterat
         for each in one.log_dirs or ()
         if each.total_bytes and each.usable_bytes is not None
     ]
-    if values is None or not known:
+    if not known:
         return
     share, worst = min(known, key=lambda entry: entry[0])
-    severity = severity_of_space(share, values["warning_percent"], values["critical_percent"])
+    severity = severity_of(share * 100, values, "percent", is_space=True)
     if severity is not None:
         sizes = {"free_bytes": worst.usable_bytes, "total_bytes": worst.total_bytes}
         yield DISK_FULL.finding(
@@ -192,10 +193,3 @@ def _full(state: ClusterBrokers, one: BrokerState, settings: Settings) -> Iterat
             severity=severity,
             **_about(one, log_dir=worst.path, free_percent=round(share * 100, 1), **sizes),
         )
-
-
-def severity_of_space(share: float, warning: float, critical: float) -> Severity | None:
-    """Return how bad a share of free space is; None: there is enough."""
-    if share * 100 < critical:
-        return Severity.CRITICAL
-    return Severity.WARNING if share * 100 < warning else None

@@ -62,6 +62,27 @@ class Threshold:
         return None
 
 
+def warning_and_critical(
+    suffix: str, unit: Unit, warning: float, critical: float, text: str, **limits: float
+) -> tuple[Threshold, Threshold]:
+    """Return two thresholds of the same number, for `severity_of`."""
+    return (
+        Threshold(f"warning_{suffix}", warning, unit, f"{text} for a warning.", **limits),
+        Threshold(f"critical_{suffix}", critical, unit, f"{text} for critical.", **limits),
+    )
+
+
+def severity_of(
+    number: float, values: Mapping[str, float] | None, suffix: str, *, is_space: bool = False
+) -> Severity | None:
+    """Return how bad a number is by two thresholds, None below both; of space, too little is bad."""
+    sign = -1 if is_space else 1
+    for severity in (Severity.CRITICAL, Severity.WARNING) if values else ():
+        if values and sign * number > sign * values[f"{severity.value}_{suffix}"]:
+            return severity
+    return None
+
+
 OPEN_AFTER, CLOSE_AFTER = "open_after_s", "close_after_s"
 
 

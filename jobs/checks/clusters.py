@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -28,8 +28,7 @@ class ClusterState:
     """A cluster as its last rounds recorded it.
 
     `trouble` is the worst of its collection (None: all is collected in time), `fault` says why, `hint` what
-    to do, `since` since when. `nouns` are the data that are not collected. `releases` are the Kafka versions
-    of its brokers, empty where they are not known or too old.
+    to do, `since` since when. `nouns` are the data that are not collected.
     """
 
     pk: int
@@ -39,7 +38,6 @@ class ClusterState:
     hint: str = ""
     since: datetime | None = None
     nouns: tuple[str, ...] = ()
-    releases: Mapping[int, str] = field(default_factory=dict)
 
 
 _TWO_COLLECTIONS_S, _LATE_S = 15, 30
@@ -94,16 +92,6 @@ STALE = Check(
     # A clock that was set makes everything late until the next collection.
     open_after_s=_LATE_S,
 )
-TWO_VERSIONS = Check(
-    id="brokers_on_two_versions",
-    title="Brokers on two versions",
-    question="Do all brokers run the same version of Kafka?",
-    rule="Brokers of a cluster offer the APIs of different versions.",
-    severity=Severity.INFO,
-    area=Area.CLUSTER,
-    runbook="Complete the rolling upgrade: features of the newer version are not available before.",
-    is_advice=True,
-)
 _SENTENCES = {
     UNREACHABLE: "Cluster {alias} is unreachable: {fault}",
     OTHER_CLUSTER: "Another cluster answers at the address of {alias}: {fault}",
@@ -121,21 +109,3 @@ def collection(state: ClusterState, settings: Settings, now: datetime) -> Iterat
             since = format_moment(state.since, now) if state.since else "a time not known"
             said = sentence.format(alias=state.alias, fault=state.fault, nouns=nouns, since=since)
             yield one.finding(said, state.hint, evidence={"nouns": nouns}, since=state.since)
-
-
-@check(TWO_VERSIONS)
-def versions(state: ClusterState, settings: Settings) -> Iterator[Finding]:
-    """Find a cluster whose brokers run different versions."""
-    by_release: dict[str, list[int]] = {}
-    for broker, release in sorted(state.releases.items()):
-        by_release.setdefault(release, []).append(broker)
-    is_one = len(by_release) <= 1
-    if is_one or settings.values(TWO_VERSIONS, cluster=state.pk) is None:
-        return
-    said = (
-        f"{name} on broker {', '.join(map(str, ids))}" for name, ids in sorted(by_release.items())
-    )
-    yield TWO_VERSIONS.finding(
-        f"Brokers of {state.alias} run {len(by_release)} versions of Kafka: {'; '.join(said)}.",
-        evidence={"versions": ", ".join(sorted(by_release))},
-    )

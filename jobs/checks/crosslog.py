@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jobs.checks.brokers import severity_of_space
-from jobs.checks.check import Area, Check, Threshold, Unit, check
+from jobs.checks.check import (
+    Area,
+    Check,
+    Threshold,
+    Unit,
+    check,
+    severity_of,
+    warning_and_critical,
+)
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.numbers import format_bytes, format_count, format_moment, format_percent
@@ -51,7 +58,7 @@ class ProgramRestart:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A report, a schedule or the deliveries of a report that failed; `subject` has the primary key."""
+    """A report or the deliveries of a report that failed; `subject` has the primary key."""
 
     subject: str
     name: str
@@ -101,14 +108,7 @@ DISK = Check(
     severity=Severity.CRITICAL,
     area=Area.CROSSLOG,
     runbook="Add space, or shorten the retention of the archive and of the history (docs/operate.md).",
-    thresholds=(
-        Threshold(
-            "warning_percent", 10, Unit.PERCENT, "Free space below which it warns.", most=100
-        ),
-        Threshold(
-            "critical_percent", 5, Unit.PERCENT, "Free space below which it is critical.", most=100
-        ),
-    ),
+    thresholds=warning_and_critical("percent", Unit.PERCENT, 10, 5, "Least free space", most=100),
 )
 RESTARTED = Check(
     id="program_restarted",
@@ -147,15 +147,6 @@ REPORT = Check(
     severity=Severity.WARNING,
     area=Area.CROSSLOG,
     runbook="Read the error on the page of the run, correct it, then run the report again.",
-)
-SCHEDULE = Check(
-    id="schedule_failed",
-    title="Schedule failed",
-    question="Do schedules start their work?",
-    rule="The last start of an enabled schedule failed.",
-    severity=Severity.WARNING,
-    area=Area.CROSSLOG,
-    runbook="Read the error on the page of the schedule, correct it, then start it by hand.",
 )
 
 
@@ -203,11 +194,8 @@ def follower(log: FollowedLog, settings: Settings, now: datetime) -> Iterator[Fi
 @check(DISK)
 def disk(path: str, total_bytes: int, free_bytes: int, settings: Settings) -> Iterator[Finding]:
     """Find that the volume of the home of crosslog is nearly full."""
-    values = settings.values(DISK)
-    if values is None or not total_bytes:
-        return
-    share = free_bytes / total_bytes
-    severity = severity_of_space(share, values["warning_percent"], values["critical_percent"])
+    share = free_bytes / total_bytes if total_bytes else 1
+    severity = severity_of(share * 100, settings.values(DISK), "percent", is_space=True)
     if severity is not None:
         yield DISK.finding(
             f"The volume of CROSSLOG_HOME ({path}) has {format_bytes(free_bytes)} free, "
@@ -244,13 +232,12 @@ def programs(
 _FAILURES = {
     NOT_DELIVERED: "Report {name} was not delivered to {why}.",
     REPORT: "Report {name} failed: {why}",
-    SCHEDULE: "Schedule {name} failed: {why}",
 }
 
 
 @check(*_FAILURES)
 def failed(of: Check, rows: Iterable[Failed], settings: Settings) -> Iterator[Finding]:
-    """Find what of reports and schedules failed."""
+    """Find what of reports failed."""
     for one in rows if settings.values(of) is not None else ():
         sentence = _FAILURES[of].format(name=one.name, why=one.why or "no reason is known.")
         yield of.finding(sentence, subject=one.subject, evidence={"name": one.name}, since=one.at)

@@ -1,4 +1,4 @@
-"""Checks of replication flows: whether they run, how far they are behind, and whether groups can fail over.
+"""Checks of replication flows: whether they run and how far they are behind.
 
 Silent failures and drift have their rules in `jobs.replication.findings`. Pure.
 """
@@ -6,11 +6,19 @@ Silent failures and drift have their rules in `jobs.replication.findings`. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from jobs.checks.check import Area, Check, Threshold, Unit, check
+from jobs.checks.check import (
+    Area,
+    Check,
+    Threshold,
+    Unit,
+    check,
+    severity_of,
+    warning_and_critical,
+)
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.numbers import format_count, format_least, format_span_ms, format_span_s
@@ -18,7 +26,7 @@ from jobs.severity import Severity
 
 _flow = partial(Check, area=Area.FLOW)
 _seconds = partial(Threshold, unit=Unit.SECONDS)
-WARNING_S, CRITICAL_S, TARGET_S, STARTING_S = "warning_s", "critical_s", "target_s", "starting_s"
+TARGET_S, STARTING_S = "target_s", "starting_s"
 CRASHES, WITHIN_S = "crashes", "within_s"
 
 # fmt: off
@@ -57,17 +65,13 @@ LAG = _flow("flow_lag", "Replication lag", "Is the flow close behind its source?
     "The newest source record is newer than the last replicated record by more than a threshold. A flow that "
     "is paused or stopped is not judged, nor one that is not measured now.", Severity.CRITICAL,
     runbook="Check throughput, limits and paused partitions on the page of the flow, then both clusters.",
-    effect="replication lag {lag_s} s", open_after_s=60, thresholds=(
-        _seconds(WARNING_S, 60, text="Lag for a warning.", least=1),
-        _seconds(CRITICAL_S, 300, text="Lag for critical.", least=1)))
+    effect="replication lag {lag_s} s", open_after_s=60,
+    thresholds=warning_and_critical("s", Unit.SECONDS, 60, 300, "Lag", least=1))
 RPO = _flow("flow_rpo", "RPO exceeded", "Are few enough records at risk?",
     "Records that the target does not have are older than the target.", Severity.CRITICAL,
     runbook="They are lost if the source is lost now. Reduce the replication lag of the flow.",
     effect="RPO {rpo_s} s", open_after_s=60,
     thresholds=(_seconds(TARGET_S, 300, text="Recovery point objective.", least=1),))
-NOT_READY = _flow("flow_not_ready", "Failover not ready", "Can groups fail over now?",
-    "The failover readiness of the flow is Warning or Blocked.", Severity.CRITICAL, is_advice=True,
-    runbook="The page Checkpoints of the flow has the obstacles of each group.")
 # fmt: on
 OF_STATES = {
     "failing": FAILING,
@@ -81,34 +85,12 @@ _NOT_SEEN = {"silent": {PARTITIONS.id, WAITING.id}, "stale": {PARTITIONS.id, WAI
 
 
 @dataclass(frozen=True, slots=True)
-class Offline:
-    """Partitions that a flow cannot replicate because they are offline, and the brokers that are down."""
-
-    cluster: str
-    partitions: int
-    brokers: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FailoverAnswer:
-    """The recorded readiness of a flow and its records at risk; None: not known."""
-
-    severity: Severity
-    word: str
-    why: str
-    since: datetime
-    groups: int
-    groups_not_ready: int
-    rpo_ms: int | None
-    rpo_records: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class FlowFacts:
     """A flow as it was last recorded.
 
     `is_active`: it is started, or MirrorMaker 2 replicates it. `state` is its state in words, with reason,
-    hint and begin. `lag_ms` counts while `is_measured`, `failover` is None while it is not fresh.
+    hint and begin. `lag_ms` counts while `is_measured`; None: not known. `offline` counts the partitions that
+    cannot be replicated because they are offline, by cluster; `offline_brokers` are down.
     """
 
     pk: int
@@ -128,8 +110,10 @@ class FlowFacts:
     lag_unknown: int = 0
     partitions_failing: int = 0
     topics: tuple[str, ...] = ()
-    offline: tuple[Offline, ...] = ()
-    failover: FailoverAnswer | None = None
+    offline: Mapping[str, int] = field(default_factory=dict)
+    offline_brokers: tuple[int, ...] = ()
+    rpo_ms: int | None = None
+    rpo_records: int | None = None
 
     @property
     def label(self) -> str:
@@ -149,17 +133,14 @@ def wrong_state(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
         "partitions_failing": flow.partitions_failing,
         "topics": list(flow.topics),
         "offline": bool(flow.offline),
-        **{f"offline_on_{one.cluster}": one.partitions for one in flow.offline},
-        **{f"brokers_of_{one.cluster}": list(one.brokers) for one in flow.offline},
+        **{f"offline_on_{cluster}": count for cluster, count in flow.offline.items()},
     }
-    yield Finding(
-        found.id,
-        found.severity,
+    yield found.finding(
         flow.reason,
-        flow.hint or found.runbook,
+        flow.hint,
         evidence=evidence if flow.partitions_failing else {},
         since=flow.since,
-        brokers=tuple(sorted({broker for one in flow.offline for broker in one.brokers})),
+        brokers=flow.offline_brokers,
     )
 
 
@@ -169,11 +150,8 @@ def not_running(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
     limits = flow.values(settings, STOPPED)
     if limits and flow.starting_s >= limits[STARTING_S]:
         span = format_span_s(flow.starting_s)
-        yield Finding(
-            STOPPED.id,
-            STOPPED.severity,
+        yield STOPPED.finding(
             f"{flow.label} is started and has not run for {span}. {flow.reason}".rstrip(),
-            STOPPED.runbook,
             evidence={"starting_s": round(flow.starting_s)},
         )
 
@@ -185,12 +163,9 @@ def crash_loop(flow: FlowFacts, settings: Settings, now: datetime) -> Iterator[F
     if limits is None or flow.crashed_at is None or flow.crashes < limits[CRASHES]:
         return
     if (now - flow.crashed_at).total_seconds() <= limits[WITHIN_S]:
-        yield Finding(
-            CRASHED.id,
-            CRASHED.severity,
+        yield CRASHED.finding(
             f"Runs or tasks of {flow.label} crashed {flow.crashes} times in the last 24 h, the last time at "
             f"{flow.crashed_at:%H:%M:%S} UTC.",
-            CRASHED.runbook,
             evidence={"crashes": flow.crashes},
         )
 
@@ -201,19 +176,13 @@ def lag(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
     limits = flow.values(settings, LAG)
     if limits is None or not flow.is_active or flow.lag_ms is None or flow.state == "paused":
         return
-    reached = [
-        (limits[name], severity)
-        for name, severity in ((WARNING_S, Severity.WARNING), (CRITICAL_S, Severity.CRITICAL))
-        if flow.lag_ms > limits[name] * 1000
-    ]
-    if reached:
-        limit_s, severity = reached[-1]
+    severity = severity_of(flow.lag_ms / 1000, limits, "s")
+    if severity is not None:
+        limit_s = limits[f"{severity.value}_s"]
         span = format_least(flow.lag_ms, flow.lag_unknown, format_span_ms)
-        yield Finding(
-            LAG.id,
-            severity,
+        yield LAG.finding(
             f"{flow.label} is {span} behind, above {format_span_s(limit_s)}.",
-            LAG.runbook,
+            severity=severity,
             evidence={"lag_s": flow.lag_ms // 1000, "limit_s": limit_s},
         )
 
@@ -221,39 +190,18 @@ def lag(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
 @check(RPO)
 def records_at_risk(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
     """Find a flow whose records at risk are older than its RPO target."""
-    limits, answer = flow.values(settings, RPO), flow.failover
-    if limits is None or answer is None or answer.rpo_ms is None or not flow.is_active:
+    limits, rpo_ms = flow.values(settings, RPO), flow.rpo_ms
+    if limits is None or rpo_ms is None or not flow.is_active:
         return
-    if answer.rpo_ms > limits[TARGET_S] * 1000:
-        yield Finding(
-            RPO.id,
-            RPO.severity,
-            f"{format_count(answer.rpo_records)} records of {flow.label} are at risk, up to "
-            f"{format_span_ms(answer.rpo_ms)} old: the RPO target is {format_span_s(limits[TARGET_S])}.",
-            RPO.runbook,
+    if rpo_ms > limits[TARGET_S] * 1000:
+        yield RPO.finding(
+            f"{format_count(flow.rpo_records)} records of {flow.label} are at risk, up to "
+            f"{format_span_ms(rpo_ms)} old: the RPO target is {format_span_s(limits[TARGET_S])}.",
             evidence={
-                "rpo_s": answer.rpo_ms // 1000,
-                "records_at_risk": answer.rpo_records,
+                "rpo_s": rpo_ms // 1000,
+                "records_at_risk": flow.rpo_records,
                 "target_s": limits[TARGET_S],
             },
-        )
-
-
-@check(NOT_READY)
-def not_ready(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
-    """Find a flow whose groups cannot fail over, or only with losses."""
-    answer = flow.failover
-    if answer is None or not flow.is_active or flow.values(settings, NOT_READY) is None:
-        return
-    if answer.severity in {Severity.WARNING, Severity.CRITICAL}:
-        yield Finding(
-            NOT_READY.id,
-            answer.severity,
-            f"Failover readiness of {flow.label}: {answer.word}, {answer.groups_not_ready} of "
-            f"{answer.groups} groups are not ready. {answer.why}".rstrip(),
-            NOT_READY.runbook,
-            evidence={"groups": answer.groups, "groups_not_ready": answer.groups_not_ready},
-            since=answer.since,
         )
 
 
@@ -264,10 +212,7 @@ def judged(flow: FlowFacts) -> set[str]:
     # What is not active has no lag that counts.
     if not flow.is_active or (flow.is_measured and flow.lag_ms is not None):
         codes.add(LAG.id)
-    answer = flow.failover
-    if not flow.is_active or (answer is not None and answer.severity is not Severity.UNKNOWN):
-        codes.add(NOT_READY.id)
-    if not flow.is_active or (answer is not None and answer.rpo_ms is not None):
+    if not flow.is_active or flow.rpo_ms is not None:
         codes.add(RPO.id)
     return codes
 
@@ -280,7 +225,6 @@ def evaluate(flow: FlowFacts, settings: Settings, now: datetime) -> tuple[Findin
         *crash_loop(flow, settings, now),
         *lag(flow, settings),
         *records_at_risk(flow, settings),
-        *not_ready(flow, settings),
     )
     codes = judged(flow)
     return tuple(one for one in found if one.code in codes)

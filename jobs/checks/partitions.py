@@ -44,15 +44,6 @@ class Election(NamedTuple):
     isr: Sequence[int]
 
 
-class Absence(NamedTuple):
-    """The oldest absence of a broker's replicas from the ISR."""
-
-    broker: int
-    topic: str
-    partition: int
-    since: datetime
-
-
 class ChurnHour(NamedTuple):
     """ISR changes of a broker in the hour that begins at `hour`."""
 
@@ -78,7 +69,6 @@ class ClusterPartitions:
     rf_below_min: list[TopicShare] = field(default_factory=list)
     rf_one: list[TopicShare] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
-    absences: list[Absence] = field(default_factory=list)
     churn: list[ChurnHour] = field(default_factory=list)
     stuck: list[Finding] = field(default_factory=list)
 
@@ -179,12 +169,9 @@ def _group(
     without = f"; replicas on {brokers} are missing" if missing else ""
     examples = [f"{row.topic}-{row.partition}" for row in nsmallest(MOST_NAMES, rows)]
     topics = {row.topic for row in rows}
-    return Finding(
-        one.id,
-        one.severity,
+    return one.finding(
         f"{count_of(len(rows), 'partition')} of {state.alias} {said}{without}: "
         f"{names_of(examples, len(rows))}.",
-        one.runbook,
         subject=brokers,
         topic=rows[0].topic if len(topics) == 1 else "",
         partition=rows[0].partition if len(rows) == 1 else None,
@@ -201,10 +188,10 @@ def by_topic(
     return cache(lambda topic: settings.values(one, cluster=state.pk, topic=topic))
 
 
-def count_of(number: int, noun: str) -> str:
+def count_of(number: int | None, noun: str) -> str:
     return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def names_of(examples: Sequence[str], total: int) -> str:
     more = total - len(examples)
-    return f"{', '.join(examples)}{f' and {format_count(more)} more' if more else ''}"
+    return f"{', '.join(examples)}{f' and {format_count(more)} more' if more > 0 else ''}"

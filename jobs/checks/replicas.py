@@ -51,17 +51,6 @@ UNCLEAN = of_topics(
     ),
     effect="{partitions} with an unclean leader election",
 )
-OUT_LONG = of_topics(
-    narrowed_by=Pattern.NONE,
-    id="replica_out_long",
-    title="Replica out of sync for long",
-    question="Do replicas that left the ISR return?",
-    rule="A replica has been out of the ISR for longer than the threshold.",
-    severity=Severity.WARNING,
-    runbook="The broker does not catch up. Check its disk, its network and its log.",
-    thresholds=(Threshold("for_s", 1_800, Unit.SECONDS, "Time out of the ISR.", 60),),
-    effect="replicas of broker {broker} out of sync",
-)
 FLAPPING = of_topics(
     narrowed_by=Pattern.NONE,
     id="isr_flapping",
@@ -92,7 +81,7 @@ STUCK = of_topics(
 
 
 # What the rounds of status tell; offsets have rounds of their own.
-OF_STATUS = (RF_BELOW_MIN, RF_ONE, UNCLEAN, OUT_LONG, FLAPPING)
+OF_STATUS = (RF_BELOW_MIN, RF_ONE, UNCLEAN, FLAPPING)
 
 
 @check(RF_BELOW_MIN, RF_ONE)
@@ -109,12 +98,9 @@ def replication_factors(state: ClusterPartitions, settings: Settings) -> Iterato
             partitions = sum(row.partitions for row in found)
             examples = [row.topic for row in found[:MOST_NAMES]]
             have = "has" if partitions == 1 else "have"
-            yield Finding(
-                one.id,
-                one.severity,
+            yield one.finding(
                 f"{count_of(partitions, 'partition')} of {count_of(len(found), 'topic')} of {state.alias} "
                 f"{have} {said}: {names_of(examples, len(found))}.",
-                one.runbook,
                 topic=found[0].topic if len(found) == 1 else "",
                 evidence={"partitions": partitions, "topics": len(found), "examples": examples},
             )
@@ -135,37 +121,14 @@ def unclean(state: ClusterPartitions, settings: Settings, now: datetime) -> Iter
     names = {(row.topic, row.partition) for row in found}
     examples = [f"{topic}-{partition}" for topic, partition in nsmallest(MOST_NAMES, names)]
     isr = f"was {', '.join(map(str, newest.isr))}" if newest.isr else "was empty"
-    yield Finding(
-        UNCLEAN.id,
-        UNCLEAN.severity,
+    yield UNCLEAN.finding(
         f"{count_of(len(names), 'partition')} of {state.alias} had an unclean leader election: "
         f"{names_of(examples, len(names))}. The newest, at {newest.at:%Y-%m-%d %H:%M:%S} UTC: broker "
         f"{newest.leader} became leader of {newest.topic}-{newest.partition}, the ISR {isr}.",
-        UNCLEAN.runbook,
         topic=newest.topic if len({topic for topic, _ in names}) == 1 else "",
         evidence={"partitions": len(names), "elections": len(found), "examples": examples},
         since=min(row.at for row in found),
     )
-
-
-@check(OUT_LONG)
-def out_long(state: ClusterPartitions, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Find brokers with a replica that does not return to the ISR."""
-    values = settings.values(OUT_LONG, cluster=state.pk)
-    for row in state.absences if values is not None else ():
-        out_s = (now - row.since).total_seconds()
-        if values is not None and out_s >= values["for_s"]:
-            yield Finding(
-                OUT_LONG.id,
-                OUT_LONG.severity,
-                f"Broker {row.broker} of {state.alias} has been out of the ISR of "
-                f"{row.topic}-{row.partition} since {row.since:%Y-%m-%d %H:%M:%S} UTC.",
-                OUT_LONG.runbook,
-                subject=f"broker {row.broker}",
-                evidence={"broker": row.broker, "example": f"{row.topic}-{row.partition}"},
-                since=row.since,
-                brokers=(row.broker,),
-            )
 
 
 # A broker is fenced before its replicas leave the ISR.
@@ -186,12 +149,9 @@ def flapping(state: ClusterPartitions, settings: Settings) -> Iterator[Finding]:
         if not is_explained and changes >= values["changes"]:
             worst[row.broker] = max(row, worst.get(row.broker, row), key=lambda one: one.shrinks)
     for broker, row in sorted(worst.items()):
-        yield Finding(
-            FLAPPING.id,
-            FLAPPING.severity,
+        yield FLAPPING.finding(
             f"Replicas of broker {broker} of {state.alias} left the ISR {format_count(row.shrinks)} times "
             f"and returned {format_count(row.expands)} times in the hour from {row.hour:%H:%M} UTC.",
-            FLAPPING.runbook,
             subject=f"broker {broker}",
             evidence={"broker": broker, "shrinks": row.shrinks, "expands": row.expands},
             brokers=(broker,),

@@ -19,7 +19,6 @@ from jobs.wire.streams_userdata import LATEST_VERSION
 # Whether a name has an address here; None: not known.
 Resolver = Callable[[str], bool | None]
 _LAST_PORT = 65_535
-_ENDPOINT, _INSTANCE = "application.server ", "The instance at "
 
 
 def endpoint_cautions(
@@ -47,13 +46,8 @@ def endpoint_cautions(
             continue
         own = sharing[_parts(one.endpoint)]
         for why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
-            found[f"{_ENDPOINT}{one.endpoint} {why} {_seen_at(own)}"] = None
+            found[f"application.server {one.endpoint} {why} {_seen_at(own)}"] = None
     return tuple(found)
-
-
-def is_endpoint_caution(sentence: str) -> bool:
-    """Whether a caution of an application is one of `endpoint_cautions`."""
-    return sentence.startswith((_ENDPOINT, _INSTANCE))
 
 
 def names_in(application: Application) -> frozenset[str]:
@@ -92,7 +86,7 @@ def _is_read(process: Process, protocol: Protocol) -> bool:
 
 
 def _without(process: Process) -> str:
-    return f"{_INSTANCE}{process.client_host} has no application.server: no other instance can name it."
+    return f"The instance at {process.client_host} has no application.server: no other instance can name it."
 
 
 def _seen_at(processes: Collection[Process]) -> str:

@@ -175,21 +175,6 @@ def restore_costs(
     return tuple(found)
 
 
-def copies_of(application: Application) -> tuple[int, int, int] | None:
-    """Return how many tasks with state have no copy, of how many, and how many warm up.
-
-    None where tasks or threads are left out: a copy may be among them.
-    """
-    roles = [
-        {one.role for one in own}
-        for task, own in application.placements.items()
-        if application.stores_of(task.subtopology)
-    ]
-    without = sum(not own - {Role.ACTIVE} for own in roles)
-    found = (without, len(roles), sum(Role.WARM_UP in own for own in roles))
-    return None if application.left_out else found
-
-
 def _input_lag(place: TopicPartition, facts: Facts) -> InputLag:
     topic = facts.topics.get(place.topic, _NOT_SEEN)
     end, start = topic.ends.get(place.partition), topic.starts.get(place.partition)

@@ -136,13 +136,6 @@ def list_absences(
     return rows.filter(ended_at=None) if is_open else rows
 
 
-def oldest_absences(since: datetime) -> QuerySet[OutOfSyncSpan]:
-    """Return for each cluster and broker the oldest ongoing absence that began before a time."""
-    rows = OutOfSyncSpan.objects.filter(ended_at=None, began_at__lte=since).order_by()
-    first = rows.values("cluster", "broker").annotate(first=Min("pk")).values("first")
-    return list_absences().filter(pk__in=first).order_by("began_at")
-
-
 def absences_by_minute(
     clusters: Collection[int], time_range: TimeRange
 ) -> QuerySet[OutOfSyncSpan, Mapping[str, Any]]:

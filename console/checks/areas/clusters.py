@@ -12,13 +12,11 @@ from console.clusters import queries as clusters
 from console.clusters.collection.brokers import LOG_DIRS_EVERY
 from console.clusters.models import Broker, Cluster, Noun
 from console.clusters.status import ClusterState as Seen
-from console.clusters.status import freshness_of_row, freshness_of_versions
+from console.clusters.status import freshness_of_row
 from console.quorum import queries as quorum
 from jobs.checks import brokers as of_brokers
-from jobs.checks import clusters as of_clusters
 from jobs.checks.brokers import BrokerState, ClusterBrokers, LogDir
-from jobs.checks.clusters import ClusterState, Trouble
-from jobs.cluster.capabilities.releases import NOT_KNOWN
+from jobs.checks.clusters import ClusterState, Trouble, collection
 
 # The follower writes every second: behind this, what the rounds saw is newer.
 LOG_FRESH = timedelta(seconds=30)
@@ -32,8 +30,8 @@ TROUBLES = {
 }
 _DOWN = of_brokers.DOWN.id
 _OF_DISKS = {of_brokers.DISK_FULL.id, of_brokers.LOG_DIR_OFFLINE.id}
-_RESTARTS, _VERSIONS = of_brokers.RESTARTS.id, of_clusters.TWO_VERSIONS.id
-_ALL = {*Trouble, *_OF_DISKS, _DOWN, _RESTARTS, _VERSIONS}
+_RESTARTS = of_brokers.RESTARTS.id
+_ALL = {*Trouble, *_OF_DISKS, _DOWN, _RESTARTS}
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -49,13 +47,10 @@ def judge(given: Given) -> Iterator[Judged]:
         codes: set[str] = set()
         state = _cluster(cluster, codes, now)
         is_logged = cluster.pk in followed & logged.keys()
-        brokers = _Brokers(cluster, logged[cluster.pk] if is_logged else None, now)
-        said = ClusterBrokers(
-            cluster.pk, cluster.alias, brokers.states(restarts.get(cluster.pk, {}), codes)
-        )
+        seen = logged[cluster.pk] if is_logged else None
+        said = _brokers(cluster, seen, restarts.get(cluster.pk, {}), codes, now)
         found = (
-            *of_clusters.collection(state, settings, now),
-            *of_clusters.versions(state, settings),
+            *collection(state, settings, now),
             *of_brokers.down(said, settings, now),
             *of_brokers.restarts(said, settings),
             *of_brokers.disks(said, settings),
@@ -71,68 +66,59 @@ def _cluster(cluster: Cluster, codes: set[str], now: datetime) -> ClusterState:
     status, nouns = clusters.collection_status(cluster, now)
     trouble = TROUBLES.get(status.state)
     codes |= {Trouble.STALE.value} if trouble is Trouble.STALE else set(Trouble)
-    releases: dict[int, str] = {}
-    if not freshness_of_versions(cluster).is_stale(now):
-        codes.add(_VERSIONS)
-        known = cluster.offers.releases.items()
-        releases = {broker: one.text for broker, one in known if one.text != NOT_KNOWN}
     told = (trouble, status.reason, status.hint, status.since)
-    return ClusterState(cluster.pk, cluster.alias, *told, tuple(nouns), releases)
+    return ClusterState(cluster.pk, cluster.alias, *told, tuple(nouns))
 
 
-class _Brokers:
-    """The brokers of a cluster: by its metadata log where that is followed, else by its rounds."""
+def _brokers(
+    cluster: Cluster,
+    logged: list[Any] | None,
+    restarts: Mapping[int, int],
+    codes: set[str],
+    now: datetime,
+) -> ClusterBrokers:
+    """Return what is recent of the brokers of a cluster, and add the codes that can be judged by it.
 
-    def __init__(self, cluster: Cluster, logged: list[Any] | None, now: datetime) -> None:
-        row = next((one for one in cluster.rounds.all() if one.noun == Noun.BROKERS), None)
-        self._is_polled = not freshness_of_row(Noun.BROKERS, row).is_stale(now)
-        self._rows: Mapping[int, Broker] = {one.broker_id: one for one in cluster.brokers.all()}
-        self._logged = logged
-        self._now = now
-
-    def states(self, restarts: Mapping[int, int], codes: set[str]) -> list[BrokerState]:
-        """Return what is recent, and add the codes that can be judged by it."""
-        seen = {one.broker_id: one for one in self._logged or ()}
-        ids = sorted(self._rows.keys() | seen.keys())
-        found = [self._state(i, seen.get(i), restarts.get(i, 0)) for i in ids]
-        if self._logged is not None:
-            codes.add(_RESTARTS)
-        if (self._logged is not None or self._is_polled) and all(
-            one.is_there is not None for one in found
-        ):
-            codes.add(_DOWN)
-        if all(one.log_dirs is not None or one.is_there is False for one in found):
-            codes |= _OF_DISKS
-        return found
-
-    def _state(self, broker: int, logged: Any | None, restarts: int) -> BrokerState:
-        row = self._rows.get(broker) or Broker(broker_id=broker, is_live=False)
-        is_there = row.is_live if self._is_polled else None
-        if logged is not None:
-            return BrokerState(
+    It is that of the metadata log where that is followed, else of its rounds.
+    """
+    row = next((one for one in cluster.rounds.all() if one.noun == Noun.BROKERS), None)
+    is_polled = not freshness_of_row(Noun.BROKERS, row).is_stale(now)
+    rows = {one.broker_id: one for one in cluster.brokers.all()}
+    seen = {one.broker_id: one for one in logged or ()}
+    found = []
+    for broker in sorted(rows.keys() | seen.keys()):
+        row_of, told = rows.get(broker) or Broker(broker_id=broker, is_live=False), seen.get(broker)
+        polled = row_of.is_live if is_polled else None
+        is_there = polled if told is None else told.is_there
+        found.append(
+            BrokerState(
                 broker,
-                logged.rack,
-                logged.is_there,
-                logged.since,
-                logged.partition_count or row.replica_count,
-                logged.in_controlled_shutdown,
-                logged.registered_at,
-                restarts,
-                self._log_dirs(row, is_there=logged.is_there),
+                (told or row_of).rack,
+                is_there,
+                told.since if told else None if is_there else row_of.seen_at,
+                (told and told.partition_count) or row_of.replica_count,
+                bool(told and told.in_controlled_shutdown),
+                told.registered_at if told else None,
+                restarts.get(broker, 0),
+                _log_dirs(row_of, now, is_there=is_there),
             )
-        since = None if is_there else row.seen_at
-        dirs = self._log_dirs(row, is_there=is_there)
-        return BrokerState(
-            broker, row.rack, is_there, since, row.replica_count, restarts=restarts, log_dirs=dirs
         )
+    if logged is not None:
+        codes.add(_RESTARTS)
+    if (logged is not None or is_polled) and all(one.is_there is not None for one in found):
+        codes.add(_DOWN)
+    if all(one.log_dirs is not None or one.is_there is False for one in found):
+        codes |= _OF_DISKS
+    return ClusterBrokers(cluster.pk, cluster.alias, found)
 
-    def _log_dirs(self, row: Broker, *, is_there: bool | None) -> list[LogDir] | None:
-        """Return what is recent; of a broker that is down what was last known."""
-        at = row.log_dirs_at
-        is_recent = at is not None and abs(self._now - at) <= DISKS_FRESH
-        if row.log_dirs is None or not (is_recent or is_there is False):
-            return None
-        return [LogDir(**one) for one in row.log_dirs]
+
+def _log_dirs(row: Broker, now: datetime, *, is_there: bool | None) -> list[LogDir] | None:
+    """Return what is recent; of a broker that is down what was last known."""
+    at = row.log_dirs_at
+    is_recent = at is not None and abs(now - at) <= DISKS_FRESH
+    if row.log_dirs is None or not (is_recent or is_there is False):
+        return None
+    return [LogDir(**one) for one in row.log_dirs]
 
 
 AREA = Area("clusters", judge)

@@ -15,7 +15,6 @@ from console.frame.processes.liveness import restarts_since
 from console.frame.rounds import KINDS
 from console.quorum import queries as quorum
 from console.reports import queries as reports
-from console.schedules import queries as schedules
 from jobs.checks import crosslog as rules
 from jobs.checks.crosslog import Failed, FollowedLog, LateRounds, ProgramRestart
 from jobs.findings import Finding
@@ -32,7 +31,6 @@ _ALWAYS = {
         rules.CRASHED,
         rules.NOT_DELIVERED,
         rules.REPORT,
-        rules.SCHEDULE,
     )
 }
 
@@ -55,7 +53,6 @@ def judge(given: Given, space: Space = space_of) -> Iterator[Judged]:
         *rules.programs(restarts, thresholds, now),
         *rules.failed(rules.NOT_DELIVERED, _deliveries(now), thresholds),
         *rules.failed(rules.REPORT, _reports(), thresholds),
-        *rules.failed(rules.SCHEDULE, _schedules(), thresholds),
     ]
     yield Judged(None, _ALWAYS, tuple(found))
     yield from _disk(given, space)
@@ -109,11 +106,6 @@ def _reports() -> Iterator[Failed]:
     for row in reports.failed_runs():
         why = "" if row.for_admins else row.error
         yield Failed(f"report {row.report_id}", row.name, row.finished_at, why)
-
-
-def _schedules() -> Iterator[Failed]:
-    for row in schedules.failed_schedules():
-        yield Failed(f"schedule {row.pk}", row.name, row.last_at, row.last_sentence)
 
 
 AREA = Area("crosslog", judge)

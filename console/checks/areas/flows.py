@@ -1,8 +1,8 @@
-"""Replication flows: their state, lag, crashes, records at risk and readiness."""
+"""Replication flows: their state, lag, crashes and records at risk."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -10,8 +10,7 @@ from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.replication.flows import queries as flows
 from console.replication.flows.queries import Flow
-from jobs.checks.flows import FailoverAnswer, FlowFacts, Offline, evaluate, judged
-from jobs.severity import Severity
+from jobs.checks.flows import FlowFacts, evaluate, judged
 
 MOST_TOPICS = 5
 # By flow: topic, number and remote topic of partitions that failed or are retried.
@@ -43,6 +42,10 @@ def _facts(
     status, mine = row.status, failing.get(row.pk, ())
     is_measured = not row.measured.is_stale(now)
     topics = Counter(topic for topic, _, _ in mine)
+    offline_counts, brokers = _offline(row, mine, offline)
+    answer = row.failover
+    if answer is not None and flows.answers.freshness_of_answer(answer).is_stale(now):
+        answer = None
     return FlowFacts(
         row.pk,
         row.name,
@@ -61,39 +64,25 @@ def _facts(
         lag_unknown=row.unknown_ms_count,
         partitions_failing=len(mine),
         topics=tuple(topic for topic, _ in topics.most_common(MOST_TOPICS)),
-        offline=tuple(_offline(row, mine, offline)),
-        failover=_failover(row, now),
+        offline=offline_counts,
+        offline_brokers=tuple(sorted(brokers)),
+        rpo_ms=answer.rpo_ms if answer else None,
+        rpo_records=answer.rpo_records if answer else None,
     )
 
 
 def _offline(
     row: Flow, mine: Sequence[tuple[str, int, str]], offline: Offlines
-) -> Iterator[Offline]:
-    found: dict[str, list[frozenset[int]]] = defaultdict(list)
+) -> tuple[Counter[str], set[int]]:
+    """Return how many offline partitions fail, by cluster, and the brokers that are down."""
+    counts, brokers = Counter[str](), set[int]()
     for topic, number, remote in mine:
         for cluster, name in ((row.source, topic), (row.target, remote)):
             down = offline.get((cluster.pk, name, number))
             if down is not None:
-                found[cluster.alias].append(down)
-    for alias, sets in found.items():
-        yield Offline(alias, len(sets), tuple(sorted(frozenset().union(*sets))))
-
-
-def _failover(row: Flow, now: datetime) -> FailoverAnswer | None:
-    answer = row.failover
-    if answer is None or flows.answers.freshness_of_answer(answer).is_stale(now):
-        return None
-    ready, covered = flows.answers.counted(answer)
-    return FailoverAnswer(
-        answer.severity if covered else Severity.HEALTHY,
-        answer.word,
-        answer.why,
-        answer.since,
-        covered,
-        covered - ready,
-        answer.rpo_ms,
-        answer.rpo_records,
-    )
+                counts[cluster.alias] += 1
+                brokers |= down
+    return counts, brokers
 
 
 AREA = Area("flows", judge)

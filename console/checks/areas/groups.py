@@ -5,7 +5,7 @@ A group that the last round could not read is not judged: its findings stay as t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,18 +16,18 @@ from console.clusters.collection.group_rows import UNHEARD
 from console.clusters.models import Cluster, Noun
 from console.findings.models import Kind
 from console.findings.queries import open_findings
-from jobs.checks.groups import activity, lag
-from jobs.checks.groups.memory import GroupMemory, Seen
-from jobs.checks.groups.state import GroupState, OffsetState, Retention
+from jobs.checks import groups as rules
+from jobs.checks.group_memory import GroupMemory, Seen
+from jobs.checks.groups import GroupState, OffsetState, Retention
 from jobs.findings import Finding
 from jobs.limits import LEFT_OUT
 from jobs.replication.flow.lag import LagStatus
 from jobs.severity import Severity
 
-TRENDS = {lag.GROWING.id, lag.CATCH_UP.id}
+TRENDS = {rules.GROWING.id, rules.CATCH_UP.id}
 # Compare times that are recorded with the clock.
-CLOCKED = {lag.RETENTION.id, activity.PARTITION_STUCK.id, activity.COMMITS_STOPPED.id}
-ALWAYS = {lag.LAG_TIME.id, activity.MEMBERS_GONE.id}
+CLOCKED = {rules.RETENTION.id, rules.PARTITION_STUCK.id, rules.COMMITS_STOPPED.id}
+ALWAYS = {rules.LAG_TIME.id, rules.MEMBERS_GONE.id}
 CODES = TRENDS | CLOCKED | ALWAYS
 # A clock that differs this much from the time that passed was set, or there were no rounds.
 JUMP_S, STEADY_S = 120, 600
@@ -45,16 +45,10 @@ class _Row(NamedTuple):
     error: str
 
 
-class _Offset(NamedTuple):
-    group_id: int
-    topic: str
-    partition: int
-    is_assigned: bool
-    lag: int | None
-    lag_ms: int | None
-    lag_status: str
-    next_timestamp_ms: int | None
-    committed_since: datetime | None
+_OFFSET = (
+    "topic", "partition", "lag", "lag_ms", "is_assigned", "committed_since", "next_timestamp_ms",
+    "lag_status", "group_id",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +133,13 @@ def _judge_cluster(
 def _apply(state: GroupState, given: Given) -> Iterator[Finding]:
     now, settings = given.now, given.settings
     if state.lag:
-        yield from lag.lag_time(state, settings)
-        yield from lag.growing(state, now, settings)
-        yield from lag.catch_up(state, settings)
-        yield from activity.members_gone(state, now, settings)
-        yield from activity.commits_stopped(state, now, settings)
-        yield from activity.partitions_stuck(state, now, settings)
-    yield from lag.retention(state, now, settings)
+        yield from rules.lag_time(state, settings)
+        yield from rules.growing(state, now, settings)
+        yield from rules.catch_up(state, settings)
+        yield from rules.members_gone(state, now, settings)
+        yield from rules.commits_stopped(state, now, settings)
+        yield from rules.partitions_stuck(state, now, settings)
+    yield from rules.retention(state, now, settings)
 
 
 def _is_read(row: _Row) -> bool:
@@ -155,7 +149,7 @@ def _is_read(row: _Row) -> bool:
 def _state(
     cluster: Cluster,
     row: _Row,
-    offsets: Iterable[_Offset],
+    offsets: Iterable[Sequence[Any]],
     memory: GroupMemory,
     moment: _Moment,
     facts: _Facts,
@@ -175,18 +169,16 @@ def _state(
         None if back is None else moment.clock_s - back,
         [
             OffsetState(
-                one.topic,
-                one.partition,
-                one.lag,
-                one.lag_ms,
-                one.is_assigned,
-                moment.age_s(one.committed_since) if is_steady else None,
-                one.next_timestamp_ms if is_steady else None,
-                one.lag_status == LagStatus.BEHIND_LOG_START,
-                facts.retention.get((cluster.pk, one.topic), Retention(None)),
-                facts.leaderless.get((cluster.pk, one.topic, one.partition)),
+                topic,
+                partition,
+                *lags,
+                moment.age_s(since) if is_steady else None,
+                next_ms if is_steady else None,
+                status == LagStatus.BEHIND_LOG_START,
+                facts.retention.get((cluster.pk, topic), Retention(None)),
+                facts.leaderless.get((cluster.pk, topic, partition)),
             )
-            for one in offsets
+            for topic, partition, *lags, since, next_ms, status in offsets
         ],
         is_partial=bool(row.error),
     )
@@ -200,10 +192,10 @@ class _Facts:
         self.groups: dict[int, list[_Row]] = {}
         for row in clusters.consumer_groups(self.of).values_list(*_Row._fields):
             self.groups.setdefault(row[1], []).append(_Row(*row))
-        self.offsets: dict[int, list[_Offset]] = {}
-        waiting = clusters.waiting_offsets(self.of).values_list(*_Offset._fields)
-        for row in waiting.iterator(2000):
-            self.offsets.setdefault(row[0], []).append(_Offset(*row))
+        self.offsets: dict[int, list[Sequence[Any]]] = {}
+        waiting = clusters.waiting_offsets(self.of).values_list(*_OFFSET)
+        for *row, group in waiting.iterator(2000):
+            self.offsets.setdefault(group, []).append(row)
         self.moved = clusters.dated_commits(self.of)
         self.retention = {
             (pk, name): _retention(configs)

@@ -14,10 +14,8 @@ from console.clusters.status import freshness_of_row
 from console.clusters.trouble.stuck import trouble_of
 from jobs.availability.status.severity import Severity
 from jobs.checks import replicas
-from jobs.checks.check import Check
 from jobs.checks.partitions import (
     STATES,
-    Absence,
     ChurnHour,
     ClusterPartitions,
     Election,
@@ -25,6 +23,7 @@ from jobs.checks.partitions import (
     UnhealthyPartition,
     unhealthy,
 )
+from jobs.checks.replicas import UNCLEAN
 from jobs.findings import Finding
 
 MOST_STUCK = 500
@@ -60,7 +59,6 @@ def _found(state: ClusterPartitions, given: Given) -> Iterator[Finding]:
     yield from unhealthy(state, given.settings, given.now)
     yield from replicas.replication_factors(state, given.settings)
     yield from replicas.unclean(state, given.settings, given.now)
-    yield from replicas.out_long(state, given.settings, given.now)
     yield from replicas.flapping(state, given.settings)
     yield from replicas.stuck(state, given.settings)
 
@@ -107,22 +105,13 @@ def _read_replicas(states: _States, given: Given) -> None:
     for pk, topic, below, single in availability.replication_factor_rows(states):
         for found, count in ((states[pk].rf_below_min, below), (states[pk].rf_one, single)):
             found.extend([TopicShare(topic, count)] if count else [])
-    since = given.now - timedelta(seconds=max(_values(given, replicas.UNCLEAN, "kept_s")))
+    set_s = (one.values.get("kept_s", 0) for one in given.settings.by_check.get(UNCLEAN.id, ()))
+    since = given.now - timedelta(seconds=max([UNCLEAN.defaults["kept_s"], *set_s]))
     elections = availability.list_unclean().filter(cluster__in=states, at__gte=since)
     for pk, *told in elections.values_list(
         "cluster_id", "topic", "partition", "at", "leader", "isr_before"
     ):
         states[pk].elections.append(Election(*told))
-    until = given.now - timedelta(seconds=min(_values(given, replicas.OUT_LONG, "for_s")))
-    absences = availability.oldest_absences(until).filter(cluster__in=states)
-    for pk, *told in absences.values_list("cluster_id", "broker", "topic", "partition", "began_at"):
-        states[pk].absences.append(Absence(*told))
-
-
-def _values(given: Given, check: Check, name: str) -> list[float]:
-    """Return the default and every setting of a threshold."""
-    rows = given.settings.by_check.get(check.id, ())
-    return [check.defaults[name], *(one.values[name] for one in rows if name in one.values)]
 
 
 def _read_stuck(states: _States) -> None:

@@ -1,17 +1,16 @@
-"""Kafka Streams applications: members, tasks, lag, routing, copies of state."""
+"""Kafka Streams applications: members and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness
 from console.streams import queries as streams
-from jobs.checks.streams import CHECKS, STABLE, Application, judge_application
+from jobs.checks.streams import CHECKS, Application, judge_application
 from jobs.findings import Finding
-from jobs.streams.endpoints import is_endpoint_caution
 
 
 def judge(given: Given) -> Iterator[Judged]:
@@ -19,26 +18,24 @@ def judge(given: Given) -> Iterator[Judged]:
     watched = {one.pk: one for one in clusters.enabled_clusters().select_related("streams_round")}
     fresh = {pk: _freshness(one) for pk, one in watched.items()}
     fresh = {pk: one for pk, one in fresh.items() if not one.is_stale(given.now)}
-    copies = streams.copies_by_application() if fresh else {}
     codes = {pk: {one.id for one in CHECKS} for pk in fresh}
     found: dict[int, list[Finding]] = {pk: [] for pk in fresh}
     memory: dict[str, Any] = {}
-    for row in streams.with_cautions(watched):
+    for row in streams.applications_of(watched):
         pk, known = row.cluster_id, given.memory.get(str(row.pk), {})
         if pk not in fresh or _is_old(row, fresh[pk], given):
             memory |= {str(row.pk): known} if known else {}
             if pk in fresh:
-                codes[pk] -= known.get("waited", {}).keys()
+                codes[pk] -= known.keys()
             continue
-        lag = _lag(row, known.get("lag"))
-        one = _application(row, lag, copies.get(row.pk))
-        result = judge_application(
-            one, given.settings, known.get("waited", {}), given.passed_s, given.now
+        one = Application(
+            pk, row.cluster.alias, row.application_id, row.state, row.tasks_without_thread
         )
+        result = judge_application(one, given.settings, known, given.passed_s, given.now)
         codes[pk] -= result.unknown
         found[pk] += result.found
-        if lag or result.waited:
-            memory[str(row.pk)] = {"lag": lag, "waited": result.waited}
+        if result.waited:
+            memory[str(row.pk)] = result.waited
     given.memory = memory
     for pk, cluster in watched.items():
         yield Judged(cluster, codes.get(pk, ()), tuple(found.get(pk, ())))
@@ -54,35 +51,6 @@ def _is_old(row: Any, of_round: Freshness, given: Given) -> bool:
         return False
     seen = Freshness("", row.last_seen_at, stale_after_s=of_round.stale_after_s)
     return bool(row.problem) or seen.is_late(given.now)
-
-
-def _lag(row: Any, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the lag of a group of the streams protocol, and whether it grew since the collection before."""
-    if row.protocol != "streams" or row.facts_at is None or row.lag_unknown_count:
-        return None
-    at_ms = int(row.facts_at.timestamp() * 1000)
-    if before and before["at_ms"] == at_ms:
-        return dict(before)
-    is_growing = bool(before) and (row.lag_records or 0) > (before or {})["records"]
-    return {"at_ms": at_ms, "records": row.lag_records or 0, "is_growing": is_growing}
-
-
-def _application(
-    row: Any, lag: Mapping[str, Any] | None, copies: tuple[int, int, int] | None
-) -> Application:
-    faults = row.cautions if row.state == STABLE else ()
-    return Application(
-        row.cluster_id,
-        row.cluster.alias,
-        row.application_id,
-        row.state,
-        row.tasks_without_thread,
-        row.lag_records,
-        lag["is_growing"] if lag else None if row.protocol == "streams" else False,
-        row.misrouted_share,
-        [one for one in faults if is_endpoint_caution(one)],
-        copies,
-    )
 
 
 AREA = Area("streams", judge)

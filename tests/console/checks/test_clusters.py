@@ -19,7 +19,6 @@ from tests.console.availability.making import Story
 from tests.console.clusters.making import NOW, make_cluster, make_round
 
 pytestmark = pytest.mark.django_db
-VERSIONS = {"brokers_on_two_versions"}
 FOUR = {"cluster_unreachable", "cluster_id_mismatch", "collection_failing", "cluster_stale"}
 
 
@@ -152,7 +151,7 @@ def test_nothing_is_wrong_with_a_cluster_whose_collection_is_disabled():
     make_broker(collected(is_enabled=False))
     codes, found = judged()
     assert not found
-    assert {"broker_down", *FOUR, *VERSIONS} <= codes
+    assert {"broker_down", *FOUR} <= codes
 
 
 def test_the_number_of_queries_does_not_grow_with_clusters():

@@ -12,7 +12,6 @@ from console.frame.rounds import KINDS
 from console.quorum import tasks
 from console.quorum.models import QuorumStatus, Source
 from console.reports.models import Channel, Delivery, DeliveryState, Report, ReportRun, RunState
-from console.schedules.models import Outcome, Schedule
 from jobs.checks.settings import Settings
 from tests.console.clusters.making import NOW, make_cluster
 from tests.console.quorum.making import make_log, make_status
@@ -152,12 +151,3 @@ def test_deliveries_that_failed_within_a_day_are_found(state, hours, is_found):
     )  # fmt: skip
     found, *_ = judged()
     assert ("delivery_failed" in found) is is_found
-
-
-@pytest.mark.parametrize("is_enabled", [True, False])
-def test_an_enabled_schedule_whose_last_start_failed_is_found(is_enabled):
-    Schedule.objects.create(
-        name="Night", kind="report", cron="0 1 * * *", created_at=NOW, is_enabled=is_enabled,
-        last_outcome=Outcome.FAILED, last_at=NOW, last_sentence="No rights.",
-    )  # fmt: skip
-    assert ("schedule_failed" in judged()[0]) is is_enabled

@@ -9,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 from console.availability.status.broker_models import BrokerChurn, BrokerStatus, Source
 from console.availability.status.models import (
     AvailabilityRound,
-    OutOfSyncSpan,
     PartitionStatus,
     UncleanElection,
 )
@@ -17,14 +16,14 @@ from console.checks.areas import partitions
 from console.checks.areas.area import Given
 from console.clusters.models import CollectionRound, Noun, Partition
 from jobs.availability.status.severity import Severity
-from jobs.checks.settings import Setting, Settings
+from jobs.checks.settings import Settings
 from tests.console.making import NOW, make_cluster, make_topic
 
 pytestmark = pytest.mark.django_db
 OLD = NOW - timedelta(hours=2)
 ALL = {
     "partitions_offline", "under_min_isr", "at_min_isr", "under_replicated", "rf_below_min_isr", "rf_one",
-    "unclean_election", "replica_out_long", "isr_flapping",
+    "unclean_election", "isr_flapping",
 }  # fmt: skip
 
 
@@ -130,27 +129,15 @@ def test_replication_factors_are_counted_by_topic():
     assert found()["rf_below_min_isr"].evidence["examples"] == ["clicks"]
 
 
-def test_unclean_elections_absences_and_churn_are_read():
+def test_unclean_elections_and_churn_are_read():
     cluster = seen_cluster()
     place = {"cluster": cluster, "key": "orders:0", "topic": "orders", "partition": 0}
     UncleanElection.objects.create(**place, at=OLD, leader=2, isr_before=[3])
-    OutOfSyncSpan.objects.create(**place, broker=3, source=Source.LOG, began_at=OLD)
     hour = NOW.replace(minute=0, second=0, microsecond=0)
     BrokerChurn.objects.create(cluster=cluster, broker_id=2, hour=hour, shrinks=20, expands=20)
     assert {code: one.brokers for code, one in found().items()} == {
-        "unclean_election": (), "replica_out_long": (3,), "isr_flapping": (2,)
+        "unclean_election": (), "isr_flapping": (2,)
     }  # fmt: skip
-
-
-def test_an_absence_is_read_by_the_shortest_threshold_of_any_cluster():
-    cluster = seen_cluster()
-    at = NOW - timedelta(minutes=10)
-    OutOfSyncSpan.objects.create(
-        cluster=cluster, key="orders:0", topic="orders", partition=0, broker=3,
-        source=Source.LOG, began_at=at,
-    )  # fmt: skip
-    (row,) = judged([Setting("replica_out_long", {"for_s": 300}, cluster=cluster.pk)])
-    assert [one.code for one in row.found] == ["replica_out_long"]
 
 
 def test_a_stuck_offset_is_found_while_offsets_are_fresh():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.checks.clusters import ClusterState, Trouble, collection, versions
+from jobs.checks.clusters import ClusterState, Trouble, collection
 from jobs.checks.settings import Setting, Settings
 from tests.console.making import NOW
 
@@ -47,11 +47,3 @@ def test_a_cluster_that_is_collected_in_time_has_no_finding():
 def test_an_excluded_check_finds_nothing():
     settings = Settings.of([Setting(Trouble.FAILING, cluster=1, is_excluded=True)])
     assert not list(collection(state(Trouble.FAILING), settings, NOW))
-
-
-def test_brokers_on_two_versions_are_advice_with_the_brokers_of_each():
-    (found,) = versions(state(releases={1: "3.9", 2: "4.1", 3: "3.9"}), NONE)
-    assert found.sentence == (
-        "Brokers of east run 2 versions of Kafka: 3.9 on broker 1, 3; 4.1 on broker 2."
-    )
-    assert not list(versions(state(releases={1: "3.9", 2: "3.9"}), NONE))

@@ -96,10 +96,10 @@ def test_a_restart_is_shown_for_an_hour_and_a_crash_for_a_day(crash, hours, is_f
             "Report X was not delivered to 2 recipients (E-mail).",
         ),
         (rules.REPORT, "No data.", "Report X failed: No data."),
-        (rules.SCHEDULE, "", "Schedule X failed: no reason is known."),
+        (rules.REPORT, "", "Report X failed: no reason is known."),
     ],
-    ids=["a delivery", "a report", "a schedule"],
+    ids=["a delivery", "a report", "no reason"],
 )
-def test_what_failed_of_reports_and_schedules_is_named_with_why(of, why, sentence):
+def test_what_failed_of_reports_is_named_with_why(of, why, sentence):
     (found,) = rules.failed(of, [Failed("report 1", "X", NOW, why)], NONE)
     assert (found.code, found.subject, found.sentence) == (of.id, "report 1", sentence)

@@ -1,10 +1,10 @@
-"""Rules about flows: state, lag, crashes, records at risk, readiness."""
+"""Rules about flows: state, lag, crashes, records at risk."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs.checks.flows import OF_STATES, FailoverAnswer, FlowFacts, Offline, evaluate, judged
+from jobs.checks.flows import OF_STATES, FlowFacts, evaluate, judged
 from jobs.checks.settings import Setting, Settings
 from jobs.severity import Severity
 
@@ -18,20 +18,6 @@ def flow(**values):
 
 def running(**values):
     return flow(state="running", is_measured=True, **values)
-
-
-def answer(**values):
-    known = {
-        "severity": Severity.HEALTHY,
-        "word": "Ready",
-        "why": "",
-        "since": NOW,
-        "groups": 5,
-        "groups_not_ready": 0,
-        "rpo_ms": 0,
-        "rpo_records": 0,
-    }
-    return FailoverAnswer(**known | values)
 
 
 def codes(facts, settings=NONE):
@@ -55,7 +41,7 @@ def test_other_states_are_no_finding(state):
 
 
 def test_failing_partitions_name_offline_partitions_and_brokers():
-    facts = flow(state="degraded", partitions_failing=3, offline=(Offline("west", 2, (3,)),))
+    facts = flow(state="degraded", partitions_failing=3, offline={"west": 2}, offline_brokers=(3,))
     (one,) = evaluate(facts, NONE, NOW)
     assert one.brokers == (3,)
     assert (one.evidence["offline"], one.evidence["offline_on_west"]) == (True, 2)
@@ -123,7 +109,7 @@ def test_crashes_in_a_loop_are_found(crashes, minutes, count):
 
 
 def test_records_at_risk_above_the_target_are_found():
-    facts = running(failover=answer(rpo_ms=301_000, rpo_records=12))
+    facts = running(rpo_ms=301_000, rpo_records=12)
     (one,) = evaluate(facts, NONE, NOW)
     assert (one.code, one.evidence["rpo_s"], one.evidence["records_at_risk"]) == (
         "flow_rpo",
@@ -132,19 +118,8 @@ def test_records_at_risk_above_the_target_are_found():
     )
 
 
-def test_groups_that_cannot_fail_over_are_an_advice():
-    blocked = answer(
-        severity=Severity.CRITICAL, word="Blocked", why="No checkpoint.", groups_not_ready=2
-    )
-    (one,) = evaluate(running(failover=blocked), NONE, NOW)
-    assert one.code == "flow_not_ready"
-    assert one.sentence.endswith("Blocked, 2 of 5 groups are not ready. No checkpoint.")
-
-
-def test_readiness_that_is_not_known_is_not_judged():
-    facts = running(failover=answer(severity=Severity.UNKNOWN, rpo_ms=None))
-    assert {"flow_not_ready", "flow_rpo"}.isdisjoint(judged(facts))
-    assert {"flow_not_ready", "flow_rpo"}.isdisjoint(judged(running()))
+def test_records_at_risk_that_are_not_known_are_not_judged():
+    assert "flow_rpo" not in judged(running())
 
 
 def test_a_silent_run_says_nothing_of_its_partitions():

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from jobs.checks.groups.memory import GroupMemory, Seen
-from jobs.checks.groups.state import Sample
+from jobs.checks.group_memory import GroupMemory, Seen
+from jobs.checks.groups import Sample
 
 
 def remembered(*rounds, every_s=90, unread=()):

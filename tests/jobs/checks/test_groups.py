@@ -7,14 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.checks.groups.activity import (
+from jobs.checks.groups import (
     COMMITS_STOPPED,
+    GROWING,
+    GroupState,
+    OffsetState,
+    Retention,
+    Sample,
+    catch_up,
     commits_stopped,
+    growing,
+    lag_time,
     members_gone,
     partitions_stuck,
+    retention,
 )
-from jobs.checks.groups.lag import GROWING, catch_up, growing, lag_time, retention
-from jobs.checks.groups.state import GroupState, OffsetState, Retention, Sample
 from jobs.checks.settings import Setting, Settings
 from jobs.severity import Severity
 

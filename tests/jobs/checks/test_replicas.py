@@ -1,4 +1,4 @@
-"""Checks of replication factors, unclean elections, absences, flapping and stuck offsets."""
+"""Checks of replication factors, unclean elections, flapping and stuck offsets."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,6 @@ import pytest
 
 from jobs.checks import replicas
 from jobs.checks.partitions import (
-    Absence,
     ChurnHour,
     ClusterPartitions,
     Election,
@@ -74,13 +73,6 @@ def test_how_long_an_unclean_election_is_kept_is_a_threshold():
     state = cluster(elections=[Election("orders", 0, ago(hours=25), 2, [3])])
     settings = Settings.of([Setting("unclean_election", {"kept_s": 172_800})])
     assert len(list(replicas.unclean(state, settings, NOW))) == 1
-
-
-@pytest.mark.parametrize(("minutes", "is_found"), [(29, False), (30, True)])
-def test_a_replica_that_stays_out_of_the_isr_is_found(minutes, is_found):
-    state = cluster(absences=[Absence(2, "orders", 0, ago(minutes=minutes))])
-    found = list(replicas.out_long(state, Settings(), NOW))
-    assert [(row.subject, row.brokers) for row in found] == [("broker 2", (2,))] * is_found
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jobs.checks.groups.lag import LEAST_COVERED_S, WINDOW_S
-from jobs.checks.groups.state import Sample
+from jobs.checks.groups import LEAST_COVERED_S, WINDOW_S, Sample
 
 # So many samples cover the window of trends; those of 5,000 groups take less than 1 MB of JSON.
 SAMPLE_EVERY_S, MOST_SAMPLES = 90, 11
