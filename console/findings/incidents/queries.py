@@ -86,44 +86,32 @@ def affecting(
     """
     rows = visible(user, Incident.objects.filter(ended_at=None)).order_by("-rank", "began_at", "pk")
     if flow is not None:
-        return _affecting_flow(rows, flow)
+        findings = Finding.objects.filter(flow=flow, closed_at=None, incident__isnull=False)
+        # No correlated EXISTS: SQLite would look through all findings for each incident.
+        of_flow = Q(flow=flow) | Q(pk__in=findings.order_by().values("incident"))
+        sides = Q(check_id=UNREACHABLE.id, cluster__in=(flow.source_id, flow.target_id))
+        return list(rows.filter(of_flow | sides))
     if log is not None:
-        of_cluster = Q(cluster=log.cluster_id, flow=None, subject_kind__in=_CLUSTER_WIDE)
-        return list(rows.filter(Q(log=log) | of_cluster if log.cluster_id else Q(log=log)))
+        of_cluster = Q(
+            cluster__isnull=False, cluster=log.cluster_id, subject_kind__in=_CLUSTER_WIDE
+        )
+        return list(rows.filter(Q(log=log) | of_cluster))
     if not topic and not group:
         of_log = Q(log__cluster=cluster)
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
     own = Q(subject_kind__in=_OF_GROUP, subject=group) if group else Q(pk=None)
-    found = list(rows.filter(wide | own, cluster=cluster, flow=None))
-    return _narrowed(found, cluster, topic, group)
-
-
-def _affecting_flow(rows: QuerySet[Incident], flow: Any) -> list[Incident]:
-    findings = Finding.objects.filter(flow=flow, closed_at=None, incident__isnull=False)
-    # No correlated EXISTS: SQLite would look through all findings for each incident.
-    of_flow = Q(pk__in=findings.order_by().values("incident"))
-    sides = Q(check_id=UNREACHABLE.id, cluster__in=(flow.source_id, flow.target_id))
-    return list(rows.filter(Q(flow=flow) | sides | of_flow))
-
-
-def _narrowed(
-    found: list[Incident], cluster: Cluster | None, topic: str, group: str
-) -> list[Incident]:
-    """Leave out incidents of partitions of other topics; mark those of the cluster."""
-    wide = [one for one in found if one.subject_kind not in _OF_GROUP]
-    if not wide:
+    found = list(rows.filter(wide | own, cluster=cluster))
+    of_cluster_itself = [one for one in found if one.subject_kind not in _OF_GROUP]
+    if not of_cluster_itself:
         return found
-    topics = {topic} if topic else _topics_of(cluster, group)
-    named = _naming(wide, topics)
-    for one in wide:
+    offsets = GroupOffset.objects.filter(group__cluster=cluster, group__group_id=group)
+    topics = {topic} if topic else set(offsets.values_list("topic", flat=True).distinct())
+    named = _naming(of_cluster_itself, topics)
+    for one in of_cluster_itself:
         one.is_of_cluster = one.pk not in named  # type: ignore[attr-defined]  # for the template
+    # Those of partitions of other topics are left out.
     return [one for one in found if one.subject_kind != Subject.PARTITIONS or one.pk in named]
-
-
-def _topics_of(cluster: Cluster | None, group: str) -> set[str]:
-    rows = GroupOffset.objects.filter(group__cluster=cluster, group__group_id=group)
-    return set(rows.values_list("topic", flat=True).distinct())
 
 
 def _naming(incidents: Iterable[Incident], topics: Collection[str]) -> set[int]:
@@ -150,7 +138,7 @@ def during(user: Any, clusters: Any, start: datetime, end: datetime) -> QuerySet
         Q(ended_at=None) | Q(ended_at__gte=start)
     )
     of_flow = Q(flow__source__in=clusters, flow__target__in=clusters)
-    found = rows.filter(Q(cluster__in=clusters, flow=None) | Q(log__cluster__in=clusters) | of_flow)
+    found = rows.filter(Q(cluster__in=clusters) | Q(log__cluster__in=clusters) | of_flow)
     return visible(user, found).order_by("-rank", "began_at", "pk")
 
 
