@@ -9,8 +9,13 @@ from django.db.models import Q
 from django.urls import reverse
 
 from console.findings.check_settings import CheckSetting
-from console.findings.incidents.models import Incident, IncidentEvent, MaintenanceWindow
-from console.frame.security.access import rights_of
+from console.findings.incidents.models import (
+    Incident,
+    IncidentEvent,
+    MaintenanceWindow,
+    Scoped,
+    lasted_ms,
+)
 from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
 from jobs.checks.check import CHECKS
 from jobs.severity import FINDING_SEVERITIES
@@ -50,7 +55,7 @@ OWNERS = (Scope.CLUSTER, Scope.FLOW, Scope.LOG)
 OF_CROSSLOG = dict.fromkeys([one.value for one in OWNERS])
 
 
-class Finding(models.Model):
+class Finding(Scoped, models.Model):
     """A finding; open while `closed_at` is null.
 
     `kind` is one of `Kind`; at most one of `cluster`, `flow` and `log` is set, none for crosslog itself.
@@ -129,21 +134,6 @@ class Finding(models.Model):
     def __str__(self) -> str:
         return f"{self.code} {self.subject}".rstrip()
 
-    @classmethod
-    def visible_to(cls, user: Any) -> Q:
-        """Return the condition of the rows that a person may see: all clusters of their scope.
-
-        What concerns crosslog itself is seen by those who may view all clusters.
-        """
-        rights = rights_of(user)
-        seen = rights.clusters("view")
-        found = (
-            Q(cluster__in=seen)
-            | Q(log__cluster__in=seen)
-            | Q(flow__source__in=seen, flow__target__in=seen)
-        )
-        return found | Q(**OF_CROSSLOG) if rights.reaches("view", ()) else found
-
     @property
     def word(self) -> str:
         """What it is, in two or three words."""
@@ -168,15 +158,6 @@ class Finding(models.Model):
         return str(owner.alias if self.scope is Scope.CLUSTER else owner.name)
 
     @property
-    def place(self) -> str:
-        """Its scope, for people."""
-        if self.log is not None:
-            return f"Quorum of {self.log.label}"
-        if self.scope is Scope.CROSSLOG:
-            return "crosslog"
-        return f"{self.scope.value.capitalize()} {self.name}"
-
-    @property
     def href(self) -> str:
         """The page of its scope that has more of it."""
         if self.flow_id is not None:
@@ -192,7 +173,4 @@ class Finding(models.Model):
 
     @property
     def duration_ms(self) -> int | None:
-        """How long it lasted; None while it is open."""
-        if self.closed_at is None:
-            return None
-        return round((self.closed_at - self.opened_at).total_seconds() * 1000)
+        return lasted_ms(self.opened_at, self.closed_at)

@@ -70,14 +70,17 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
     return render_page(request, "findings/list.html", {"table": table}, is_live=True)
 
 
+def cluster_menu(request: HttpRequest) -> Choice:
+    """Return the menu of the clusters that a person may see."""
+    rows = visible(request.user, Cluster.objects.order_by("alias"))
+    return Choice("Cluster", [(one.alias, one.alias) for one in rows], queries.on_cluster)
+
+
 def _with_menus(request: HttpRequest, rows: QuerySet[Finding]) -> Table:
     """Return the table with menus of the clusters and of the rules that have findings here."""
-    aliases = visible(request.user, Cluster.objects.order_by("alias")).values_list(
-        "alias", flat=True
-    )
     codes = visible(request.user, rows).order_by("code").values_list("code", flat=True).distinct()
     menus = {
-        "cluster": Choice("Cluster", [(one, one) for one in aliases], queries.on_cluster),
+        "cluster": cluster_menu(request),
         "code": Choice("Rule", [(one, one) for one in codes], equals("code")),
     }
     return replace(FINDINGS, filters={**FINDINGS.filters, **menus})

@@ -54,6 +54,6 @@ def worst_of_each_rule(findings: Iterable[Finding]) -> list[tuple[Finding, int]]
     return [(same[0], len(same) - 1) for same in alike.values()]
 
 
-def with_names(rows: QuerySet[Finding]) -> QuerySet[Finding]:
-    """Add `scope_name`, to sort by and to search."""
+def with_names(rows: QuerySet[M]) -> QuerySet[M]:
+    """Add `scope_name` to findings or incidents, to sort by and to search."""
     return rows.annotate(scope_name=Coalesce("cluster__alias", "flow__name", "log__name"))

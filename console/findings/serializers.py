@@ -9,12 +9,21 @@ from rest_framework import serializers
 
 from console.findings import queries
 from console.findings.models import SEVERITIES, Finding, Kind, Scope
+from console.findings.queries import M
 from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 
 OPEN, ENDED, ALL = "open", "ended", "all"
 LARGEST_ID = 2**63 - 1
-_COMPARED = ("kind", "flow", "log", "incident", "severity", "code", "subject")
-_PATHS = {"log": "log__name", "subject": "subject__icontains"}
+_PATHS = {
+    "kind": "kind",
+    "flow": "flow",
+    "log": "log__name",
+    "incident": "incident",
+    "severity": "severity",
+    "code": "code",
+    "check": "check_id",
+    "subject": "subject__icontains",
+}
 
 
 class FindingFilters(PageParameters):
@@ -28,19 +37,30 @@ class FindingFilters(PageParameters):
     )
 
 
-class AllFindingFilters(OptionalTimeRange, FindingFilters):
+class ScopeFilters(OptionalTimeRange, PageParameters):
+    """Filters of findings and incidents."""
+
+    cluster = serializers.CharField(
+        required=False,
+        max_length=100,
+        help_text="Alias of a cluster: what is about it, its quorum, flows from it or to it.",
+    )
+    flow = serializers.IntegerField(
+        required=False, min_value=1, max_value=LARGEST_ID, help_text="The id of a flow."
+    )
+    severity = serializers.ChoiceField(
+        choices=SEVERITIES, required=False, help_text="Only those of this severity."
+    )
+    subject = serializers.CharField(
+        required=False, max_length=600, help_text="A part of the subject, in any case."
+    )
+
+
+class AllFindingFilters(ScopeFilters, FindingFilters):
     """Filters of all findings; a time range is that in which they were opened."""
 
     kind = serializers.ChoiceField(
         choices=Kind.choices, required=False, help_text="Only findings of these rules."
-    )
-    cluster = serializers.CharField(
-        required=False,
-        max_length=100,
-        help_text="Alias of a cluster: findings about it, its quorum, flows from it or to it.",
-    )
-    flow = serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST_ID, help_text="The id of a flow."
     )
     log = serializers.CharField(
         required=False,
@@ -50,27 +70,25 @@ class AllFindingFilters(OptionalTimeRange, FindingFilters):
     incident = serializers.IntegerField(
         required=False, min_value=1, max_value=LARGEST_ID, help_text="The id of an incident."
     )
-    severity = serializers.ChoiceField(
-        choices=SEVERITIES, required=False, help_text="Only findings of this severity."
-    )
     code = serializers.CharField(
         required=False, max_length=60, help_text="Only findings of this rule."
-    )
-    subject = serializers.CharField(
-        required=False, max_length=600, help_text="A part of the subject, in any case."
     )
 
 
 def narrowed(rows: QuerySet[Finding], asked: dict[str, Any]) -> QuerySet[Finding]:
-    """Return the rows that fit the parameters of a list, by any of the filters above."""
-    given = {_PATHS.get(name, name): asked[name] for name in _COMPARED if asked.get(name)}
-    rows = rows.filter(**given)
+    """Return the findings that fit the parameters of a list, by any of the filters above."""
     if asked["state"] != ALL:
         rows = rows.filter(closed_at__isnull=asked["state"] == OPEN)
+    return in_scope(rows, asked, "opened_at")
+
+
+def in_scope(rows: QuerySet[M], asked: dict[str, Any], begin: str) -> QuerySet[M]:
+    """Return the findings or incidents that fit the parameters of a list, but for their state."""
+    rows = rows.filter(**{path: asked[name] for name, path in _PATHS.items() if asked.get(name)})
     if "cluster" in asked:
         rows = queries.on_cluster(rows, asked["cluster"])
     span = asked.get("time_range")
-    return rows if span is None else rows.filter(opened_at__range=(span.start, span.end))
+    return rows if span is None else rows.filter(**{f"{begin}__range": (span.start, span.end)})
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):

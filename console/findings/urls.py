@@ -6,14 +6,20 @@ from console.findings import pages
 from console.findings.incidents import pages as incidents
 
 _INCIDENT = "incidents/<int:incident_id>/"
+_ACTIONS = {
+    "acknowledge": "acknowledge-incident",
+    "silence": "silence-incident",
+    "unsilence": "unsilence-incident",
+    "owner": "set-incident-owner",
+    "note": "set-incident-note",
+}
 app_name = "findings"
 urlpatterns = [
     path("findings/", pages.list_page, name="list"),
     path("incidents/", incidents.list_page, name="incidents"),
     path(_INCIDENT, incidents.detail_page, name="incident"),
-    path(f"{_INCIDENT}acknowledge/", incidents.acknowledge, name="acknowledge-incident"),
-    path(f"{_INCIDENT}silence/", incidents.silence, name="silence-incident"),
-    path(f"{_INCIDENT}unsilence/", incidents.unsilence, name="unsilence-incident"),
-    path(f"{_INCIDENT}owner/", incidents.owner, name="set-incident-owner"),
-    path(f"{_INCIDENT}note/", incidents.note, name="set-incident-note"),
+    *(
+        path(f"{_INCIDENT}{word}/", incidents.change, {"name": word}, name=name)
+        for word, name in _ACTIONS.items()
+    ),
 ]

@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from console.availability.status.queries import COUNTS
-from console.frame.pages.state_timeline import Event, in_order
+from console.clusters.models import Cluster
+from console.findings.incidents.models import Incident
+from console.findings.incidents.queries import list_marks
 from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import visible
 from console.frame.series import Row, Series, longest_rest, read, with_gaps
-from console.overview import queries
-from console.replication.flows.queries import rest_s
+from console.replication.flows.queries import Flow, rest_s
 from console.replication.measurement.queries import LAG
 from jobs.availability.status.tally import ScopeKind
 from jobs.numbers import largest_of, sum_of
-from jobs.severity import Severity
 
-MOST_EVENTS = 60
 Join = Callable[[Iterable[Any]], Any]
 # Each flow and each cluster is a line.
 _MAX: Join = lambda values: largest_of(values).value  # noqa: E731
@@ -44,19 +44,27 @@ _PARTITIONS = _Lines(
 
 def read_flows(user: Any, time_range: TimeRange, now: datetime, points: int) -> dict[str, Any]:
     """Return columns `at`, `lag_ms` (worst flow), `rate_per_s` (sum), and `events`."""
-    where = {"topic": "", "flow__in": queries.visible_flows(user)}
-    return {**_columns(_FLOWS, where, time_range, now, points), "events": _events(user, time_range)}
+    where = {"topic": "", "flow__in": visible(user, Flow.objects.all())}
+    return _columns(_FLOWS, where, time_range, now, points, user)
 
 
 def read_partitions(user: Any, time_range: TimeRange, now: datetime, points: int) -> dict[str, Any]:
     """Return columns `at`, `offline`, `under_replicated` (sums over clusters), and `events`."""
-    where = {"kind": ScopeKind.CLUSTER, "name": "", "cluster__in": queries.visible_clusters(user)}
-    columns = _columns(_PARTITIONS, where, time_range, now, points)
-    return {**columns, "events": _events(user, time_range)}
+    where = {
+        "kind": ScopeKind.CLUSTER,
+        "name": "",
+        "cluster__in": visible(user, Cluster.objects.all()),
+    }
+    return _columns(_PARTITIONS, where, time_range, now, points, user)
 
 
 def _columns(
-    lines: _Lines, where: Mapping[str, Any], time_range: TimeRange, now: datetime, points: int
+    lines: _Lines,
+    where: Mapping[str, Any],
+    time_range: TimeRange,
+    now: datetime,
+    points: int,
+    user: Any,
 ) -> dict[str, list[Any]]:
     step_s, found = read(lines.series, time_range, now, points, **where)
     kept_s = longest_rest(step_s, lines.rest_s)
@@ -69,19 +77,5 @@ def _columns(
         columns["at"].append(at_s)
         for name, join in lines.joins.items():
             columns[name].append(join(row[name] for row in held))
-    return columns
-
-
-def _events(user: Any, time_range: TimeRange) -> list[dict[str, Any]]:
-    rows = queries.incidents_of(user).filter(opened_at__range=(time_range.start, time_range.end))
-    found = [
-        Event(
-            row.opened_at,
-            "Incident",
-            row.title,
-            Severity(row.severity),
-            queries.incident_address(row.pk),
-        )
-        for row in rows.order_by("-opened_at")[:MOST_EVENTS]
-    ]
-    return [one.to_mapping() for one in in_order(found, MOST_EVENTS)]
+    marks = visible(user, Incident.objects.all())
+    return {**columns, "events": [one.to_mapping() for one in list_marks(time_range, marks)]}

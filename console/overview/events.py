@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,11 +15,11 @@ from console.accounts.models import Outcome
 from console.accounts.queries import list_entries
 from console.availability.status import queries as availability
 from console.clusters.models import Cluster
-from console.findings.incidents.models import Incident
+from console.findings.incidents.queries import list_incidents
+from console.findings.queries import on_cluster
 from console.frame.pages.states import spoken
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import visible
-from console.overview.queries import incident_address, incidents_of
 from console.quorum import queries as quorum
 from console.replication.failover import queries as failover
 from console.replication.flows.queries import Flow
@@ -49,9 +49,9 @@ class EventKind(models.TextChoices):
 class RecentEvent:
     """Something that happened at `at`; `href` leads to where more of it is, `where` names the clusters."""
 
-    at: datetime
     kind: EventKind
-    ref: str
+    at: datetime
+    ref: Any
     severity: Severity
     text: str
     where: str
@@ -74,17 +74,18 @@ class Scope:
     user: Any
     until: datetime
     most: int
-    aliases: dict[int, str] = field(default_factory=dict)
-    logs: list[int] = field(default_factory=list)
+    alias: str
+    aliases: dict[int, str]
+    logs: list[int]
 
     @property
     def since(self) -> datetime:
         return self.until - LONGEST
 
-    def within(self, rows: QuerySet[Any], name: str, newest: str = "") -> QuerySet[Any]:
+    def within(self, rows: QuerySet[Any], name: str) -> QuerySet[Any]:
         """Return the newest rows of the time, by the field that has it."""
         rows = rows.filter(**{f"{name}__gte": self.since, f"{name}__lt": self.until})
-        return rows.order_by(newest or f"-{name}")[: self.most]
+        return rows.order_by(f"-{name}")[: self.most]
 
 
 def read_events(
@@ -97,12 +98,17 @@ def read_events(
     rows = visible(user, Cluster.objects.order_by("alias"))
     aliases = dict((rows.filter(alias=alias) if alias else rows).values_list("pk", "alias"))
     logs = quorum.Log.objects.filter(cluster__in=aliases).values_list("pk", flat=True)
-    scope = Scope(user, until, most + 1, aliases, list(logs))
-    sources = [read for one, read in _SOURCES if kind in {"", one.value}]
-    found = sorted(
-        (one for read in sources for one in read(scope)), key=lambda one: (one.at, one.id)
+    scope = Scope(user, until, most + 1, alias, aliases, list(logs))
+    newest = sorted(
+        (
+            RecentEvent(one, *told)
+            for one, read in _SOURCES.items()
+            if kind in {"", one.value}
+            for told in read(scope)
+        ),
+        key=lambda one: (one.at, one.id),
+        reverse=True,
     )
-    newest = found[::-1]
     if len(newest) <= most:
         return newest, None
     last = _second(newest[most].at)
@@ -125,6 +131,9 @@ def _second(at: datetime) -> datetime:
     return at.replace(microsecond=0)
 
 
+# An event without its kind: at, ref, severity, text, where, href.
+Said = tuple[datetime, Any, Severity, str, str, str]
+Source = Callable[[Scope], Iterator[Said]]
 _BROKERS = {
     Cause.BROKER_FENCED: ("was fenced", Severity.WARNING),
     Cause.BROKER_UNFENCED: ("was unfenced: it is back", Severity.HEALTHY),
@@ -135,65 +144,55 @@ _BROKERS = {
 }
 
 
-def _brokers(scope: Scope) -> Iterator[RecentEvent]:
-    rows = quorum.list_changes(scope.logs, quorum.ChangeKind.BROKER).filter(cause__in=_BROKERS)
-    for row in scope.within(rows, "at"):
-        words, severity = _BROKERS[Cause(row.cause)]
-        text = f"Broker {row.broker} of {row.log.cluster.alias} {words}."
-        yield _of_log(row, EventKind.BROKER, severity, text)
+def _of_logs(
+    list_rows: Callable[[list[int]], QuerySet[Any]], say: Callable[[Any, str], tuple[Severity, str]]
+) -> Source:
+    """Return a source of what metadata logs have; `say` gets a row and the alias of its cluster."""
+
+    def read(scope: Scope) -> Iterator[Said]:
+        for row in scope.within(list_rows(scope.logs), "at"):
+            alias = row.log.cluster.alias
+            href = reverse("quorum:record", args=[row.log.name, row.offset])
+            yield row.at, row.pk, *say(row, alias), alias, href
+
+    return read
 
 
-def _configs(scope: Scope) -> Iterator[RecentEvent]:
-    rows = quorum.list_changes(scope.logs, quorum.ChangeKind.CONFIG)
-    for row in scope.within(rows, "at"):
-        done = "removed" if row.is_removed else "set"
-        text = f"Config {row.subject.name} of {row.log.cluster.alias} was {done}."
-        yield _of_log(row, EventKind.CONFIG, Severity.INFO, text)
+def _broker(row: Any, alias: str) -> tuple[Severity, str]:
+    words, severity = _BROKERS[Cause(row.cause)]
+    return severity, f"Broker {row.broker} of {alias} {words}."
 
 
-def _of_log(row: Any, kind: EventKind, severity: Severity, text: str) -> RecentEvent:
-    alias = row.log.cluster.alias
-    href = reverse("quorum:record", args=[row.log.name, row.offset])
-    return RecentEvent(row.at, kind, str(row.pk), severity, text, alias, href)
+def _config(row: Any, alias: str) -> tuple[Severity, str]:
+    done = "removed" if row.is_removed else "set"
+    return Severity.INFO, f"Config {row.subject.name} of {alias} was {done}."
 
 
-def _elections(scope: Scope) -> Iterator[RecentEvent]:
-    rows = quorum.list_elections().filter(log__in=scope.logs)
-    for row in scope.within(rows, "at"):
-        gap = (
-            "" if row.gap_ms is None else f", {format_span_ms(row.gap_ms)} without a record before"
-        )
-        alias = row.log.cluster.alias
-        text = f"Controller {row.leader_id} of {alias} was elected: epoch {row.epoch}{gap}."
-        severity = Severity.WARNING if row.oddities else Severity.INFO
-        yield _of_log(row, EventKind.CONTROLLER, severity, text)
+def _election(row: Any, alias: str) -> tuple[Severity, str]:
+    gap = "" if row.gap_ms is None else f", {format_span_ms(row.gap_ms)} without a record before"
+    text = f"Controller {row.leader_id} of {alias} was elected: epoch {row.epoch}{gap}."
+    return Severity.WARNING if row.oddities else Severity.INFO, text
 
 
-def _voters(scope: Scope) -> Iterator[RecentEvent]:
-    rows = quorum.list_voter_sets().filter(log__in=scope.logs)
-    for row in scope.within(rows.exclude(added=[], removed=[], moved=[]), "at"):
-        text = f"Voters of {row.log.cluster.alias} changed: {row.change_text}."
-        yield _of_log(row, EventKind.VOTERS, Severity.INFO, text)
+def _voters(row: Any, alias: str) -> tuple[Severity, str]:
+    return Severity.INFO, f"Voters of {alias} changed: {row.change_text}."
 
 
-def _shrinks(scope: Scope) -> Iterator[RecentEvent]:
+def _shrinks(scope: Scope) -> Iterator[Said]:
     rows = availability.absences_by_minute(scope.aliases, TimeRange(scope.since, scope.until))
     for row in rows[: scope.most]:
         alias, count = row["cluster__alias"], row["partitions"]
         of_topics = "a topic" if row["topics"] == 1 else f"{row['topics']} topics"
         noun = "partition" if count == 1 else f"partitions of {of_topics}"
-        cause = (
-            f" Cause: {row['cause']}.".replace("_", " ").replace("isr", "ISR")
-            if row["cause"]
-            else ""
-        )
-        text = f"Broker {row['broker']} of {alias} left the ISR of {count} {noun}.{cause}"
+        cause = str(row["cause"]).replace("_", " ").replace("isr", "ISR")
+        text = f"Broker {row['broker']} of {alias} left the ISR of {count} {noun}."
+        text += f" Cause: {cause}." if row["cause"] else ""
         ref = f"{row['cluster_id']}-{row['broker']}-{row['cause'] or 'unknown'}"
         href = f"{reverse('availability:partitions', args=[alias])}?missing={row['broker']}"
-        yield RecentEvent(row["at"], EventKind.ISR, ref, Severity.WARNING, text, alias, href)
+        yield row["at"], ref, Severity.WARNING, text, alias, href
 
 
-def _runs(scope: Scope) -> Iterator[RecentEvent]:
+def _runs(scope: Scope) -> Iterator[Said]:
     rows = _of_flows(visible(scope.user, failover.list_written_runs()), "plan__flow__", scope)
     for row in scope.within(rows, "finished_at"):
         flow, person = row.plan.flow, row.requested_by
@@ -202,21 +201,17 @@ def _runs(scope: Scope) -> Iterator[RecentEvent]:
         text = f"Failover plan {row.plan_id} of flow {flow.name}: {what}."
         severity = Severity.WARNING if row.bad_count or row.error else Severity.INFO
         href = reverse("replication:failover-run", args=[flow.pk, row.plan_id, row.pk])
-        yield RecentEvent(
-            row.finished_at, EventKind.FAILOVER, str(row.pk), severity, text, _ends(flow), href
-        )
+        yield row.finished_at, row.pk, severity, text, _where(flow.source, flow.target), href
 
 
-def _promotions(scope: Scope) -> Iterator[RecentEvent]:
+def _promotions(scope: Scope) -> Iterator[Said]:
     rows = availability.promotions.list_actions().filter(cluster__in=scope.aliases)
     for row in scope.within(rows.exclude(acted_at=None), "acted_at"):
         alias = row.cluster.alias
         state = row.get_state_display().lower()
         text = f"Promotion of {row.subject} on {alias} by {row.get_actor_display()}: {state}."
         href = reverse("availability:promotion", args=[alias])
-        yield RecentEvent(
-            row.acted_at, EventKind.PROMOTION, str(row.pk), Severity.INFO, text, alias, href
-        )
+        yield row.acted_at, row.pk, Severity.INFO, text, alias, href
 
 
 _STEERED = {
@@ -229,19 +224,15 @@ _STEERED = {
 }
 
 
-def _steered(scope: Scope) -> Iterator[RecentEvent]:
-    rows = _of_flows(
-        visible(scope.user, Flow.objects.select_related("source", "target")), "", scope
-    )
-    flows = {f"flow:{flow.name}": flow for flow in rows}
-    entries = list_entries().filter(action__in=_STEERED, outcome=Outcome.DONE, subject__in=flows)
+def _steered(scope: Scope) -> Iterator[Said]:
+    flows = visible(scope.user, Flow.objects.select_related("source", "target"))
+    subjects = {f"flow:{flow.name}": flow for flow in _of_flows(flows, "", scope)}
+    entries = list_entries().filter(action__in=_STEERED, outcome=Outcome.DONE, subject__in=subjects)
     for entry in scope.within(entries, "at"):
-        flow = flows[entry.subject]
+        flow = subjects[entry.subject]
         text = f"Flow {flow.name} was {_STEERED[entry.action]} by {entry.actor_name or 'crosslog'}."
         href = reverse("replication:detail", args=[flow.pk])
-        yield RecentEvent(
-            entry.at, EventKind.FLOW, str(entry.pk), Severity.INFO, text, _ends(flow), href
-        )
+        yield entry.at, entry.pk, Severity.INFO, text, _where(flow.source, flow.target), href
 
 
 def _of_flows(rows: QuerySet[Any], path: str, scope: Scope) -> QuerySet[Any]:
@@ -250,46 +241,41 @@ def _of_flows(rows: QuerySet[Any], path: str, scope: Scope) -> QuerySet[Any]:
     return rows.filter(ends)
 
 
-def _ends(flow: Any) -> str:
-    return f"{flow.source.alias} {ARROW} {flow.target.alias}"
+def _where(*clusters: Cluster) -> str:
+    return f" {ARROW} ".join(one.alias for one in clusters)
 
 
-def _incidents(scope: Scope) -> Iterator[RecentEvent]:
-    rows = incidents_of(scope.user).select_related(
-        "cluster", "flow__source", "flow__target", "log__cluster"
-    )
-    rows = rows.filter(_of_incident(scope))
+def _incidents(scope: Scope) -> Iterator[Said]:
+    rows = visible(scope.user, list_incidents())
+    rows = on_cluster(rows, scope.alias) if scope.alias else rows
     for row in scope.within(rows, "opened_at"):
-        text = f"Incident opened: {row.title}"
-        yield _of_incidents(row, row.opened_at, Severity(row.severity), text)
+        text, severity = f"Incident opened: {row.title}", Severity(row.severity)
+        yield row.opened_at, row.pk, severity, text, _where(*row.clusters) or "crosslog", row.href
     for row in scope.within(rows, "ended_at"):
         text = f"Incident resolved after {format_span_ms(row.duration_ms)}: {row.title}"
-        yield _of_incidents(row, row.ended_at, Severity.HEALTHY, text)
+        where = _where(*row.clusters) or "crosslog"
+        yield row.ended_at, row.pk, Severity.HEALTHY, text, where, row.href
 
 
-def _of_incident(scope: Scope) -> Q:
-    of_crosslog = Q(cluster=None, flow=None, log=None)
-    found = Q(cluster__in=scope.aliases) | Q(log__in=scope.logs) | of_crosslog
-    return found | Q(flow__source__in=scope.aliases) | Q(flow__target__in=scope.aliases)
+def _changes(kind: quorum.ChangeKind, **of: Any) -> Callable[[list[int]], QuerySet[Any]]:
+    return lambda logs: quorum.list_changes(logs, kind).filter(**of)
 
 
-def _of_incidents(row: Incident, at: datetime, severity: Severity, text: str) -> RecentEvent:
-    cluster = row.cluster or (row.log and row.log.cluster)
-    where = _ends(row.flow) if row.flow else cluster.alias if cluster else "crosslog"
-    return RecentEvent(
-        at, EventKind.INCIDENT, str(row.pk), severity, text, where, incident_address(row.pk)
-    )
-
-
-Source = Callable[[Scope], Iterable[RecentEvent]]
-_SOURCES: Sequence[tuple[EventKind, Source]] = (
-    (EventKind.BROKER, _brokers),
-    (EventKind.CONTROLLER, _elections),
-    (EventKind.ISR, _shrinks),
-    (EventKind.VOTERS, _voters),
-    (EventKind.FAILOVER, _runs),
-    (EventKind.PROMOTION, _promotions),
-    (EventKind.FLOW, _steered),
-    (EventKind.CONFIG, _configs),
-    (EventKind.INCIDENT, _incidents),
-)
+_SOURCES: dict[EventKind, Source] = {
+    EventKind.BROKER: _of_logs(_changes(quorum.ChangeKind.BROKER, cause__in=_BROKERS), _broker),
+    EventKind.CONTROLLER: _of_logs(
+        lambda logs: quorum.list_elections().filter(log__in=logs), _election
+    ),
+    EventKind.ISR: _shrinks,
+    EventKind.VOTERS: _of_logs(
+        lambda logs: (
+            quorum.list_voter_sets().filter(log__in=logs).exclude(added=[], removed=[], moved=[])
+        ),
+        _voters,
+    ),
+    EventKind.FAILOVER: _runs,
+    EventKind.PROMOTION: _promotions,
+    EventKind.FLOW: _steered,
+    EventKind.CONFIG: _of_logs(_changes(quorum.ChangeKind.CONFIG), _config),
+    EventKind.INCIDENT: _incidents,
+}

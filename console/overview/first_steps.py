@@ -16,14 +16,13 @@ BOTH_CLUSTERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How an empty console gets its first data; `needs` is the right it takes, of the role `role`."""
+    """How an empty console gets its first data; `needs` is the right it takes."""
 
     title: str
     text: str
     label: str
     route: str
     needs: Action
-    role: str
 
 
 WAYS = (
@@ -34,7 +33,6 @@ WAYS = (
         "Register cluster",
         "clusters:new",
         "administer",
-        "admin",
     ),
     Way(
         "Import mm2.properties",
@@ -42,7 +40,6 @@ WAYS = (
         "Import configuration",
         "replication:mirror-config",
         "view",
-        "viewer",
     ),
     Way(
         "Open a metadata log",
@@ -51,7 +48,6 @@ WAYS = (
         "Import metadata log",
         "quorum:import",
         "operate",
-        "operator",
     ),
 )
 

@@ -30,15 +30,6 @@ class Box:
     def middle(self) -> float:
         return self.y + self.height / 2
 
-    def overlaps(self, other: Box) -> bool:
-        """Say whether the two have a point in common that is on no border."""
-        return (
-            self.x < other.x + other.width
-            and other.x < self.x + self.width
-            and self.y < other.y + other.height
-            and other.y < self.y + self.height
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -66,7 +57,7 @@ def lay_out(heights: Mapping[int, int], edges: Iterable[Edge]) -> Layout:
     columns = columns_of(linked, drawn)
     boxes = _stacked(columns, heights)
     labels = _labels(columns, boxes, drawn)
-    links = {edge: _link(edge, boxes, labels, drawn) for edge in drawn}
+    links = {edge: _link(edge, boxes, labels[edge]) for edge in drawn}
     placed = [*boxes.values(), *labels.values()]
     right = max((one.x + one.width for one in placed), default=0.0)
     bottom = max((one.y + one.height for one in placed), default=0.0)
@@ -142,53 +133,24 @@ def _labels(
 
 
 def _apart(wanted: Sequence[float], step: float) -> list[float]:
-    """Return places at least `step` apart and near to the wanted ones, which are sorted.
-
-    Places that touch are moved as one run, so that its mean stays.
-    """
-    runs: list[tuple[float, int]] = []
-    for one in wanted:
-        start, count = one, 1
-        while runs and runs[-1][0] + runs[-1][1] * step > start:
-            earlier, number = runs.pop()
-            centre = (earlier * number + (start - number * step) * count) / (number + count)
-            start, count = centre, number + count
-        runs.append((start, count))
+    """Return places at least `step` apart, at the wanted ones, which are sorted, or below."""
     tops: list[float] = []
-    for start, count in runs:
-        first = max(start, tops[-1] + step if tops else MARGIN)
-        tops += [first + number * step for number in range(count)]
+    for one in wanted:
+        tops.append(max(one, tops[-1] + step if tops else MARGIN))
     return tops
 
 
-def _link(
-    edge: Edge, boxes: Mapping[int, Box], labels: Mapping[Edge, Box], edges: Sequence[Edge]
-) -> Link:
-    source, target, label = boxes[edge[0]], boxes[edge[1]], labels[edge]
-    begin = _port(edge[0], edge, boxes, labels, edges)
-    end = _port(edge[1], edge, boxes, labels, edges)
+def _link(edge: Edge, boxes: Mapping[int, Box], label: Box) -> Link:
+    """Return the lines of an edge: from the sides of its boxes that face its label."""
+    source, target = boxes[edge[0]], boxes[edge[1]]
     leaves_right, arrives_left = label.x > source.x, label.x < target.x
     sides = (label.x, label.x + LABEL_W)
-    first, last = sides if leaves_right else sides[::-1], sides if arrives_left else sides[::-1]
+    first, last = sides[not leaves_right], sides[arrives_left]
     return Link(
         label,
-        _curve(source.x + BOX_W * leaves_right, begin, first[0], label.middle),
-        _curve(last[1], label.middle, target.x + BOX_W * (not arrives_left), end),
+        _curve(source.x + BOX_W * leaves_right, source.middle, first, label.middle),
+        _curve(last, label.middle, target.x + BOX_W * (not arrives_left), target.middle),
     )
-
-
-def _port(
-    key: int,
-    edge: Edge,
-    boxes: Mapping[int, Box],
-    labels: Mapping[Edge, Box],
-    edges: Sequence[Edge],
-) -> float:
-    """Return the height at which an edge meets a side of a box: in the order of the labels."""
-    box, is_right = boxes[key], labels[edge].x > boxes[key].x
-    same = [one for one in edges if key in one and (labels[one].x > box.x) == is_right]
-    same.sort(key=lambda one: labels[one].y)
-    return box.y + box.height * (same.index(edge) + 1) / (len(same) + 1)
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:

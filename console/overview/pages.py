@@ -18,7 +18,7 @@ from console.frame.series import MOST_POINTS
 from console.overview import charts, queries
 from console.overview.events import EventKind, moment_of, read_events
 from console.overview.first_steps import WAYS, first_steps
-from console.overview.queries import Overview, incidents_address
+from console.overview.queries import Overview
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 from jobs.numbers import (
     format_count,
@@ -47,7 +47,6 @@ def overview(request: HttpRequest) -> HttpResponse:
         "steps": first_steps(picture.clusters, picture.flows),
         "ways": WAYS,
         "can_operate_all": can(request.user, "operate"),
-        "all_incidents": incidents_address(),
         "events": read_events(request.user, now, ON_OVERVIEW)[0][:ON_OVERVIEW],
     }
     return render_page(request, "overview/overview.html", context, is_live=True)
@@ -75,7 +74,7 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
             "value": format_count(counts["all"]),
             "note": told or f"{counts['resolved']} resolved in the last 24 h",
             "severity": worst_card,
-            "href": incidents_address(),
+            "href": reverse("findings:incidents"),
         },
         {
             "label": "Max replication lag",

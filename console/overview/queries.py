@@ -8,13 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, When
-from django.urls import reverse
 
 from console.availability.status import queries as availability
 from console.clusters import queries as clusters_queries
-from console.clusters.models import Cluster
 from console.findings.incidents.models import Incident, State
-from console.findings.incidents.queries import open_incidents, resolved_since
+from console.findings.incidents.queries import list_incidents, open_incidents
 from console.findings.queries import above_notices, open_findings
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import can, visible
@@ -31,11 +29,9 @@ RESOLVED_FOR = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An open incident, and where a person gets on with it; empty addresses lead nowhere."""
+    """An open incident."""
 
     incident: Incident
-    href: str
-    what_if: str
     can_acknowledge: bool
 
 
@@ -50,7 +46,7 @@ class Overview:
     now: datetime
     cards: list[Card]
     counts: Mapping[str, int]
-    resolved: list[tuple[Incident, str]]
+    resolved: list[Incident]
     finding_count: int
     clusters: list[tuple[Any, Freshness | None]]
     flows: list[Flow]
@@ -75,42 +71,17 @@ def read_overview(now: datetime, user: Any) -> Overview:
     brokers = clusters_queries.list_brokers().select_related(None).filter(cluster__in=keys)
     is_live, leaders = availability.is_live_of(keys), quorum.leaders(keys)
     since = now - RESOLVED_FOR
-    resolved = visible(user, resolved_since(since))[:MOST_RESOLVED]
+    resolved = visible(user, list_incidents().filter(ended_at__gte=since))
     return Overview(
         now,
         [_card(one, user) for one in _worst(user)],
         _counts(user, since),
-        [(one, incident_address(one.pk)) for one in resolved],
+        list(resolved.order_by("-ended_at", "-pk")[:MOST_RESOLVED]),
         visible(user, above_notices(open_findings())).count(),
         [(cluster, oldest(cluster.freshness)) for cluster in clusters],
         flows,
         draw(clusters, flows, brokers, is_live, leaders),
     )
-
-
-def incidents_of(user: Any) -> QuerySet[Incident]:
-    """Return the incidents that a person may see."""
-    return visible(user, Incident.objects.all())
-
-
-def visible_clusters(user: Any) -> list[int]:
-    """Return the keys of the clusters that a person may see."""
-    return list(visible(user, Cluster.objects.all()).values_list("pk", flat=True))
-
-
-def visible_flows(user: Any) -> list[int]:
-    """Return the keys of the flows that a person may see."""
-    return list(visible(user, Flow.objects.all()).values_list("pk", flat=True))
-
-
-def incident_address(pk: int) -> str:
-    """Return the page of an incident."""
-    return reverse("findings:incident", args=[pk])
-
-
-def incidents_address() -> str:
-    """Return the page of all incidents."""
-    return reverse("findings:incidents")
 
 
 def _worst(user: Any) -> QuerySet[Incident]:
@@ -121,26 +92,13 @@ def _worst(user: Any) -> QuerySet[Incident]:
 
 
 def _card(incident: Incident, user: Any) -> Card:
-    clusters = [one for one in _clusters(incident) if one is not None]
-    what_if = ""
-    if incident.brokers and len(clusters) == 1:
-        lost = ",".join(f"broker:{one}" for one in incident.brokers)
-        path = reverse("availability:what-if", args=[clusters[0].alias])
-        what_if = f"{path}?steps=lose:{lost}"
-    may = can(user, "operate", *(one.pk for one in clusters))
-    is_open = incident.state == State.OPEN
-    return Card(incident, incident_address(incident.pk), what_if, may and is_open)
-
-
-def _clusters(incident: Incident) -> tuple[Any, ...]:
-    if incident.flow is not None:
-        return incident.flow.source, incident.flow.target
-    return (incident.cluster or (incident.log and incident.log.cluster),)
+    may = can(user, "operate", *(one.pk for one in incident.clusters))
+    return Card(incident, may and incident.state == State.OPEN)
 
 
 def _counts(user: Any, since: datetime) -> dict[str, int]:
     is_open = Q(ended_at=None)
-    return incidents_of(user).aggregate(
+    return visible(user, Incident.objects.all()).aggregate(
         all=Count("pk", filter=is_open),
         critical=Count("pk", filter=is_open & Q(severity=Severity.CRITICAL.value)),
         acknowledged=Count("pk", filter=is_open & Q(state=State.ACKNOWLEDGED)),

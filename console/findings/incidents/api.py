@@ -23,9 +23,8 @@ from console.findings.incidents.serializers import (
     IncidentFilters,
     IncidentSerializer,
     SilenceSerializer,
-    end_of_silence,
-    narrowed,
 )
+from console.findings.serializers import in_scope
 from console.frame.errors import or_404
 from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
@@ -48,7 +47,8 @@ class IncidentViewSet(ApiViewSet[Incident]):
         clusters = Cluster.objects.filter(alias=alias)
         if alias is not None and not visible(self.request.user, clusters).exists():
             raise Http404
-        return narrowed(queries.list_incidents(), self.asked)
+        rows = in_scope(queries.list_incidents(), self.asked, "began_at")
+        return queries.of_state(rows, self.asked["state"])
 
     def _row(self) -> Incident:
         return or_404(queries.get_incident(self.request.user, int(self.kwargs["pk"])))
@@ -94,8 +94,8 @@ class IncidentViewSet(ApiViewSet[Incident]):
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, pk: str) -> Response:
         """Silence it for a duration or up to a time."""
-        given, now = body_of(SilenceSerializer, request), timezone.now()
-        actions.silence(self._row(), end_of_silence(given, now), person_of(request), now)
+        until = body_of(SilenceSerializer, request)["until"]
+        actions.silence(self._row(), until, person_of(request), timezone.now())
         return self._shown()
 
     @extend_schema(request=None, responses=_SHOWN)

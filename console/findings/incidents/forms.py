@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 from console.findings.incidents.models import Incident
 from console.frame.pages.forms import ActionForm
@@ -14,7 +15,7 @@ _DURATIONS = [("3600", "1 h"), ("14400", "4 h"), ("86400", "1 d")]
 
 
 class SilenceForm(ActionForm):
-    """A duration, or a time instead of it."""
+    """A duration, or a time instead of it; `silence` is when it ends."""
 
     duration_s = forms.ChoiceField(label="For", choices=_DURATIONS)
     until = forms.DateTimeField(
@@ -24,10 +25,10 @@ class SilenceForm(ActionForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "size": 22}),
     )
 
-    def end(self, now: datetime) -> datetime:
-        """Return when the silence ends."""
-        until: datetime | None = self.cleaned_data["until"]
-        return until or now + timedelta(seconds=int(self.cleaned_data["duration_s"]))
+    def clean(self) -> dict[str, Any]:
+        lasting = timedelta(seconds=int(self.cleaned_data.get("duration_s", 0)))
+        until = self.cleaned_data.get("until") or timezone.now() + lasting
+        return {**self.cleaned_data, "silence": until}
 
 
 class OwnerForm(ActionForm):

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
 from console.frame.security.access import rights_of
 from jobs.severity import FINDING_SEVERITIES
@@ -38,7 +39,45 @@ class Subject(models.TextChoices):
     CROSSLOG = "crosslog", "crosslog"
 
 
-class Incident(models.Model):
+class Scoped:
+    """What is about a cluster, a flow or a metadata log; about crosslog itself when all three are null."""
+
+    cluster: Any
+    flow: Any
+    log: Any
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the rows that a person may see: all clusters of their scope.
+
+        What concerns crosslog itself is seen by those who may view all clusters.
+        """
+        rights = rights_of(user)
+        seen = rights.clusters("view")
+        found = (
+            Q(cluster__in=seen)
+            | Q(log__cluster__in=seen)
+            | Q(flow__source__in=seen, flow__target__in=seen)
+        )
+        of_crosslog = Q(cluster=None, flow=None, log=None)
+        return found | of_crosslog if rights.reaches("view", ()) else found
+
+    @property
+    def place(self) -> str:
+        """Its scope, for people."""
+        if self.flow is not None:
+            return f"Flow {self.flow.name}"
+        if self.log is not None:
+            return f"Quorum of {self.log.label}"
+        return "crosslog" if self.cluster is None else f"Cluster {self.cluster.alias}"
+
+
+def lasted_ms(begin: datetime, end: datetime | None) -> int | None:
+    """Return how long something lasted; None while it is open."""
+    return None if end is None else round((end - begin).total_seconds() * 1000)
+
+
+class Incident(Scoped, models.Model):
     """Open findings that have one cause.
 
     `subject_kind` and `subject` name the cause (a broker `3`, a group), `cluster`, `flow` and `log` where
@@ -110,29 +149,9 @@ class Incident(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    @classmethod
-    def visible_to(cls, user: Any) -> Q:
-        """Return the condition of the rows that a person may see: all clusters of their scope.
-
-        What concerns crosslog itself is seen by those who may view all clusters.
-        """
-        rights = rights_of(user)
-        seen = rights.clusters("view")
-        found = (
-            Q(cluster__in=seen, flow=None)
-            | Q(log__cluster__in=seen)
-            | Q(flow__source__in=seen, flow__target__in=seen)
-        )
-        if rights.reaches("view", ()):
-            found |= Q(cluster=None, flow=None, log=None)
-        return found
-
     @property
     def duration_ms(self) -> int | None:
-        """How long it lasted; None while it is open."""
-        if self.ended_at is None:
-            return None
-        return round((self.ended_at - self.began_at).total_seconds() * 1000)
+        return lasted_ms(self.began_at, self.ended_at)
 
     def state_at(self, now: datetime) -> State:
         """Return what its times and its maintenance window say: the first of `State` from the end."""
@@ -143,13 +162,26 @@ class Incident(models.Model):
         return State.OPEN if self.acknowledged_at is None else State.ACKNOWLEDGED
 
     @property
-    def where(self) -> str:
-        """Its scope, for people; the related rows are selected by `queries.list_incidents`."""
+    def href(self) -> str:
+        """Its page."""
+        return reverse("findings:incident", args=[self.pk])
+
+    @property
+    def clusters(self) -> list[Any]:
+        """The clusters that it concerns; the related rows are selected by `queries.list_incidents`."""
         if self.flow is not None:
-            return f"Flow {self.flow.name}"
-        if self.log is not None:
-            return f"Quorum of {self.log.label}"
-        return "crosslog" if self.cluster is None else f"Cluster {self.cluster.alias}"
+            return [self.flow.source, self.flow.target]
+        cluster = self.log.cluster if self.log else self.cluster
+        return [cluster] if cluster else []
+
+    @property
+    def what_if(self) -> str:
+        """The failure simulation without its brokers; empty for none."""
+        if not self.brokers or len(self.clusters) != 1:
+            return ""
+        lost = ",".join(f"broker:{one}" for one in self.brokers)
+        page = reverse("availability:what-if", args=[self.clusters[0].alias])
+        return f"{page}?steps=lose:{lost}"
 
 
 class EventKind(models.TextChoices):

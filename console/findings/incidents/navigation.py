@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.urls import reverse
-
 from console.findings.incidents import queries
 from console.findings.incidents.models import Incident, State
 from console.frame.pages.navigation import Badge, count_badge
@@ -18,8 +16,7 @@ def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit
     """Yield the pages of incidents that are not resolved; one query."""
     rows = find_rows(user, queries.open_incidents(), words, "incident", "title", "subject")
     for one in rows[:limit]:
-        path = reverse("findings:incident", args=[one.pk])
-        yield SearchHit("incident", one.title, path, one.where, one.subject)
+        yield SearchHit("incident", one.title, one.href, one.place, one.subject)
 
 
 def badge(user: Any) -> Badge | None:

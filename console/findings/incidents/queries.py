@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
-from django.db.models.functions import Coalesce
-from django.urls import reverse
 
 from console.clusters.models import Cluster, GroupOffset
 from console.findings.incidents.models import Incident, State, Subject
@@ -23,6 +21,7 @@ from jobs.severity import Severity
 MOST_NAMED, MOST_DRAWN = 5, 50
 # So many findings are read to see which topics they name: grouped ones are few.
 MOST_READ = 500
+UNRESOLVED, ALL = "unresolved", "all"
 AGAIN_WITHIN = timedelta(hours=24)
 _SCOPES = ("cluster", "log__cluster", "flow__source", "flow__target")
 _CLUSTER_WIDE = (Subject.CLUSTER, Subject.BROKER)
@@ -44,11 +43,6 @@ def open_incidents() -> QuerySet[Incident]:
     return list_incidents().filter(ended_at=None).order_by("-rank", "began_at", "pk")
 
 
-def resolved_since(since: datetime) -> QuerySet[Incident]:
-    """Return incidents that were resolved since then, the newest first."""
-    return list_incidents().filter(ended_at__gte=since).order_by("-ended_at", "-pk")
-
-
 def get_incident(user: Any, pk: int) -> Incident | None:
     """Return one that a person may see; None when there is none."""
     return visible(user, list_incidents().filter(pk=pk)).first()
@@ -58,11 +52,6 @@ def where(incident_id: int | None = None, pk: str = "", **_: Any) -> Collection[
     """Return the clusters of an incident, for the guard of pages and routes; none: all are needed."""
     rows = Incident.objects.filter(pk=incident_id or pk or 0).values_list(*_SCOPES)
     return {one for one in rows.first() or () if one is not None}
-
-
-def with_names(rows: QuerySet[Incident]) -> QuerySet[Incident]:
-    """Add `scope_name`, to sort by and to search."""
-    return rows.annotate(scope_name=Coalesce("cluster__alias", "flow__name", "log__name"))
 
 
 def count_alike(incident: Incident) -> int:
@@ -97,44 +86,32 @@ def affecting(
     """
     rows = visible(user, Incident.objects.filter(ended_at=None)).order_by("-rank", "began_at", "pk")
     if flow is not None:
-        return _affecting_flow(rows, flow)
+        findings = Finding.objects.filter(flow=flow, closed_at=None, incident__isnull=False)
+        # No correlated EXISTS: SQLite would look through all findings for each incident.
+        of_flow = Q(flow=flow) | Q(pk__in=findings.order_by().values("incident"))
+        sides = Q(check_id=UNREACHABLE.id, cluster__in=(flow.source_id, flow.target_id))
+        return list(rows.filter(of_flow | sides))
     if log is not None:
-        of_cluster = Q(cluster=log.cluster_id, flow=None, subject_kind__in=_CLUSTER_WIDE)
-        return list(rows.filter(Q(log=log) | of_cluster if log.cluster_id else Q(log=log)))
+        of_cluster = Q(
+            cluster__isnull=False, cluster=log.cluster_id, subject_kind__in=_CLUSTER_WIDE
+        )
+        return list(rows.filter(Q(log=log) | of_cluster))
     if not topic and not group:
         of_log = Q(log__cluster=cluster)
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
     own = Q(subject_kind__in=_OF_GROUP, subject=group) if group else Q(pk=None)
-    found = list(rows.filter(wide | own, cluster=cluster, flow=None))
-    return _narrowed(found, cluster, topic, group)
-
-
-def _affecting_flow(rows: QuerySet[Incident], flow: Any) -> list[Incident]:
-    findings = Finding.objects.filter(flow=flow, closed_at=None, incident__isnull=False)
-    # No correlated EXISTS: SQLite would look through all findings for each incident.
-    of_flow = Q(pk__in=findings.order_by().values("incident"))
-    sides = Q(check_id=UNREACHABLE.id, cluster__in=(flow.source_id, flow.target_id))
-    return list(rows.filter(Q(flow=flow) | sides | of_flow))
-
-
-def _narrowed(
-    found: list[Incident], cluster: Cluster | None, topic: str, group: str
-) -> list[Incident]:
-    """Leave out incidents of partitions of other topics; mark those of the cluster."""
-    wide = [one for one in found if one.subject_kind not in _OF_GROUP]
-    if not wide:
+    found = list(rows.filter(wide | own, cluster=cluster))
+    of_cluster_itself = [one for one in found if one.subject_kind not in _OF_GROUP]
+    if not of_cluster_itself:
         return found
-    topics = {topic} if topic else _topics_of(cluster, group)
-    named = _naming(wide, topics)
-    for one in wide:
+    offsets = GroupOffset.objects.filter(group__cluster=cluster, group__group_id=group)
+    topics = {topic} if topic else set(offsets.values_list("topic", flat=True).distinct())
+    named = _naming(of_cluster_itself, topics)
+    for one in of_cluster_itself:
         one.is_of_cluster = one.pk not in named  # type: ignore[attr-defined]  # for the template
+    # Those of partitions of other topics are left out.
     return [one for one in found if one.subject_kind != Subject.PARTITIONS or one.pk in named]
-
-
-def _topics_of(cluster: Cluster | None, group: str) -> set[str]:
-    rows = GroupOffset.objects.filter(group__cluster=cluster, group__group_id=group)
-    return set(rows.values_list("topic", flat=True).distinct())
 
 
 def _naming(incidents: Iterable[Incident], topics: Collection[str]) -> set[int]:
@@ -161,25 +138,29 @@ def during(user: Any, clusters: Any, start: datetime, end: datetime) -> QuerySet
         Q(ended_at=None) | Q(ended_at__gte=start)
     )
     of_flow = Q(flow__source__in=clusters, flow__target__in=clusters)
-    found = rows.filter(Q(cluster__in=clusters, flow=None) | Q(log__cluster__in=clusters) | of_flow)
+    found = rows.filter(Q(cluster__in=clusters) | Q(log__cluster__in=clusters) | of_flow)
     return visible(user, found).order_by("-rank", "began_at", "pk")
 
 
-def list_marks(time_range: TimeRange, **of: Any) -> list[Event]:
+def list_marks(
+    time_range: TimeRange, incidents: QuerySet[Incident] | None = None, **of: Any
+) -> list[Event]:
     """Return begins and ends of incidents within a time range, for a chart about `of`; one query."""
     inside = (time_range.start, time_range.end)
-    rows = Incident.objects.filter(Q(began_at__range=inside) | Q(ended_at__range=inside), **of)
+    rows = Incident.objects.all() if incidents is None else incidents
+    rows = rows.filter(Q(began_at__range=inside) | Q(ended_at__range=inside), **of)
     found = []
     for row in rows.order_by("-rank", "-pk")[:MOST_DRAWN]:
-        href = reverse("findings:incident", args=[row.pk])
-        found.append(Event(row.began_at, "Incident", row.title, Severity(row.severity), href))
+        found.append(Event(row.began_at, "Incident", row.title, Severity(row.severity), row.href))
         if row.ended_at is not None:
             text = f"Resolved: {row.title}"
-            found.append(Event(row.ended_at, "Incident resolved", text, Severity.HEALTHY, href))
+            found.append(Event(row.ended_at, "Incident resolved", text, Severity.HEALTHY, row.href))
     return [one for one in found if time_range.start <= one.at <= time_range.end]
 
 
 def of_state(rows: QuerySet[Incident], state: str) -> QuerySet[Incident]:
-    """Return the rows of a state, by the index of those that are not resolved."""
-    is_open = state != State.RESOLVED
-    return rows.filter(state=state, ended_at__isnull=is_open)
+    """Return the rows of a state, `unresolved` or `all`, by the index of those that are not resolved."""
+    if state == ALL:
+        return rows
+    rows = rows.filter(ended_at__isnull=state != State.RESOLVED)
+    return rows if state == UNRESOLVED else rows.filter(state=state)

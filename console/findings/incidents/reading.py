@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.clusters.models import Cluster
-from console.findings.incidents.models import Incident, MaintenanceWindow
+from console.findings.incidents.models import MaintenanceWindow
 from console.findings.models import Finding
 from jobs.checks.maintenance import Window
 from jobs.checks.open_findings import Names, OpenFinding
@@ -32,9 +32,7 @@ class Scopes:
         """Return the clusters of a scope; none for crosslog itself, and of an imported log."""
         if cluster is not None:
             return (cluster,)
-        if flow is not None:
-            return self.of_flow.get(flow, ())
-        return () if log is None else self.of_log.get(log, ())
+        return self.of_flow.get(flow or 0, ()) or self.of_log.get(log or 0, ())
 
 
 def read_scopes() -> Scopes:
@@ -97,8 +95,3 @@ def read_windows() -> list[Window]:
     """Return all maintenance windows; one query."""
     columns = ("title", "starts_at", "duration_s", "cluster_id", "rrule", "time_zone")
     return [Window(*row) for row in MaintenanceWindow.objects.values_list(*columns)]
-
-
-def places_of(row: Incident, scopes: Scopes) -> tuple[int, ...]:
-    """Return the clusters that an incident concerns."""
-    return scopes.clusters(row.cluster_id, row.flow_id, row.log_id)

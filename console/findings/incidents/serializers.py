@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
-from django.urls import reverse
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.findings.incidents import queries
 from console.findings.incidents.actions import LONGEST_NOTE, LONGEST_SILENCE
 from console.findings.incidents.models import SEVERITIES, EventKind, Incident, State, Subject
-from console.findings.queries import on_cluster
-from console.findings.serializers import ALL, LARGEST_ID
-from console.frame.rest.parameters import OptionalTimeRange, PageParameters
+from console.findings.serializers import ScopeFilters
 from console.frame.rest.serializers import BodySerializer
 
-UNRESOLVED = "unresolved"
-_COMPARED = {"flow": "flow", "check": "check_id", "severity": "severity"}
 
-
-class IncidentFilters(OptionalTimeRange, PageParameters):
+class IncidentFilters(ScopeFilters):
     """Filters of incidents; a time range is that in which they began."""
 
     state = serializers.ChoiceField(
-        choices=[UNRESOLVED, *State.values, ALL],
+        choices=[queries.UNRESOLVED, *State.values, queries.ALL],
         required=False,
-        default=UNRESOLVED,
+        default=queries.UNRESOLVED,
         help_text="Only incidents in this state; `unresolved` (the default): in any but `resolved`.",
-    )
-    severity = serializers.ChoiceField(
-        choices=SEVERITIES, required=False, help_text="Only incidents of this severity."
-    )
-    cluster = serializers.CharField(
-        required=False,
-        max_length=100,
-        help_text="Alias of a cluster: incidents of it, its quorum, flows from it or to it.",
-    )
-    flow = serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST_ID, help_text="The id of a flow."
     )
     check = serializers.CharField(
         required=False, max_length=60, help_text="Only incidents whose cause this check found."
     )
-    subject = serializers.CharField(
-        required=False, max_length=600, help_text="A part of the subject, in any case."
-    )
-
-
-def narrowed(rows: QuerySet[Incident], asked: dict[str, Any]) -> QuerySet[Incident]:
-    """Return the rows that fit the parameters of a list."""
-    rows = rows.filter(**{path: asked[name] for name, path in _COMPARED.items() if name in asked})
-    if asked["state"] == UNRESOLVED:
-        rows = rows.filter(ended_at=None)
-    elif asked["state"] != ALL:
-        rows = queries.of_state(rows, asked["state"])
-    if "cluster" in asked:
-        rows = on_cluster(rows, asked["cluster"])
-    if "subject" in asked:
-        rows = rows.filter(subject__icontains=asked["subject"])
-    span = asked.get("time_range")
-    return rows if span is None else rows.filter(began_at__range=(span.start, span.end))
 
 
 class IncidentEffectSerializer(serializers.Serializer[Any]):
@@ -109,7 +74,7 @@ class IncidentSerializer(serializers.ModelSerializer[Incident]):
     owner = serializers.CharField(
         source="owner.username", default=None, allow_null=True, help_text="Null: no owner."
     )
-    href = serializers.SerializerMethodField(help_text="Path of its page in the console.")
+    href = serializers.CharField(help_text="Path of its page in the console.")
 
     class Meta:
         model = Incident
@@ -120,9 +85,6 @@ class IncidentSerializer(serializers.ModelSerializer[Incident]):
             "window", "owner", "note", "href",
         )  # fmt: skip
         read_only_fields: tuple[str, ...] = fields
-
-    def get_href(self, row: Incident) -> str:
-        return reverse("findings:incident", args=[row.pk])
 
 
 class IncidentDetailSerializer(IncidentSerializer):
@@ -147,7 +109,7 @@ class IncidentDetailSerializer(IncidentSerializer):
 
 
 class SilenceSerializer(BodySerializer):
-    """How long it is silenced: one of the two."""
+    """How long it is silenced: one of the two; taken as `until`."""
 
     duration_s = serializers.IntegerField(
         required=False, min_value=1, max_value=int(LONGEST_SILENCE.total_seconds())
@@ -157,12 +119,8 @@ class SilenceSerializer(BodySerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if len(attrs) != 1:
             raise serializers.ValidationError({"until": ["Give `duration_s` or `until`."]})
-        return attrs
-
-
-def end_of_silence(given: dict[str, Any], now: datetime) -> datetime:
-    until: datetime | None = given.get("until")
-    return until or now + timedelta(seconds=given["duration_s"])
+        lasting = timedelta(seconds=attrs.get("duration_s", 0))
+        return {"until": attrs.get("until") or timezone.now() + lasting}
 
 
 class ChangeIncidentSerializer(BodySerializer):

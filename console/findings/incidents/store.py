@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,12 +14,11 @@ from django.db.models import Max
 from console.findings.incidents.models import EventKind, Incident, IncidentEvent, State, Subject
 from console.findings.incidents.reading import (
     Scopes,
-    places_of,
     read_open,
     read_scopes,
     read_windows,
 )
-from console.findings.incidents.timeline import Told, change_of, effects_of, told_of
+from console.findings.incidents.timeline import Told, change_of, told_of
 from console.findings.models import Finding
 from console.findings.store import lead_to_incidents
 from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER
@@ -32,11 +31,10 @@ from jobs.numbers import format_span_s
 
 _BATCH = 500
 _WITHOUT_CHECK = Wait(0, 30)
+_SAME = ("subject_kind", "subject", "title", "todo")
 _OF_CAUSE = (
-    "subject_kind", "subject", "check_id", "title", "todo", "brokers", "severity", "rank", "sentence",
-    "effects", "finding_count",
+    *_SAME, "check_id", "brokers", "severity", "rank", "sentence", "effects", "finding_count",
 )  # fmt: skip
-T = TypeVar("T")
 
 
 def save_incidents(
@@ -161,15 +159,12 @@ class _Turn:
                 self.told[row.key] = now
                 self._say(row, EventKind.CHANGED, text)
         _write(changed, _OF_CAUSE)
-        for part in _parts([row.pk for row in causes]):
-            Incident.objects.filter(pk__in=part).update(last_seen_at=self.now)
+        Incident.objects.filter(pk__in=[row.pk for row in causes]).update(last_seen_at=self.now)
 
     def resolve(self, rows: Sequence[Incident]) -> None:
         """Resolve incidents: they were over with the last of their findings."""
-        ends: dict[int, datetime | None] = {}
-        for part in _parts([row.pk for row in rows]):
-            mine = Finding.objects.filter(incident__in=part).order_by()
-            ends |= dict(mine.values_list("incident").annotate(Max("closed_at")))
+        mine = Finding.objects.filter(incident__in=[row.pk for row in rows]).order_by()
+        ends = dict(mine.values_list("incident").annotate(Max("closed_at")))
         for row in rows:
             ended = ends.get(row.pk) or row.last_seen_at
             row.ended_at = max(min(ended, self.now), row.began_at)
@@ -181,25 +176,20 @@ class _Turn:
     def silence(self, rows: Iterable[Incident]) -> None:
         """Silence incidents in maintenance windows, and end silences whose time is over."""
         active = active_windows(self.windows, self.now)
-        alike: dict[tuple[State, str, datetime | None], list[Incident]] = {}
+        changed = []
         for row in rows:
-            places = places_of(row, self.scopes)
+            places = self.scopes.clusters(row.cluster_id, row.flow_id, row.log_id)
             titles = [one.title for one in active if one.cluster is None or one.cluster in places]
             window = row.window if row.window in titles else next(iter(titles), "")
-            until = row.silenced_until
-            if until is not None and until <= self.now:
-                until = None
+            is_over = row.silenced_until is not None and row.silenced_until <= self.now
+            until = None if is_over else row.silenced_until
             if (window, until) == (row.window, row.silenced_until):
                 continue
             self._tell_silence(row, window)
             row.window, row.silenced_until = window, until
-            state = row.state_at(self.now)
-            alike.setdefault((state, window, until), []).append(row)
-        for (state, window, until), same in alike.items():
-            for part in _parts([row.pk for row in same]):
-                Incident.objects.filter(pk__in=part).update(
-                    state=state, window=window, silenced_until=until
-                )
+            row.state = row.state_at(self.now)
+            changed.append(row)
+        _write(changed, ("state", "window", "silenced_until"))
 
     def _tell_silence(self, row: Incident, window: str) -> None:
         if window and window != row.window:
@@ -215,22 +205,16 @@ def _take(row: Incident, cause: Cause) -> bool:
 
     Of a cause that is over the row keeps what it says of it.
     """
-    values: dict[str, Any] = {
+    values = {
         "severity": cause.severity.value,
         "rank": cause.severity.rank,
         "sentence": f"{row.title}: over. {cause.sentence}" if cause.is_over else cause.sentence,
-        "effects": effects_of(cause),
+        "effects": [asdict(one) for one in cause.effects],
         "finding_count": len(cause.findings),
     }
     if not cause.is_over:
-        values |= {
-            "subject_kind": cause.subject_kind,
-            "subject": cause.subject,
-            "check_id": cause.check,
-            "title": cause.title,
-            "todo": cause.todo,
-            "brokers": list(cause.brokers),
-        }
+        values |= {name: getattr(cause, name) for name in _SAME}
+        values |= {"check_id": cause.check, "brokers": list(cause.brokers)}
     changed = {name: value for name, value in values.items() if getattr(row, name) != value}
     for name, value in changed.items():
         setattr(row, name, value)
@@ -246,8 +230,3 @@ def _write(rows: Sequence[Incident], fields: Sequence[str]) -> None:
         unique_fields=["id"],
         update_fields=fields,
     )
-
-
-def _parts(many: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(many), _BATCH):
-        yield many[start : start + _BATCH]

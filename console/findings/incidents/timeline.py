@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.checks.open_findings import Cause
 from jobs.severity import Severity
 
 # Two entries about changes are so far apart, unless it became worse.
@@ -13,13 +12,6 @@ EVERY_S = 30.0
 # A count that changed less is the same news.
 _FACTOR = 2
 Told = list[Any]
-
-
-def effects_of(cause: Cause) -> list[dict[str, Any]]:
-    """Return the effects of a cause as a row has them."""
-    return [
-        {"check": one.check, "text": one.text, "findings": one.findings} for one in cause.effects
-    ]
 
 
 def told_of(severity: str, effects: Sequence[Mapping[str, Any]]) -> Told:

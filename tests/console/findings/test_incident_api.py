@@ -6,6 +6,8 @@ import pytest
 
 from console.accounts.models import ClusterGrant
 from console.findings.incidents.models import Subject
+from console.findings.incidents.store import save_incidents
+from jobs.checks.settings import Settings
 from tests.console.findings.incident_rows import make_incident, resolved
 from tests.console.findings.rows import make_row
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_user
@@ -179,6 +181,21 @@ def test_an_operator_of_its_cluster_acknowledges_it_and_a_viewer_does_not(of_eas
     assert of_east.post(path, {}, "application/json").status_code == 200
     client.force_login(make_user("viewer"))
     assert client.post(path, {}, "application/json").status_code == 403
+
+
+def test_an_incident_of_a_cluster_names_no_flow_to_another_cluster(of_east):
+    flow = make_flow("payroll")
+    make_row(flow.source, kind="checks", code="cluster_unreachable", subject="")
+    make_row(flow, code="flow_failing", sentence="payroll to west fails.")
+    memory = {}
+    for seconds in (0, 60, 120):
+        at = NOW + timedelta(seconds=seconds)
+        memory = save_incidents(at, 60, Settings(), memory)
+    (row,) = rows(of_east)
+    for path in (f"{PATH}{row['id']}/", row["href"], "/", "/events/"):
+        text = of_east.get(path).content.decode()
+        assert row["title"] in text
+        assert "payroll" not in text
 
 
 def test_more_rows_ask_no_more_queries(as_operator):

@@ -116,7 +116,7 @@ def test_a_resolved_incident_is_shown_for_a_day_with_its_duration(as_viewer):
     text = text_of(as_viewer)
     assert "resolved after 3\u00a0m\u00a044\u00a0s" in text
     assert "fresh" in text
-    assert "old" not in [one.title for one, _ in overview_of(now=now).resolved]
+    assert "old" not in [one.title for one in overview_of(now=now).resolved]
 
 
 def test_only_incidents_of_clusters_that_can_be_seen_are_shown():

@@ -151,6 +151,17 @@ def test_a_subject_that_was_deleted_takes_its_incidents_with_it(east):
     assert run_checks(1, lambda: east.at + timedelta(seconds=9), []) in {True, False}
 
 
+def test_a_flow_that_was_deleted_takes_its_incident_with_it():
+    flow, memory = make_flow(), {}
+    make_row(flow)
+    for seconds in (0, 5):
+        memory = store.save_incidents(NOW + timedelta(seconds=seconds), 5, Settings(), memory)
+    assert Incident.objects.filter(flow=flow).exists()
+    flow.delete()
+    store.save_incidents(NOW + timedelta(seconds=10), 5, Settings(), memory)
+    assert not Incident.objects.exists()
+
+
 def test_incidents_of_a_cluster_that_is_turned_off_are_resolved(east):
     east.round(DOWN, times=2)
     Cluster.objects.update(is_enabled=False)
