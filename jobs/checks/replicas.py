@@ -153,8 +153,7 @@ def out_long(state: ClusterPartitions, settings: Settings, now: datetime) -> Ite
     """Find brokers with a replica that does not return to the ISR."""
     values = settings.values(OUT_LONG, cluster=state.pk)
     for row in state.absences if values is not None else ():
-        out_s = (now - row.since).total_seconds()
-        if values is not None and out_s >= values["for_s"]:
+        if values and state.has_lasted(OUT_LONG, row.since, values["for_s"], now):
             yield Finding(
                 OUT_LONG.id,
                 OUT_LONG.severity,

@@ -107,7 +107,11 @@ def affecting(
         of_log = Q(log__cluster=cluster)
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
-    own = Q(subject_kind__in=_OF_GROUP, subject=short(group, LONGEST_SUBJECT)) if group else Q(pk=None)
+    own = (
+        Q(subject_kind__in=_OF_GROUP, subject=short(group, LONGEST_SUBJECT))
+        if group
+        else Q(pk=None)
+    )
     found = list(rows.filter(wide | own, cluster=cluster, flow=None))
     return _narrowed(found, cluster, topic, group)
 
