@@ -11,7 +11,7 @@ from jobs.limits import short
 from jobs.numbers import format_count
 from jobs.severity import Severity
 
-LONGEST_KEY = 700
+LONGEST_KEY, LONGEST_SUBJECT = 700, 600
 _MOST_EFFECTS = 6
 
 
@@ -28,13 +28,13 @@ _TITLES = {
     "flow": "Flow {place}",
     "group": "Group {subject} of {place}",
     "streams": "Streams application {subject} of {place}",
-    "crosslog": "crosslog",
+    "crosslog": "crosslog ({subject})",
 }
 
 
 def title_of(kind: str, subject: str, place: str, check: str) -> str:
     """Return where and what: "Broker 3 of east down", "Flow orders: Lag above target"."""
-    where = _TITLES[kind].format(subject=subject, place=place)
+    where = _TITLES[kind].format(subject=subject or place or "no id", place=place)
     noun, _, word = check.partition(" ")
     if noun == where.partition(" ")[0] and word.isalpha():
         return short(f"{where} {word}", LONGEST_KEY)
@@ -48,6 +48,8 @@ def words_of(code: str) -> str:
 def sentence_of(head: OpenFinding, texts: list[str]) -> str:
     """Return the sentence of a cause with its effects, behind the first sentence of a broker's."""
     first, more = head.sentence, ""
+    if head.kind != "checks" and head.subject.casefold() not in first.casefold():
+        first = f"{head.subject}: {first}"
     if head.code == BROKER_DOWN:
         first, _, more = first.partition(". ")
         if " since " not in first:

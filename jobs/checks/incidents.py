@@ -10,6 +10,7 @@ from functools import cached_property
 from jobs.checks.check import CHECKS, Area
 from jobs.checks.incident_texts import (
     LONGEST_KEY,
+    LONGEST_SUBJECT,
     effects_of,
     is_of_flows,
     listed,
@@ -32,6 +33,8 @@ from jobs.severity import Severity
 
 # What began so shortly before its cause still is its effect: rounds of several rooms see them.
 BEFORE_ITS_CAUSE = timedelta(minutes=2)
+# Checks of causes whose effects may outlast them: replicas catch up after their broker is back.
+LASTING = frozenset({BROKER_DOWN, UNREACHABLE, "broker_restarts"})
 # Findings of a quorum that a silent voter explains.
 OF_SILENT_VOTERS = frozenset(
     {"bare_majority", "no_majority", "voter_silent", "no_active_controller"}
@@ -53,11 +56,6 @@ def causes_of(
             groups.setdefault(key, []).append(one)
     causes = [known.cause(key, group) for key, group in groups.items()]
     return sorted(causes, key=lambda one: (-one.severity.rank, one.began_at, one.key))
-
-
-def is_lasting_cause(key: str) -> bool:
-    """Say whether the effects of a cause may outlast it: replicas catch up after their broker is back."""
-    return key.startswith((_UNREACHABLE, _BROKER))
 
 
 _UNREACHABLE, _BROKER = "unreachable:", "broker:"
@@ -98,8 +96,8 @@ def _key_in_cluster(one: OpenFinding) -> str:
     area = _area(one)
     if area is Area.STREAMS:
         return f"streams:{one.cluster}:{one.evidence.get('application') or one.subject}"
-    if group := one.evidence.get("group"):
-        return f"group:{one.cluster}:{group}"
+    if area is Area.GROUP:
+        return f"group:{one.cluster}:{one.evidence.get('group', '')}"
     if one.kind == "observers" or area is Area.OBSERVER:
         return f"observers:{one.cluster}"
     return f"{'partitions' if area is Area.PARTITION else 'cluster'}:{one.cluster}"
@@ -198,7 +196,7 @@ class _Known:
         alike = sum(one.code == head.code for one in group) - 1
         if alike:
             texts.insert(0, f"{format_count(alike)} more such finding{'' if alike == 1 else 's'}")
-        if is_lasting_cause(key):
+        if key.startswith((_UNREACHABLE, _BROKER)):
             texts += self._flows(head, group)
         check = CHECKS.by_id.get(head.code)
         return Cause(
@@ -210,7 +208,7 @@ class _Known:
             title=title_of(kind, subject, place, check.title if check else words_of(head.code)),
             sentence=sentence_of(head, texts),
             todo=head.todo,
-            began_at=head.opened_at if is_lasting_cause(key) else _first(group),
+            began_at=head.opened_at if key.startswith((_UNREACHABLE, _BROKER)) else _first(group),
             findings=tuple(one.id for one in (head, *(one for one in group if one is not head))),
             effects=effects,
             brokers=(int(subject),) if kind == Area.BROKER else _brokers_of(group),
@@ -276,7 +274,7 @@ def _first(group: list[OpenFinding]) -> datetime:
 def _subject(head: OpenFinding, key: str) -> tuple[str, str]:
     kind, _, rest = key.partition(":")
     if kind in {"streams", "group", "broker"}:
-        return kind, rest.partition(":")[2]
+        return kind, short(rest.partition(":")[2], LONGEST_SUBJECT)
     if kind == "crosslog":
         return kind, head.subject
     return ("cluster" if kind == "unreachable" else kind), ""

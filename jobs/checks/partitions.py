@@ -57,12 +57,15 @@ class ChurnHour(NamedTuple):
 class ClusterPartitions:
     """What was last recorded of the partitions of a cluster.
 
+    `clock_set_at` is when the clock was last set, `unsure` the checks that it leaves open.
     `brokers` are those that are registered, and whether they are alive (None: not known); `rejoined` when
     they were last fenced or registered. `stuck` are findings of `replicas.STUCK`.
     """
 
     pk: int
     alias: str
+    clock_set_at: datetime | None = None
+    unsure: set[str] = field(default_factory=set)
     brokers: dict[int, bool | None] = field(default_factory=dict)
     rejoined: dict[int, datetime] = field(default_factory=dict)
     unhealthy: list[UnhealthyPartition] = field(default_factory=list)
@@ -75,6 +78,16 @@ class ClusterPartitions:
     def is_down(self, broker: int) -> bool:
         """Whether a broker is fenced, or not registered while others are."""
         return self.brokers.get(broker, not self.brokers) is False
+
+    def has_lasted(self, one: Check, since: datetime, for_s: float, now: datetime) -> bool:
+        """Whether a state lasts so long; one from before the clock was set counts from then."""
+        begin = since
+        if self.clock_set_at is not None and not self.clock_set_at <= since <= now:
+            begin = self.clock_set_at
+        has_lasted = (now - begin).total_seconds() >= for_s
+        if not has_lasted and begin is not since:
+            self.unsure.add(one.id)
+        return has_lasted
 
 
 of_topics = partial(Check, area=Area.PARTITION, narrowed_by=Pattern.TOPIC)
@@ -154,8 +167,8 @@ def unhealthy(state: ClusterPartitions, settings: Settings, now: datetime) -> It
         if values is None:
             continue
         for_s = values.get("for_s", 0)
-        is_lasting = not for_s or not down.isdisjoint(row.missing)
-        if is_lasting or (now - row.since).total_seconds() >= for_s:
+        is_at_once = not for_s or not down.isdisjoint(row.missing)
+        if is_at_once or state.has_lasted(STATES[row.state], row.since, for_s, now):
             groups[row.state, row.missing].append(row)
     for (word, missing), rows in groups.items():
         yield _group(state, STATES[word], missing, rows)

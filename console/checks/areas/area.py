@@ -12,6 +12,9 @@ from django.db.models import Model
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 
+# A clock that differs this much from the time that passed was set, or there were no rounds.
+JUMP_S = 120
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -38,6 +41,13 @@ class Given:
     settings: Settings
     passed_s: float = 0
     memory: dict[str, Any] = field(default_factory=dict)
+
+
+def clock_set_s(given: Given) -> float:
+    """Return when the clock was last set (Unix s), 0: never; an area keeps `at_s` and `steady_s` for it."""
+    now_s, known = given.now.timestamp(), given.memory
+    drift_s = now_s - known.get("at_s", now_s - given.passed_s) - given.passed_s
+    return now_s if abs(drift_s) > JUMP_S else float(known.get("steady_s", 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,16 @@ def judge(given: Given) -> Iterator[Judged]:
     given.memory = {
         str(row.pk): before.get(str(row.pk), 0) + given.passed_s
         for row in rows
-        if row.status.state == "starting" and row.is_wanted
+        if row.status.state == "starting" and row.is_wanted and not _is_ahead(row, given.now)
     }
     for row in rows:
         facts = _facts(row, given.memory.get(str(row.pk), 0), failing, offline, given.now)
         yield Judged(row, judged(facts), evaluate(facts, given.settings, given.now))
+
+
+def _is_ahead(row: Flow, now: datetime) -> bool:
+    """Whether its state began later than now: the clock was set back, and what a run reports looks old."""
+    return row.status.since is not None and row.status.since > now
 
 
 def _facts(

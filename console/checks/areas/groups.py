@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from console.checks.areas.area import Area, Given, Judged
+from console.checks.areas.area import JUMP_S, Area, Given, Judged, clock_set_s
 from console.clusters import queries as clusters
 from console.clusters.collection.group_rows import UNHEARD
 from console.clusters.models import Cluster, Noun
@@ -29,8 +29,7 @@ TRENDS = {rules.GROWING.id, rules.CATCH_UP.id}
 CLOCKED = {rules.RETENTION.id, rules.PARTITION_STUCK.id, rules.COMMITS_STOPPED.id}
 ALWAYS = {rules.LAG_TIME.id, rules.MEMBERS_GONE.id}
 CODES = TRENDS | CLOCKED | ALWAYS
-# A clock that differs this much from the time that passed was set, or there were no rounds.
-JUMP_S, STEADY_S = 120, 600
+STEADY_S = 600
 
 
 class _Row(NamedTuple):
@@ -76,10 +75,9 @@ class _Moment:
 def judge(given: Given) -> Iterator[Judged]:
     """Judge the groups of every cluster whose groups are known now."""
     memory, now_s = given.memory, given.now.timestamp()
-    drift_s = now_s - memory.get("at_s", now_s - given.passed_s) - given.passed_s
-    is_set = abs(drift_s) > JUMP_S
+    steady_s = clock_set_s(given)
+    is_set = steady_s == now_s
     clock_s = memory.get("clock_s", 0.0) + (0 if is_set else given.passed_s)
-    steady_s = now_s if is_set else memory.get("steady_s", 0.0)
     known = {pk: GroupMemory.from_mapping(kept) for pk, kept in memory.get("clusters", {}).items()}
     enabled = list(clusters.enabled_clusters().prefetch_related("rounds"))
     of = {one.pk: known.get(str(one.pk), GroupMemory()) for one in enabled}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from console.availability.status import queries as availability
-from console.checks.areas.area import Area, Given, Judged
+from console.checks.areas.area import Area, Given, Judged, clock_set_s
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster, Noun
 from console.clusters.status import freshness_of_row
@@ -41,7 +41,10 @@ _States = dict[int, ClusterPartitions]
 def judge(given: Given) -> Iterator[Judged]:
     """Judge the partitions of each cluster whose last rounds are fresh."""
     watched = list(clusters.enabled_clusters().prefetch_related("availability_rounds", "rounds"))
-    all_states = {one.pk: ClusterPartitions(one.pk, one.alias) for one in watched}
+    set_s = clock_set_s(given)
+    given.memory = {"at_s": given.now.timestamp(), "steady_s": set_s}
+    set_at = datetime.fromtimestamp(set_s, UTC) if set_s else None
+    all_states = {one.pk: ClusterPartitions(one.pk, one.alias, set_at) for one in watched}
     seen = [one for one in watched if not availability.freshness_of(one).is_stale(given.now)]
     states = {one.pk: all_states[one.pk] for one in seen}
     _read_brokers(states, given)
@@ -52,7 +55,9 @@ def judge(given: Given) -> Iterator[Judged]:
     for cluster in watched:
         codes = _OF_STATUS - unknown[cluster.pk] if cluster.pk in states else set()
         codes |= {replicas.STUCK.id} if cluster.pk in offsets else set()
-        yield Judged(cluster, codes, tuple(_found(all_states[cluster.pk], given)))
+        state = all_states[cluster.pk]
+        found = tuple(_found(state, given))
+        yield Judged(cluster, codes - state.unsure, found)
 
 
 def _found(state: ClusterPartitions, given: Given) -> Iterator[Finding]:

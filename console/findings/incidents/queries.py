@@ -15,6 +15,8 @@ from console.frame.pages.state_timeline import Event
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import visible
 from jobs.checks.clusters import UNREACHABLE
+from jobs.checks.incident_texts import LONGEST_SUBJECT
+from jobs.limits import short
 from jobs.severity import Severity
 
 # So many incidents are named on the page of a subject, and drawn in a chart.
@@ -100,8 +102,9 @@ def affecting(
         of_log = Q(log__cluster=cluster)
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
-    own = Q(subject_kind__in=_OF_GROUP, subject=group) if group else Q(pk=None)
-    found = list(rows.filter(wide | own, cluster=cluster))
+    name = short(group, LONGEST_SUBJECT)
+    own = Q(subject_kind__in=_OF_GROUP, subject=name) if group else Q(pk=None)
+    found = list(rows.filter(wide | own, cluster=cluster, flow=None))
     of_cluster_itself = [one for one in found if one.subject_kind not in _OF_GROUP]
     if not of_cluster_itself:
         return found

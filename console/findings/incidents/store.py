@@ -23,7 +23,7 @@ from console.findings.models import Finding
 from console.findings.store import lead_to_incidents
 from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER
 from jobs.checks.damping import Damping, Wait
-from jobs.checks.incidents import causes_of, is_lasting_cause
+from jobs.checks.incidents import LASTING, causes_of
 from jobs.checks.maintenance import Window, active_windows
 from jobs.checks.open_findings import Cause, Recovering
 from jobs.checks.settings import Settings
@@ -50,7 +50,7 @@ def save_incidents(
     recovering = [
         Recovering(key, row.cluster_id, int(row.subject) if row.subject else None)
         for key, row in rows.items()
-        if row.cluster_id is not None and is_lasting_cause(key) and before.is_recovering(key)
+        if row.cluster_id is not None and row.check_id in LASTING and before.is_recovering(key)
     ]
     causes = {one.key: one for one in causes_of(findings, scopes.names, recovering)}
     present = {key for key, one in causes.items() if not one.is_over}

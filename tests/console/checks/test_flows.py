@@ -120,3 +120,10 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_flows():
     for number in range(5):
         make_partition(make_running(f"flow {number}"), state="failed")
     assert count() == few
+
+
+def test_a_run_that_seems_to_start_because_the_clock_was_set_back_is_not_one_that_hangs():
+    flow = make_flow(is_wanted=True)
+    ahead = NOW + timedelta(hours=1)
+    make_run(flow, reported_at=NOW, started_at=ahead, created_at=ahead)
+    assert "flow_stopped" not in found(given(60, {str(flow.pk): 900}))

@@ -168,3 +168,13 @@ def test_reading_more_clusters_and_partitions_takes_no_more_queries():
     for number in range(20):
         status(seen_cluster(f"west-{number}"), number)
     assert count() == before
+
+
+@pytest.mark.parametrize("jump_s", [3600, -3600], ids=["ahead", "back"])
+def test_a_clock_that_was_set_leaves_the_checks_that_wait_as_they_are(jump_s):
+    since = NOW - timedelta(seconds=max(jump_s, -60))
+    status(seen_cluster(), since=since)
+    memory = {"at_s": NOW.timestamp() - 5 - jump_s}
+    (one,) = partitions.judge(Given(NOW, Settings(), 5, memory))
+    assert one.found == ()
+    assert ALL - one.codes == {"at_min_isr", "replica_out_long"}

@@ -222,3 +222,30 @@ def test_an_unrelated_finding_changes_no_other_cause(findings):
     causes = {one.key: one for one in causes_of([*findings, other], NAMES)}
     assert causes.pop("partitions:9").findings == (other.id,)
     assert causes == {one.key: one for one in causes_of(findings, NAMES)}
+
+
+def of_group(group):
+    return open_finding("probe_group", subject=group, evidence={"group": group})
+
+
+def test_two_groups_with_long_ids_have_two_incidents_whose_columns_hold_them():
+    causes = causes_of([of_group("g" * 999 + end) for end in "ab"], NAMES)
+    assert len({one.key for one in causes}) == len({one.subject for one in causes}) == 2
+    assert {(len(one.key), len(one.subject)) for one in causes} == {(700, 600)}
+
+
+def test_a_group_without_an_id_has_an_incident_of_its_own():
+    (cause,) = causes_of([of_group("")], NAMES)
+    assert (cause.key, cause.title) == ("group:1:", "Group no id of east: Probe_group")
+
+
+def test_a_sentence_names_the_subject_that_its_finding_has_in_a_column():
+    one = open_finding(
+        "stuck_partition", sentence="It does not move.", subject="orders-3", **OF_FLOW
+    )
+    assert causes_of([one], NAMES)[0].sentence == "orders-3: It does not move."
+
+
+def test_incidents_of_crosslog_name_their_cluster():
+    one = open_finding("follower_behind")
+    assert causes_of([one], NAMES)[0].title == "crosslog (east): Metadata log not followed"

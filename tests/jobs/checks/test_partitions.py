@@ -102,3 +102,20 @@ def test_effects_of_all_states_count_partitions():
         "3 partitions offline", "3 under min ISR", "3 at min ISR", "3 under-replicated"
     ]  # fmt: skip
     assert replicas.RF_ONE.is_advice
+
+
+@pytest.mark.parametrize(
+    ("set_s_ago", "age_s", "is_found"),
+    [
+        pytest.param(60, 3700, False, id="set ahead a minute ago"),
+        pytest.param(60, -3500, False, id="set back a minute ago"),
+        pytest.param(400, 4000, True, id="set long enough ago"),
+        pytest.param(4000, 400, True, id="began since then"),
+    ],
+)
+def test_a_clock_that_was_set_makes_no_state_old_and_none_over(set_s_ago, age_s, is_found):
+    row = one(state="under_replicated", age_s=age_s)
+    set_at = NOW - timedelta(seconds=set_s_ago)
+    state = ClusterPartitions(1, "east", set_at, brokers=dict(ALIVE), unhealthy=[row])
+    assert bool(list(unhealthy(state, Settings(), NOW))) is is_found
+    assert state.unsure == (set() if is_found else {UNDER_REPLICATED.id})

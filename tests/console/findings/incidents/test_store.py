@@ -256,3 +256,10 @@ def test_incidents_are_removed_some_days_after_their_end(east, settings):
     store.prune(ended + timedelta(days=settings.INCIDENTS_RETENTION_D, seconds=1))
     assert not Incident.objects.exists()
     assert Finding.objects.get().incident is None
+
+
+def test_a_full_disk_explains_no_partition_of_its_broker(east):
+    disk = Found("disk_full", Severity.CRITICAL, "It is full.", subject="3", brokers=(3,))
+    east.round(disk, times=2).round(disk, lost(2), times=3)
+    keys = set(Incident.objects.values_list("key", flat=True))
+    assert keys == {f"broker:{east.cluster.pk}:3", f"partitions:{east.cluster.pk}"}
