@@ -19,7 +19,7 @@ ALIASES = ("east", "west")
 
 
 def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
-    """Run rounds before, at and after the loss of a broker; returns JSON values."""
+    """Run rounds before and after a broker of each cluster is lost and all groups are late; returns JSON values."""
     share = 10 if quick else 1
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder:
         pages.set_up(Path(folder))
@@ -27,10 +27,13 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
         clusters = fill(now, TOPICS // share // len(ALIASES), GROUPS // share // len(ALIASES))
         add_flows(clusters, FLOWS // share, now)
         rows = [check(say, "first round", now), check(say, "second round", now, 5)]
-        partitions.lose(clusters[0], now + timedelta(seconds=6))
+        for cluster in clusters:
+            partitions.lose(cluster, now + timedelta(seconds=6))
         take_in(clusters, now + timedelta(seconds=8))
+        rows += [check(say, f"broker lost, round {one}", now, 5 + 5 * one) for one in (1, 2, 3)]
+        delay_groups()
         rows += [
-            check(say, f"broker lost, round {number}", now, 5 + 5 * number) for number in (1, 2, 3)
+            check(say, f"every group late, round {one}", now, 20 + 5 * one) for one in (1, 2, 3)
         ]
         return {
             "data": {
@@ -88,6 +91,14 @@ def add_groups(cluster: Any, groups: int, topics: int, now: datetime) -> None:
         ),
         batch_size=500,
     )  # fmt: skip
+
+
+def delay_groups() -> None:
+    """Let every group be ten minutes behind: each gets findings and an incident."""
+    from console.clusters.models import Group, GroupOffset
+
+    Group.objects.update(lag_ms=600_000)
+    GroupOffset.objects.update(lag_ms=600_000)
 
 
 def add_flows(clusters: list[Any], count: int, now: datetime) -> None:

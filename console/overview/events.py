@@ -29,6 +29,8 @@ from jobs.severity import Severity
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 LONGEST = timedelta(days=30)
+# Shrinks are grouped by minute, which costs time for each: read further back only when they are few.
+_SPANS = (timedelta(hours=1), timedelta(days=1), LONGEST)
 
 
 class EventKind(models.TextChoices):
@@ -179,8 +181,14 @@ def _voters(row: Any, alias: str) -> tuple[Severity, str]:
 
 
 def _shrinks(scope: Scope) -> Iterator[Said]:
-    rows = availability.absences_by_minute(scope.aliases, TimeRange(scope.since, scope.until))
-    for row in rows[: scope.most]:
+    rows: list[Any] = []
+    for span in _SPANS:
+        since = (scope.until - span).replace(second=0, microsecond=0)
+        read = availability.absences_by_minute(scope.aliases, TimeRange(since, scope.until))
+        rows = list(read[: scope.most])
+        if len(rows) == scope.most:
+            break
+    for row in rows:
         alias, count = row["cluster__alias"], row["partitions"]
         of_topics = "a topic" if row["topics"] == 1 else f"{row['topics']} topics"
         noun = "partition" if count == 1 else f"partitions of {of_topics}"

@@ -61,10 +61,8 @@ class Settings:
         group: str = "",
     ) -> Mapping[str, float] | None:
         """Return the thresholds that hold for a subject; None: the check is off there."""
-        mine = self.by_check.get(check.id)
-        if mine is None:
-            return check.defaults
-        key = (check.id, cluster, flow, topic, group)
+        mine = self.by_check.get(check.id, [])
+        key = (check.id, cluster, flow, topic, group) if mine else (check.id,)
         if key not in self._known:
             self._known[key] = self._resolved(check, mine, cluster, flow, topic, group)
         return self._known[key]
