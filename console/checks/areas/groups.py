@@ -169,14 +169,16 @@ def _state(
             OffsetState(
                 topic,
                 partition,
-                *lags,
+                lag,
+                lag_ms,
+                is_assigned,
                 moment.age_s(since) if is_steady else None,
                 next_ms if is_steady else None,
                 status == LagStatus.BEHIND_LOG_START,
                 facts.retention.get((cluster.pk, topic), Retention(None)),
                 facts.leaderless.get((cluster.pk, topic, partition)),
             )
-            for topic, partition, *lags, since, next_ms, status in offsets
+            for topic, partition, lag, lag_ms, is_assigned, since, next_ms, status in offsets
         ],
         is_partial=bool(row.error),
     )
