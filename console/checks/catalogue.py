@@ -46,19 +46,10 @@ def by_area(checks: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
             yield title, found
 
 
-def quantity(threshold: Threshold, value: float | None = None) -> str:
-    """Return a value of a threshold with its unit; its default without one."""
-    number = f"{threshold.default if value is None else value:,.10g}"
+def quantity(threshold: Threshold) -> str:
+    """Return the default of a threshold with its unit."""
+    number = f"{threshold.default:,.10g}"
     return number if threshold.unit is Unit.COUNT else f"{number} {threshold.unit}"
-
-
-def quantities(check: Check | None, values: dict[str, float]) -> str:
-    """Return values of thresholds in words: `lag_s 30 s, members 2`."""
-    known = {one.name: one for one in check.all_thresholds} if check else {}
-    return ", ".join(
-        f"{name} {quantity(known[name], value) if name in known else value}"
-        for name, value in values.items()
-    )
 
 
 def document() -> str:

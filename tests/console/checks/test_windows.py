@@ -56,7 +56,6 @@ def test_an_end_gives_the_duration():
         pytest.param({"rrule": "FREQ=SECONDLY"}, "rrule", id="every second"),
         pytest.param({"rrule": "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}, "rrule", id="never"),
         pytest.param({"rrule": "FREQ=DAILY;UNTIL=20200101"}, "rrule", id="until before"),
-        pytest.param({"rrule": "FREQ=DAILY", "duration_s": 90_000}, "duration_s", id="overlaps"),
     ],
 )
 def test_a_window_that_cannot_be_is_refused_at_its_field(more, field):
