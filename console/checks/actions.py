@@ -18,7 +18,7 @@ from console.findings.models import MaintenanceWindow
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, require, visible
 from console.replication.flows.queries import list_flows
-from jobs.checks.check import CHECKS, Area, Check, Pattern
+from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER, Area, Check, Pattern
 from jobs.cluster.errors import InvalidFields
 from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import glob_expression
@@ -51,6 +51,11 @@ def save_setting(
     for name in SHOWN[CheckSetting]:
         setattr(row, name, values.get(name, getattr(row, name)))
     errors |= _pattern_problems(row, check) | _threshold_problems(check, row.thresholds)
+    if row.topic_pattern and {OPEN_AFTER, CLOSE_AFTER} & set(row.thresholds):
+        text = (
+            f"An incident is not of topics: set {OPEN_AFTER} and {CLOSE_AFTER} without a pattern."
+        )
+        errors.setdefault("topic_pattern", text)
     if row.is_excluded and not row.note:
         errors["note"] = "Say why the check is off there."
     if not row.thresholds and not row.is_excluded:
