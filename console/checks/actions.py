@@ -50,16 +50,7 @@ def save_setting(
     errors = _take_scope(row, {} if row.pk else values, person, scope_of(check))
     for name in SHOWN[CheckSetting]:
         setattr(row, name, values.get(name, getattr(row, name)))
-    errors |= _pattern_problems(row, check) | _threshold_problems(check, row.thresholds)
-    if row.topic_pattern and {OPEN_AFTER, CLOSE_AFTER} & set(row.thresholds):
-        text = (
-            f"An incident is not of topics: set {OPEN_AFTER} and {CLOSE_AFTER} without a pattern."
-        )
-        errors.setdefault("topic_pattern", text)
-    if row.is_excluded and not row.note:
-        errors["note"] = "Say why the check is off there."
-    if not row.thresholds and not row.is_excluded:
-        errors["is_excluded"] = "Set a threshold, or exclude."
+    errors |= _problems(row, check)
     if errors:
         raise InvalidFields(errors)
     if not row.pk and CheckSetting.objects.count() >= MOST_SETTINGS:
@@ -138,6 +129,20 @@ def _take_scope(
             setattr(row, field, found)
     if not errors:
         require_on(person, row.clusters)
+    return errors
+
+
+def _problems(row: CheckSetting, check: Check) -> dict[str, str]:
+    errors = _pattern_problems(row, check) | _threshold_problems(check, row.thresholds)
+    if row.topic_pattern and {OPEN_AFTER, CLOSE_AFTER} & set(row.thresholds):
+        text = (
+            f"An incident is not of topics: set {OPEN_AFTER} and {CLOSE_AFTER} without a pattern."
+        )
+        errors.setdefault("topic_pattern", text)
+    if row.is_excluded and not row.note:
+        errors["note"] = "Say why the check is off there."
+    if not row.thresholds and not row.is_excluded:
+        errors["is_excluded"] = "Set a threshold, or exclude."
     return errors
 
 

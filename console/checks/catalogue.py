@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import console.checks.rules  # noqa: F401  registers all checks
 from console.frame.pages.search import fits, words_of
-from jobs.checks.check import CHECKS, Area, Check, Threshold, Unit
+from jobs.checks.check import CHECKS, Area, Check
 
 TITLES = {
     Area.CLUSTER: "Clusters",
@@ -46,12 +46,6 @@ def by_area(checks: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
             yield title, found
 
 
-def quantity(threshold: Threshold) -> str:
-    """Return the default of a threshold with its unit."""
-    number = f"{threshold.default:,.10g}"
-    return number if threshold.unit is Unit.COUNT else f"{number} {threshold.unit}"
-
-
 def document() -> str:
     """Return docs/checks.md."""
     parts = [_HEAD]
@@ -71,5 +65,5 @@ def _section(check: Check) -> str:
     ]
     if check.all_thresholds:
         lines += ["\n| threshold | default | meaning |", "|---|---|---|"]
-        lines += [f"| `{o.name}` | {quantity(o)} | {o.text} |" for o in check.all_thresholds]
+        lines += [f"| `{o.name}` | {o.default_text} | {o.text} |" for o in check.all_thresholds]
     return "\n".join(lines) + "\n"

@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 
 from console.checks.actions import scope_of, shown
-from console.checks.catalogue import quantity
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.findings.check_settings import CheckSetting
 from console.frame.pages.forms import ActionForm
@@ -63,7 +62,7 @@ class SettingForm(ActionForm):
             fields[f"{_THRESHOLD}{one.name}"] = forms.FloatField(
                 label=f"{one.name} ({one.unit})",
                 required=False,
-                help_text=f"{one.text} {quantity(one)} by default.",
+                help_text=f"{one.text} {one.default_text} by default.",
                 widget=forms.NumberInput(attrs={"placeholder": f"{one.default:g}", "step": "any"}),
             )
         self.fields = {**fields, **self.fields}

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.checks import actions, queries, windows
-from console.checks.catalogue import TITLES, by_area, list_checks, quantity
+from console.checks.catalogue import TITLES, by_area, list_checks
 from console.checks.forms import SettingForm, WindowForm
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
@@ -35,7 +35,7 @@ def list_page(request: HttpRequest) -> HttpResponse:
     area, text = request.GET.get("area", ""), request.GET.get("q", "")[:200]
     counts = queries.count_open(request.user)
     shown = [
-        (title, [(one, counts.get(one.id, 0), _thresholds(one)) for one in checks])
+        (title, [(one, counts.get(one.id, 0)) for one in checks])
         for title, checks in by_area(list_checks(area, text))
     ]
     context = {"areas": shown, "area": area, "q": text, "titles": TITLES.items()}
@@ -172,10 +172,6 @@ def _windows(request: HttpRequest) -> HttpResponse:
 def _next(row: MaintenanceWindow, now: Any) -> str:
     starts = (at for at in queries.list_starts(row, now) if at > now)
     return next((local_text(at, row.time_zone) for at in starts), "")
-
-
-def _thresholds(check: Any) -> list[tuple[str, str, str]]:
-    return [(one.name, quantity(one), one.text) for one in check.all_thresholds]
 
 
 def _seen(request: HttpRequest, rows: Any, pk: int) -> Any:
