@@ -173,16 +173,16 @@ def _threshold_problems(check: Check, given: Mapping[str, Any]) -> dict[str, str
 
 def _order_problems(check: Check, given: Mapping[str, float]) -> dict[str, str]:
     """Return the warnings that would come after their critical values."""
-    errors, values = {}, check.defaults | given
-    for low in values:
+    errors, values = {}, {**check.defaults, **given}
+    for low, warning in values.items():
         high = low.replace("warning", "critical")
         if high == low or high not in values or not {low, high} & set(given):
             continue
-        is_rising = check.defaults[low] <= check.defaults[high]
-        if values[low] != values[high] and (values[low] < values[high]) is not is_rising:
+        critical, is_rising = values[high], check.defaults[low] <= check.defaults[high]
+        if warning != critical and (warning < critical) is not is_rising:
             side = "above" if is_rising else "below"
             errors[f"thresholds.{low if low in given else high}"] = (
-                f"The warning ({values[low]:g}) is {side} the critical value ({values[high]:g})."
+                f"The warning ({warning:g}) is {side} the critical value ({critical:g})."
             )
     return errors
 

@@ -16,7 +16,6 @@ from console.checks.catalogue import list_checks
 from console.checks.serializers import (
     CatalogueCheckSerializer,
     ChangedCheckSettingSerializer,
-    CheckFilters,
     CheckSettingFilters,
     CheckSettingSerializer,
     MaintenanceWindowSerializer,
@@ -24,6 +23,7 @@ from console.checks.serializers import (
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from console.frame.errors import or_404
+from console.frame.rest.parameters import Parameters
 from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import visible
@@ -34,7 +34,7 @@ class CheckViewSet(ApiViewSet[Any]):
 
     serializer_class = CatalogueCheckSerializer
     pagination_class = None
-    parameters: ClassVar = {"list": CheckFilters}
+    parameters: ClassVar = {"list": Parameters}
     anywhere_actions: ClassVar = ("list", "retrieve")
     lookup_value_regex = r"[a-z0-9_]{1,60}"
     queryset = CheckSetting.objects.none()
@@ -45,8 +45,7 @@ class CheckViewSet(ApiViewSet[Any]):
     @extend_schema(responses=CatalogueCheckSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List all checks by area."""
-        found = list_checks(self.asked.get("area", ""))
-        return Response(self.get_serializer(found, many=True).data)
+        return Response(self.get_serializer(list_checks(), many=True).data)
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one check."""
@@ -57,6 +56,7 @@ class CheckViewSet(ApiViewSet[Any]):
 class _RowViewSet(ApiViewSet[Any]):
     """Rows of a cluster, a flow or of all."""
 
+    serializer_class: Any
     lookup_value_regex = r"\d{1,18}"
     # The scope of a new one is in its body; what holds everywhere is seen by all.
     anywhere_actions: ClassVar = ("list", "create", "retrieve")
@@ -66,7 +66,7 @@ class _RowViewSet(ApiViewSet[Any]):
 
     def list(self, request: Request) -> Response:
         """List those of the clusters that you may see."""
-        return self.paged(self.get_queryset(), self.get_serializer_class())
+        return self.paged(self.get_queryset(), self.serializer_class)
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one of them."""
@@ -74,7 +74,7 @@ class _RowViewSet(ApiViewSet[Any]):
 
     def create(self, request: Request) -> Response:
         """Create one; for all clusters it needs the role admin everywhere."""
-        row = self.save_new(body_of(self.get_serializer_class(), request), request.user)
+        row = self.save_new(body_of(self.serializer_class, request), request.user)
         return Response(self.get_serializer(row).data, status.HTTP_201_CREATED)
 
     def save_new(self, values: dict[str, Any], person: Any) -> Any:

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from console.checks import queries
 from console.findings.check_settings import CheckSetting
 from console.findings.models import SEVERITIES, MaintenanceWindow
-from console.frame.rest.parameters import PageParameters, Parameters
+from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer
 from jobs.checks.check import Area, Check, Pattern, Unit
 from jobs.checks.maintenance import HELP
@@ -55,12 +55,6 @@ class CatalogueCheckSerializer(serializers.Serializer[Check]):
         return counts.get(check.id, 0)
 
 
-class CheckFilters(Parameters):
-    """What the catalogue can be filtered by."""
-
-    area = serializers.ChoiceField(choices=AREAS, required=False)
-
-
 class CheckSettingFilters(PageParameters):
     """What a list of settings can be filtered by."""
 
@@ -99,7 +93,7 @@ class CheckSettingSerializer(BodySerializer, serializers.ModelSerializer[CheckSe
 
     class Meta:
         model = CheckSetting
-        exclude = ("check_id",)
+        exclude: ClassVar[tuple[str, ...]] = ("check_id",)
         read_only_fields = ("changed_at",)
         validators = ()
 
