@@ -2,6 +2,6 @@
 
 Sub-rooms: `areas`.
 
-In reading order: `apps`, `models`, `rules`, `round`, `tasks`, `catalogue`, `queries`, `actions`, `windows`,
+In reading order: `apps`, `models`, `rules`, `round`, `tasks`, `catalogue`, `queries`, `windows`, `actions`,
 `forms`, `pages`, `urls`, `navigation`, `serializers`, `api`.
 """

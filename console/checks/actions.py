@@ -1,4 +1,4 @@
-"""Actions on settings of checks: check, then write."""
+"""Actions on settings of checks and on maintenance windows: check, then write."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from django.db import IntegrityError, transaction
 
 from console.accounts.audit import audit, change
 from console.accounts.models import User
-from console.checks.catalogue import list_checks
-from console.clusters.models import GROUP_ID_LENGTH, TOPIC_NAME_LENGTH, Cluster
+from console.checks.windows import read_window, refuse_too_many
+from console.clusters.models import Cluster
 from console.findings.check_settings import CheckSetting
+from console.findings.models import MaintenanceWindow
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, require, visible
 from console.replication.flows.queries import list_flows
-from jobs.checks.check import CHECKS, Area, Check, Pattern
+from jobs.checks.check import CHECKS, CLOSE_AFTER, OPEN_AFTER, Area, Check, Pattern
 from jobs.cluster.errors import InvalidFields
 from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import glob_expression
 
-LONGEST_NOTE = 300
 MOST_SETTINGS = 2000
 _FOR_ALL = "What holds for all clusters needs the role admin everywhere. Name a cluster or a flow."
-CHANGEABLE = ("topic_pattern", "group_pattern", "thresholds", "is_excluded", "note")
-_PATTERNS = {
-    Pattern.TOPIC: ("topic_pattern", TOPIC_NAME_LENGTH),
-    Pattern.GROUP: ("group_pattern", GROUP_ID_LENGTH),
+SHOWN = {
+    CheckSetting: ("topic_pattern", "group_pattern", "thresholds", "is_excluded", "note"),
+    MaintenanceWindow: ("title", "starts_at", "duration_s", "rrule", "time_zone"),
 }
-_WARNING, _CRITICAL = "warning", "critical"
 
 
 def scope_of(check: Check) -> str:
@@ -38,53 +36,58 @@ def scope_of(check: Check) -> str:
     return {Area.FLOW: "flow", Area.CROSSLOG: ""}.get(check.area, "cluster")
 
 
-def find_check(check_id: object) -> Check:
-    """Return a check; raises `InvalidFields`."""
-    list_checks()
-    check = CHECKS.by_id.get(check_id) if isinstance(check_id, str) else None
+@change("check_setting.save")
+def save_setting(
+    row: CheckSetting, values: Mapping[str, Any], person: User, now: datetime
+) -> CheckSetting:
+    """Create a setting of the check of a row, or change its fields in `values`: cluster and flow stay.
+
+    Raises `InvalidFields` at all fields that are wrong, `PermissionDenied`.
+    """
+    check, before = CHECKS.by_id.get(row.check_id), shown(row) if row.pk else None
     if check is None:
-        raise InvalidFields({"check": f"There is no check {str(check_id)[:60]}."})
-    return check
-
-
-@change("check_setting.create")
-def create_setting(values: Mapping[str, Any], person: User, now: datetime) -> CheckSetting:
-    """Create a setting; raises `InvalidFields` at all fields that are wrong, `PermissionDenied`."""
-    check = find_check(values.get("check"))
-    row = CheckSetting(check_id=check.id)
-    errors, found = _take_scope(row, check, values, person), {}
-    if not errors:
-        require_on(person, row.clusters)
+        raise InvalidFields({"check": f"There is no check {row.check_id[:60]}."})
+    errors = _take_scope(row, {} if row.pk else values, person, scope_of(check))
+    for name in SHOWN[CheckSetting]:
+        setattr(row, name, values.get(name, getattr(row, name)))
+    errors |= _problems(row, check)
+    if errors:
+        raise InvalidFields(errors)
+    if not row.pk and CheckSetting.objects.count() >= MOST_SETTINGS:
+        text = f"There are {MOST_SETTINGS} settings. Remove one, or use a pattern."
+        raise ActionRefused("too_many", text)
+    row.changed_at, row.changed_by = now, person
     try:
-        found = read_values(check, values)
+        _write(row, before)
+    except IntegrityError:
+        field = f"{check.narrowed_by}_pattern" if check.narrowed_by else scope_of(check)
+        text = f"There is a setting of {check.id} for {row.scope}: change that one."
+        raise InvalidFields({field or "check": text}) from None
+    return row
+
+
+@change("maintenance_window.create")
+def create_window(values: Mapping[str, Any], person: User, now: datetime) -> MaintenanceWindow:
+    """Create a window; raises like `save_setting`."""
+    row = MaintenanceWindow(created_at=now, created_by=person)
+    errors = _take_scope(row, values, person, "cluster")
+    try:
+        read_window(values, now, row)
     except InvalidFields as invalid:
         errors |= invalid.errors
     if errors:
         raise InvalidFields(errors)
-    if CheckSetting.objects.count() >= MOST_SETTINGS:
-        text = f"There are {MOST_SETTINGS} settings. Remove one, or use a pattern."
-        raise ActionRefused("too_many", text)
-    _save(row, found, person, now, "check_setting.create")
+    refuse_too_many(now)
+    _write(row, None)
     return row
 
 
-@change("check_setting.change")
-def change_setting(
-    row: CheckSetting, values: Mapping[str, Any], person: User, now: datetime
-) -> CheckSetting:
-    """Change the fields in `values`; its check, cluster and flow stay. Raises like `create_setting`."""
-    require_on(person, row.clusters)
-    found = read_values(find_check(row.check_id), {**shown(row), **values})
-    _save(row, found, person, now, "check_setting.change")
-    return row
-
-
-@change("check_setting.delete")
-def delete_setting(row: CheckSetting, person: User) -> None:
-    """Remove a setting; raises `PermissionDenied`."""
+@change("check_or_window.delete")
+def remove(row: CheckSetting | MaintenanceWindow, person: User) -> None:
+    """Remove a setting or a window; raises `PermissionDenied`."""
     require_on(person, row.clusters)
     with transaction.atomic():
-        _audit("check_setting.delete", row, before=shown(row))
+        _audit("delete", row, before=shown(row))
         row.delete()
 
 
@@ -101,119 +104,97 @@ def may_change(person: Any, clusters: tuple[int, ...]) -> bool:
     return can(person, "operate" if clusters else "administer", *clusters)
 
 
-def read_values(check: Check, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changeable fields of a setting of a check; raises `InvalidFields`."""
-    errors: dict[str, str] = {}
-    found: dict[str, Any] = {"topic_pattern": "", "group_pattern": ""}
-    for pattern, (field, longest) in _PATTERNS.items():
-        found[field] = text = str(values.get(field) or "").strip()
-        problem = _pattern_problem(text, longest) if check.narrowed_by is pattern else ""
-        if text and check.narrowed_by is not pattern:
-            problem = f"The check {check.id} is not narrowed by {pattern}s."
-        errors |= {field: problem} if problem else {}
-    found["thresholds"] = thresholds = values.get("thresholds") or {}
-    errors |= _threshold_problems(check, thresholds)
-    found["is_excluded"] = bool(values.get("is_excluded"))
-    found["note"] = note = str(values.get("note") or "").strip()
-    if len(note) > LONGEST_NOTE:
-        errors["note"] = f"At most {LONGEST_NOTE} characters."
-    elif found["is_excluded"] and not note:
-        errors["note"] = "Say why the check is off there."
-    if not thresholds and not found["is_excluded"]:
-        errors["is_excluded"] = "Set a threshold, or exclude."
-    if errors:
-        raise InvalidFields(errors)
-    return found
+def shown(row: CheckSetting | MaintenanceWindow) -> dict[str, Any]:
+    """Return the fields of a row as forms and the audit log have them."""
+    values = {name: getattr(row, name) for name in SHOWN[type(row)]}
+    return {k: v.isoformat() if isinstance(v, datetime) else v for k, v in values.items()}
 
 
-def shown(row: CheckSetting) -> dict[str, Any]:
-    """Return the changeable fields of a row."""
-    return {name: getattr(row, name) for name in CHANGEABLE}
-
-
-def _pattern_problem(text: str, longest: int) -> str:
-    if len(text) > longest:
-        return f"At most {longest} characters."
-    try:
-        glob_expression(text)
-    except NotAPattern as problem:
-        return f"This pattern cannot be evaluated: {problem}"
-    return ""
-
-
-def _threshold_problems(check: Check, given: object) -> dict[str, str]:
-    """Return what is wrong with thresholds, at `thresholds.` and the name of each."""
-    if not isinstance(given, Mapping):
-        return {"thresholds": "An object of numbers by the names of thresholds."}
-    known = {one.name: one for one in check.all_thresholds}
+def _take_scope(
+    row: CheckSetting | MaintenanceWindow, values: Mapping[str, Any], person: User, scope: str
+) -> dict[str, str]:
+    """Put cluster or flow into a row; return what is wrong with them. What may not be seen is not there."""
     errors = {}
-    for name, value in given.items():
-        names = ", ".join(known) or "none"
-        unknown = f"The check {check.id} has no such threshold. It has: {names}."
-        problem = known[name].problem(value) if name in known else unknown
-        if problem:
-            errors[f"thresholds.{str(name)[:60]}"] = problem
+    for field, key in (("cluster", "alias"), ("flow", "pk")):
+        given = values.get(field)
+        if given in {None, ""}:
+            continue
+        rows: Any = Cluster.objects.all() if field == "cluster" else list_flows()
+        found = visible(person, rows.filter(**{key: given})).first()
+        if field != scope:
+            errors[field] = f"This check is not narrowed to a {field}."
+        elif found is None:
+            errors[field] = f"There is no {field} {str(given)[:63]}."
+        else:
+            setattr(row, field, found)
+    if not errors:
+        require_on(person, row.clusters)
+    return errors
+
+
+def _problems(row: CheckSetting, check: Check) -> dict[str, str]:
+    errors = _pattern_problems(row, check) | _threshold_problems(check, row.thresholds)
+    if row.topic_pattern and {OPEN_AFTER, CLOSE_AFTER} & set(row.thresholds):
+        text = (
+            f"An incident is not of topics: set {OPEN_AFTER} and {CLOSE_AFTER} without a pattern."
+        )
+        errors.setdefault("topic_pattern", text)
+    if row.is_excluded and not row.note:
+        errors["note"] = "Say why the check is off there."
+    if not row.thresholds and not row.is_excluded:
+        errors["is_excluded"] = "Set a threshold, or exclude."
+    return errors
+
+
+def _pattern_problems(row: CheckSetting, check: Check) -> dict[str, str]:
+    errors = {}
+    for pattern in (Pattern.TOPIC, Pattern.GROUP):
+        text: str = getattr(row, f"{pattern}_pattern")
+        if text and check.narrowed_by is not pattern:
+            errors[f"{pattern}_pattern"] = f"This check is not narrowed by {pattern}s."
+        try:
+            glob_expression(text)
+        except NotAPattern as problem:
+            errors[f"{pattern}_pattern"] = f"This pattern cannot be evaluated: {problem}"
+    return errors
+
+
+def _threshold_problems(check: Check, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is wrong with thresholds, at `thresholds.` and the name of each."""
+    known = {one.name: one for one in check.all_thresholds}
+    unknown = f"This check has no such threshold. It has: {', '.join(known) or 'none'}."
+    found = {
+        f"thresholds.{name[:60]}": known[name].problem(value) if name in known else unknown
+        for name, value in given.items()
+    }
+    errors = {field: problem for field, problem in found.items() if problem}
     return errors or _order_problems(check, given)
 
 
 def _order_problems(check: Check, given: Mapping[str, float]) -> dict[str, str]:
     """Return the warnings that would come after their critical values."""
-    errors = {}
-    for low in check.defaults:
-        high = low.replace(_WARNING, _CRITICAL)
-        if high == low or high not in check.defaults or not {low, high} & set(given):
+    errors, values = {}, {**check.defaults, **given}
+    for low, warning in values.items():
+        high = low.replace("warning", "critical")
+        if high == low or high not in values or not {low, high} & set(given):
             continue
-        warning, critical = (given.get(name, check.defaults[name]) for name in (low, high))
-        is_rising = check.defaults[low] <= check.defaults[high]
-        if (warning > critical) if is_rising else (warning < critical):
+        critical, is_rising = values[high], check.defaults[low] <= check.defaults[high]
+        if warning != critical and (warning < critical) is not is_rising:
             side = "above" if is_rising else "below"
-            text = f"The warning ({warning:g}) is {side} the critical value ({critical:g})."
-            errors[f"thresholds.{low if low in given else high}"] = text
+            errors[f"thresholds.{low if low in given else high}"] = (
+                f"The warning ({warning:g}) is {side} the critical value ({critical:g})."
+            )
     return errors
 
 
-def _take_scope(
-    row: CheckSetting, check: Check, values: Mapping[str, Any], person: User
-) -> dict[str, str]:
-    """Put cluster or flow into a row; return what is wrong with them. What may not be seen is not there."""
-    errors, scope = {}, scope_of(check)
-    lists: dict[str, Any] = {
-        "cluster": (Cluster.objects.order_by("pk"), "alias"),
-        "flow": (list_flows(), "pk"),
-    }
-    for field, (rows, key) in lists.items():
-        given = values.get(field)
-        if given is None or given == "":
-            continue
-        found = visible(person, rows.filter(**{key: given})).first()
-        if scope != field:
-            errors[field] = f"The check {check.id} is not narrowed to a {field}."
-        elif found is None:
-            errors[field] = f"There is no {field} {str(given)[:63]}."
-        else:
-            setattr(row, field, found)
-    return errors
+def _write(row: CheckSetting | MaintenanceWindow, before: Mapping[str, Any] | None) -> None:
+    with transaction.atomic():
+        row.save()
+        _audit("change" if before else "create", row, before=before, after=shown(row))
 
 
-def _save(
-    row: CheckSetting, values: Mapping[str, Any], person: User, now: datetime, action: str
-) -> None:
-    """Write a row with valid values."""
-    before = shown(row) if row.pk else None
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.changed_at, row.changed_by = now, person
-    try:
-        with transaction.atomic():
-            row.save()
-            _audit(action, row, before=before, after=shown(row))
-    except IntegrityError:
-        check = CHECKS.by_id[row.check_id]
-        pattern = next((f for p, (f, _) in _PATTERNS.items() if check.narrowed_by is p), "")
-        text = f"There is a setting of {check.id} for {row.scope}: change that one."
-        raise InvalidFields({pattern or scope_of(check) or "check": text}) from None
-
-
-def _audit(action: str, row: CheckSetting, **values: Any) -> None:
+def _audit(verb: str, row: CheckSetting | MaintenanceWindow, **values: Any) -> None:
+    noun = str(row._meta.verbose_name)
     alias = row.cluster.alias if row.cluster_id else ""
-    audit(action, f"check-setting:{row.pk}", cluster=alias, **values)
+    action, subject = f"{noun.replace(' ', '_')}.{verb}", f"{noun.replace(' ', '-')}:{row.pk}"
+    audit(action, subject, cluster=alias, **values)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import console.checks.rules  # noqa: F401  registers all checks
 from console.frame.pages.search import fits, words_of
-from jobs.checks.check import CHECKS, Area, Check, Threshold, Unit
+from jobs.checks.check import CHECKS, Area, Check
 
 TITLES = {
     Area.CLUSTER: "Clusters",
@@ -46,21 +46,6 @@ def by_area(checks: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
             yield title, found
 
 
-def quantity(threshold: Threshold, value: float | None = None) -> str:
-    """Return a value of a threshold with its unit; its default without one."""
-    number = f"{threshold.default if value is None else value:,.10g}"
-    return number if threshold.unit is Unit.COUNT else f"{number} {threshold.unit}"
-
-
-def quantities(check: Check | None, values: dict[str, float]) -> str:
-    """Return values of thresholds in words: `lag_s 30 s, members 2`."""
-    known = {one.name: one for one in check.all_thresholds} if check else {}
-    return ", ".join(
-        f"{name} {quantity(known[name], value) if name in known else value}"
-        for name, value in values.items()
-    )
-
-
 def document() -> str:
     """Return docs/checks.md."""
     parts = [_HEAD]
@@ -80,5 +65,5 @@ def _section(check: Check) -> str:
     ]
     if check.all_thresholds:
         lines += ["\n| threshold | default | meaning |", "|---|---|---|"]
-        lines += [f"| `{o.name}` | {quantity(o)} | {o.text} |" for o in check.all_thresholds]
+        lines += [f"| `{o.name}` | {o.default_text} | {o.text} |" for o in check.all_thresholds]
     return "\n".join(lines) + "\n"

@@ -2,149 +2,97 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
-from django.utils import timezone
 
-from console.checks.actions import LONGEST_NOTE, read_values, scope_of, shown
-from console.checks.catalogue import quantity
-from console.checks.windows import LONGEST_TITLE, read_window
-from console.clusters.models import Cluster
+from console.checks.actions import scope_of, shown
+from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.findings.check_settings import CheckSetting
 from console.frame.pages.forms import ActionForm
 from console.frame.security.access import can, rights_of
 from console.replication.flows.queries import list_flows
-from jobs.checks.check import Check, Pattern
+from jobs.checks.check import Check
 from jobs.checks.maintenance import HELP, LONGEST_RULE
 
 _TYPED = {"autocomplete": "off", "spellcheck": "false"}
-_GLOB = "A glob: orders-* matches all names that begin with orders-. Empty: all."
 _THRESHOLD = "thresholds."
 
 
-def _on_which(user: Any, rows: QuerySet[Any], key: str, all_of: str) -> list[tuple[str, str]]:
-    """Return the rows on whose clusters a person may operate, and all, which needs an administrator."""
-    rights = rights_of(user)
-    paths = getattr(rows.model, "clusters_at", ())
-    found = [
-        (str(getattr(row, key)), str(row))
-        for row in rows
-        if rights.reaches("operate", [getattr(row, f"{path}_id", row.pk) for path in paths])
-    ]
-    return [("", all_of), *found] if can(user, "administer") else found
+def _text(label: str, longest: int, help_text: str = "", **more: Any) -> forms.CharField:
+    widget = forms.TextInput(attrs={**_TYPED, **more.pop("attrs", {})})
+    return forms.CharField(
+        label=label, max_length=longest, help_text=help_text, widget=widget, **more
+    )
 
 
-def _clusters(user: Any) -> forms.ChoiceField:
-    choices = _on_which(user, Cluster.objects.order_by("alias"), "alias", "All clusters")
-    is_needed = not can(user, "administer")
-    return forms.ChoiceField(label="Cluster", choices=choices, required=is_needed)
+def _scope_field(user: Any, scope: str) -> forms.ChoiceField:
+    """Return a choice of where a person may operate, and of all, which needs an administrator."""
+    rows: Any = Cluster.objects.order_by("alias") if scope == "cluster" else list_flows()
+    if not can(user, "operate"):
+        mine = rights_of(user).clusters("operate")
+        rows = rows.filter(**{f"{path}__in": mine for path in rows.model.clusters_at})
+    may_all = can(user, "administer")
+    choices = [("", f"All {scope}s")] if may_all else []
+    choices += [(str(getattr(row, "alias", row.pk)), str(row)) for row in rows]
+    return forms.ChoiceField(label=scope.capitalize(), choices=choices, required=not may_all)
 
 
 class SettingForm(ActionForm):
     """A setting of a check; a new one has a cluster or a flow as well."""
 
-    def __init__(
-        self, check: Check, user: Any, *args: Any, row: CheckSetting | None = None, **more: Any
-    ) -> None:
-        if row is not None:
-            values = {f"{_THRESHOLD}{name}": value for name, value in row.thresholds.items()}
-            more["initial"] = shown(row) | values
-        super().__init__(*args, **more)
+    is_excluded = forms.BooleanField(label="Exclude: the check is off there", required=False)
+    note = _text("Note", 300, "Why. Required for an exclusion: RF 1 on purpose.", required=False)
+
+    def __init__(self, check: Check, user: Any, data: Any, initial: Any, row: CheckSetting) -> None:
+        values = {f"{_THRESHOLD}{name}": value for name, value in row.thresholds.items()}
+        super().__init__(data, initial=initial | shown(row) | values if row.pk else initial)
         self.check = check
-        if row is None and scope_of(check) == "cluster":
-            self.fields["cluster"] = _clusters(user)
-        elif row is None and scope_of(check) == "flow":
-            choices = _on_which(user, list_flows().order_by("name"), "pk", "All flows")
-            self.fields["flow"] = forms.ChoiceField(
-                label="Flow", choices=choices, required=not can(user, "administer")
-            )
-        if check.narrowed_by is not Pattern.NONE:
-            self.fields[f"{check.narrowed_by}_pattern"] = forms.CharField(
-                label=f"{check.narrowed_by.capitalize()}s",
+        fields: dict[str, forms.Field] = {}
+        if scope_of(check) and not row.pk:
+            fields[scope_of(check)] = _scope_field(user, scope_of(check))
+        if check.narrowed_by:
+            fields[f"{check.narrowed_by}_pattern"] = _text(
+                f"{check.narrowed_by.capitalize()}s",
+                GROUP_ID_LENGTH,
+                "A glob: orders-* matches all names that begin with orders-. Empty: all.",
                 required=False,
-                help_text=_GLOB,
-                widget=forms.TextInput(attrs=_TYPED),
             )
         for one in check.all_thresholds:
-            self.fields[f"{_THRESHOLD}{one.name}"] = forms.FloatField(
+            fields[f"{_THRESHOLD}{one.name}"] = forms.FloatField(
                 label=f"{one.name} ({one.unit})",
                 required=False,
-                help_text=f"{one.text} {quantity(one)} by default.",
+                help_text=f"{one.text} {one.default_text} by default.",
                 widget=forms.NumberInput(attrs={"placeholder": f"{one.default:g}", "step": "any"}),
             )
-        self.fields["is_excluded"] = forms.BooleanField(
-            label="Exclude: the check is off there", required=False
-        )
-        self.fields["note"] = forms.CharField(
-            label="Note",
-            required=False,
-            max_length=LONGEST_NOTE,
-            help_text="Why. Required for an exclusion: RF 1 on purpose.",
-        )
-
-    def clean(self) -> dict[str, Any]:
-        super().clean()
-        self.complete(lambda: read_values(self.check, self.values()))
-        return self.cleaned_data
+        self.fields = {**fields, **self.fields}
 
     def values(self) -> dict[str, Any]:
         """Return the values as the action takes them."""
         given = dict(self.cleaned_data)
-        names = [name for name in given if name.startswith(_THRESHOLD)]
-        numbers = {name.removeprefix(_THRESHOLD): given.pop(name) for name in names}
-        numbers = {name: value for name, value in numbers.items() if value is not None}
-        return {**given, "check": self.check.id, "thresholds": numbers}
-
-
-class LocalMomentField(forms.CharField):
-    """A date and a time in the time zone of the form."""
-
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "60"})
-
-    def clean(self, value: Any) -> datetime | None:
-        text = super().clean(value)
-        try:
-            return datetime.fromisoformat(text) if text else None
-        except ValueError:
-            text = "Enter a date and a time: 2026-12-01 22:00."
-            raise forms.ValidationError(text) from None
+        numbers = {name: given.pop(name) for name in list(given) if name.startswith(_THRESHOLD)}
+        set_ = {k.removeprefix(_THRESHOLD): v for k, v in numbers.items() if v is not None}
+        return {**given, "thresholds": set_}
 
 
 class WindowForm(ActionForm):
     """A maintenance window."""
 
-    title = forms.CharField(
-        label="Title", max_length=LONGEST_TITLE, widget=forms.TextInput(attrs=_TYPED)
-    )
-    starts_at = LocalMomentField(label="Start")
-    ends_at = LocalMomentField(label="End", required=False, help_text="Or a duration.")
+    title = _text("Title", 200)
+    starts_at = _text("Start", 40, attrs={"type": "datetime-local"})
+    ends_at = _text("End", 40, "Or a duration.", required=False, attrs={"type": "datetime-local"})
     duration_s = forms.IntegerField(
         label="Duration (s)", required=False, help_text="Instead of an end: 7200 is two hours."
     )
-    time_zone = forms.CharField(
-        label="Time zone",
-        max_length=64,
+    time_zone = _text(
+        "Time zone",
+        64,
+        "Europe/Berlin or UTC. A local time that a clock change skips is an hour later.",
         initial="UTC",
-        help_text="Europe/Berlin or UTC. A local time that a clock change skips is an hour later.",
-        widget=forms.TextInput(attrs=_TYPED),
     )
-    rrule = forms.CharField(
-        label="Repeat",
-        required=False,
-        max_length=LONGEST_RULE,
-        help_text=f"Empty: once. {HELP}",
-        widget=forms.TextInput(attrs=_TYPED),
-    )
+    rrule = _text("Repeat", LONGEST_RULE, f"Empty: once. {HELP}", required=False)
 
-    def __init__(self, user: Any, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.fields["cluster"] = _clusters(user)
+    def __init__(self, user: Any, *args: Any) -> None:
+        super().__init__(*args)
+        self.fields["cluster"] = _scope_field(user, "cluster")
         self.order_fields(["title", "cluster"])
-
-    def clean(self) -> dict[str, Any]:
-        super().clean()
-        self.complete(lambda: read_window(self.cleaned_data, timezone.now()))
-        return self.cleaned_data

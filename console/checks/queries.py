@@ -27,17 +27,16 @@ def count_open(user: Any) -> dict[str, int]:
     return dict(rows.annotate(Count("pk")))
 
 
-def list_settings(check: str = "") -> QuerySet[CheckSetting]:
-    """Return settings with their scope and who changed them, of a check when it is named."""
-    rows = CheckSetting.objects.select_related(
+def list_settings() -> QuerySet[CheckSetting]:
+    """Return settings with their scope and who changed them."""
+    return CheckSetting.objects.select_related(
         "cluster", "flow__source", "flow__target", "changed_by"
     )
-    return rows.filter(check_id=check) if check else rows
 
 
-def get_setting(user: Any, pk: int) -> CheckSetting | None:
-    """Return a setting that a person may see; None when there is none."""
-    return visible(user, list_settings().filter(pk=pk)).first()
+def list_windows() -> QuerySet[MaintenanceWindow]:
+    """Return maintenance windows with their cluster and who created them."""
+    return MaintenanceWindow.objects.select_related("cluster", "created_by")
 
 
 def where_setting(pk: int | str = 0, setting_id: int = 0, **_: Any) -> Collection[int]:
@@ -46,19 +45,9 @@ def where_setting(pk: int | str = 0, setting_id: int = 0, **_: Any) -> Collectio
     return row.clusters if row else ()
 
 
-def list_windows() -> QuerySet[MaintenanceWindow]:
-    """Return maintenance windows with their cluster and who created them."""
-    return MaintenanceWindow.objects.select_related("cluster", "created_by")
-
-
-def get_window(user: Any, pk: int) -> MaintenanceWindow | None:
-    """Return a window that a person may see; None when there is none."""
-    return visible(user, list_windows().filter(pk=pk)).first()
-
-
 def where_window(pk: int | str = 0, window_id: int = 0, **_: Any) -> Collection[int]:
     """Return the cluster of a window, for the guard of pages and routes."""
-    row = MaintenanceWindow.objects.filter(pk=window_id or pk).first()
+    row = list_windows().filter(pk=window_id or pk).first()
     return row.clusters if row else ()
 
 
@@ -70,6 +59,5 @@ def list_starts(row: MaintenanceWindow, now: datetime) -> list[datetime]:
 
 def active_until(row: MaintenanceWindow, now: datetime) -> datetime | None:
     """Return when the window of this moment ends; None: there is none."""
-    after = now - timedelta(seconds=row.duration_s)
-    start = next(starts_of(row.starts_at, row.rrule, row.time_zone, after), None)
-    return start + timedelta(seconds=row.duration_s) if start and start <= now else None
+    ends = (at + timedelta(seconds=row.duration_s) for at in list_starts(row, now) if at <= now)
+    return next(ends, None)

@@ -56,4 +56,7 @@ def worst_of_each_rule(findings: Iterable[Finding]) -> list[tuple[Finding, int]]
 
 def with_names(rows: QuerySet[M]) -> QuerySet[M]:
     """Add `scope_name` to findings or incidents, to sort by and to search."""
-    return rows.annotate(scope_name=Coalesce("cluster__alias", "flow__name", "log__name"))
+    named: QuerySet[M] = rows.annotate(
+        scope_name=Coalesce("cluster__alias", "flow__name", "log__name")
+    )
+    return named

@@ -53,6 +53,11 @@ class Threshold:
     least: float = 0
     most: float = 30 * 86_400
 
+    @property
+    def default_text(self) -> str:
+        number = f"{self.default:,.10g}"
+        return number if self.unit is Unit.COUNT else f"{number} {self.unit}"
+
     def problem(self, value: object) -> str | None:
         """Return what is wrong with a value of this threshold, None when it is valid."""
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -109,11 +109,6 @@ def starts_of(
         start = at.replace(tzinfo=zone).astimezone(UTC)
         if start > after:
             yield start
-
-
-def overlaps(starts: list[datetime], duration_s: float) -> bool:
-    """Return whether a window starts again before it has ended."""
-    return any((b - a).total_seconds() < duration_s for a, b in pairwise(starts))
 
 
 def _problem_of(rule: vRecur) -> str:

@@ -205,7 +205,7 @@ def _take(row: Incident, cause: Cause) -> bool:
 
     Of a cause that is over the row keeps what it says of it.
     """
-    values = {
+    values: dict[str, Any] = {
         "severity": cause.severity.value,
         "rank": cause.severity.rank,
         "sentence": f"{row.title}: over. {cause.sentence}" if cause.is_over else cause.sentence,

@@ -60,7 +60,8 @@ class BodySerializer(serializers.Serializer[Any]):
         problems: dict[str, Any] = {}
         values: Any = None
         if isinstance(data, Mapping):
-            unknown = (str(name) for name in data if name not in self.fields)
+            known = {name for name, field in self.fields.items() if not field.read_only}
+            unknown = (str(name) for name in data if name not in known)
             problems = {name: [self.unknown_field(name)] for name in sorted(unknown)}
         try:
             values = super().to_internal_value(data)
@@ -74,7 +75,7 @@ class BodySerializer(serializers.Serializer[Any]):
 
     def unknown_field(self, name: str) -> str:
         """Return the sentence about a field that does not exist."""
-        if self.shown_by is not None and name in self.shown_by().fields:
+        if name in self.fields or (self.shown_by and name in self.shown_by().fields):
             return "It is shown, and cannot be changed. Send only what is to change."
         near = near_name(name, self.fields)
         return f"There is no such field{f'; {near} is meant, probably' if near else ''}."

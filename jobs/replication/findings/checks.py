@@ -71,10 +71,10 @@ _CHECKS = (
         "sent on the source and none reaches the target.", CRITICAL, runbook="Check whether other topics "
         "advance, then the log of the replicator and the heartbeat connector of the opposite direction.",
         thresholds=_after(STALE, 2, "Age of the newest heartbeat."), effect="heartbeats stale"),
-    _advice(Code.HEARTBEATS_ABSENT, "Heartbeats absent", "Does the flow have heartbeats?",
+    _flow(Code.HEARTBEATS_ABSENT, "Heartbeats absent", "Does the flow have heartbeats?",
         "No heartbeat of the source was ever replicated, in two rounds.", INFO,
         runbook="Run the heartbeat connector of the opposite direction, and let the flow replicate "
-        "heartbeats."),
+        "heartbeats.", is_advice=True),
     _topic(Code.LOOP, "Loop", "Does no record return to its own cluster?", "A topic is replicated back under "
         "the same name, or a remote topic came through a cluster twice.", CRITICAL,
         runbook="Stop one of the two directions, then exclude the topic from it."),
@@ -144,9 +144,10 @@ _CHECKS = (
         "The remote topic of a selected topic does not exist or cannot be compared, in two comparisons.",
         CRITICAL, runbook="Check that the replicator runs, selects the topic and may create it (CREATE on "
         "the target).", effect="remote topics missing"),
-    _advice(Code.BROKEN_PATTERN, "Broken pattern", "Does MirrorMaker 2 read the patterns as intended?",
+    _flow(Code.BROKEN_PATTERN, "Broken pattern", "Does MirrorMaker 2 read the patterns as intended?",
         "A pattern has a comma within brackets, at which MirrorMaker 2 splits it.", WARNING,
-        runbook="Write the pattern without a comma: alternatives for {1,3}, [ab] for [a,b]."),
+        runbook="Write the pattern without a comma: alternatives for {1,3}, [ab] for [a,b].",
+        is_advice=True),
 )
 # fmt: on
 OF = {one.id: one for one in _CHECKS}

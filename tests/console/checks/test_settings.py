@@ -101,6 +101,36 @@ def test_bad_input_is_refused_at_its_field(sign_in, admin, east, values, field):
     assert not CheckSetting.objects.exists()
 
 
+@pytest.mark.parametrize("rule", ["open_after_s", "close_after_s"])
+def test_when_incidents_open_is_not_set_for_topics(sign_in, admin, east, rule):
+    values = {"check": "at_min_isr", "topic_pattern": "orders-*", "thresholds": {rule: 60}}
+    assert set(fields(post(sign_in(admin), **values))) == {"topic_pattern"}
+    assert post(sign_in(admin), **values | {"thresholds": {"for_s": 60}}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        pytest.param({"thresholds.warning_s": "nan"}, id="NaN"),
+        pytest.param({"thresholds.warning_s": "inf"}, id="infinity"),
+        pytest.param({"thresholds.warning_s": "1e400"}, id="1e400"),
+        pytest.param({"thresholds.warning_s": "9", "note": "x" * 100_000}, id="huge note"),
+        pytest.param({"thresholds.warning_s": "9", "group_pattern": "x" * 10_000}, id="long glob"),
+        pytest.param({"thresholds.warning_s": "9", "cluster": "gone"}, id="removed cluster"),
+    ],
+)
+def test_the_form_refuses_bad_input(sign_in, admin, east, typed):
+    answer = sign_in(admin).post(
+        "/checks/settings/new/?check=test_lag", {"cluster": "east"} | typed
+    )
+    assert answer.status_code == 200
+    assert not CheckSetting.objects.exists()
+
+
+def test_what_is_shown_only_cannot_be_sent(sign_in, admin, east):
+    assert set(fields(post(sign_in(admin), changed_by="eva"))) == {"changed_by"}
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
 def test_what_is_no_finite_number_is_refused(sign_in, admin, east, number):
     body = f'{{"check": "test_lag", "cluster": "east", "thresholds": {{"warning_s": {number}}}}}'

@@ -26,14 +26,7 @@ NO_CHANGES = {
     "console.reports.actions": {"queue_run", "remove_old_runs"},
     "console.accounts.actions": {"create_first_admin", "subject_of"},
     "console.accounts.tokens": {"subject_of"},
-    "console.checks.actions": {
-        "find_check",
-        "may_change",
-        "read_values",
-        "require_on",
-        "scope_of",
-        "shown",
-    },
+    "console.checks.actions": {"may_change", "require_on", "scope_of", "shown"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {

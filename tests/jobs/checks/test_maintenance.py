@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.checks.maintenance import NotARule, overlaps, read_rrule, starts_of
+from jobs.checks.maintenance import NotARule, read_rrule, starts_of
 
 START = datetime(2027, 3, 26, 1, 30, tzinfo=UTC)
 BEFORE = START - timedelta(seconds=1)
@@ -81,12 +81,6 @@ def test_only_starts_after_the_moment_are_returned():
     after = datetime(2030, 1, 1, tzinfo=UTC)
     assert starts("FREQ=DAILY", 1, after=after) == ["2030-01-01 01:30"]
     assert starts("", 1, after=after) == []
-
-
-def test_a_window_that_starts_before_it_has_ended_overlaps():
-    days = list(islice(starts_of(START, "FREQ=DAILY", "UTC", START), 3))
-    assert overlaps(days, 86_401)
-    assert not overlaps(days, 86_400)
 
 
 @pytest.mark.parametrize("frequency", ["DAILY", "WEEKLY", "MONTHLY", "YEARLY"])
