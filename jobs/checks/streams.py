@@ -81,7 +81,7 @@ LAG_GROWING = _check(
 )
 MISROUTED = _check(
     id="streams_keys_misrouted",
-    title="Kafka Streams keys routed to the wrong instance",
+    title="Kafka Streams keys misrouted",
     question="Does the metadata of applications name the instance that serves a key?",
     rule="The application's own metadata names another instance for some keys (KAFKA-20886, KAFKA-20782).",
     runbook="Set another application.server for each instance. The key lookup shows the right instance.",

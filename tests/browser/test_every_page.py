@@ -130,7 +130,7 @@ PLACES = {
 }
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
-    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "metrics:scrape", "help:file",
+    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "overview:series", "metrics:scrape", "help:file",
     "findings:acknowledge-incident", "findings:silence-incident", "findings:unsilence-incident",
     "findings:set-incident-owner", "findings:set-incident-note",
     "checks:new-setting", "checks:remove-setting", "checks:new-window", "checks:preview-window", "checks:remove-window",

@@ -172,6 +172,7 @@ def _detail(request: HttpRequest, row: Incident, refused: ActionForm | None = No
         "events": row.events.all(),
         "again": _again(queries.count_alike(row)),
         "check": check,
+        "subject": _subject(row),
         "subject_href": _subject_page(row),
         "what_if": _what_if(row),
         "table": FINDINGS.read(request, rows, f"incident-{row.pk}-findings"),
@@ -193,6 +194,14 @@ def _again(count: int) -> str:
         return ""
     end = "th" if count % 100 in _TEENS else {1: "st", **_ORDINALS}.get(count % 10, "th")
     return f"{count}{end} time in 24 h"
+
+
+def _subject(row: Incident) -> str:
+    """Return `Broker 3`, `Partitions`, `Flow orders`: where it is, if it is that as a whole."""
+    whole = (Subject.CLUSTER, Subject.QUORUM, Subject.FLOW, Subject.CROSSLOG)
+    if row.subject_kind in whole:
+        return row.where
+    return f"{row.get_subject_kind_display()} {row.subject}".rstrip()
 
 
 def _subject_page(row: Incident) -> str:
