@@ -24,7 +24,6 @@ from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.schedules.timing import local_text
 from jobs.checks.check import CHECKS, Check
-from jobs.cluster.errors import InvalidFields
 
 _CELL = "checks/cells/"
 
@@ -125,14 +124,12 @@ def new_window_page(request: HttpRequest) -> HttpResponse:
 def preview_window(request: HttpRequest) -> HttpResponse:
     """Show the next times of the form of a window."""
     form, now = WindowForm(request.user, request.POST), timezone.now()
-    form.is_valid()
-    context: dict[str, Any] = {"problems": [], "times": []}
-    try:
+    problems = [one for name, texts in form.errors.items() if name != "title" for one in texts]
+    context: dict[str, Any] = {"problems": problems}
+    if not problems:
         row = windows.read_window({**form.cleaned_data, "title": "-"}, now)
         context["times"] = [(at, _local(row, at)) for at in queries.list_starts(row, now)]
         context["duration_s"] = row.duration_s
-    except InvalidFields as wrong:
-        context["problems"] = list(wrong.errors.values())
     return render_page(request, "checks/_preview.html", context)
 
 
@@ -192,13 +189,18 @@ def _values(row: CheckSetting) -> str:
     return quantities(CHECKS.by_id.get(row.check_id), row.thresholds)
 
 
+def _title(check_id: str) -> str:
+    check = CHECKS.by_id.get(check_id)
+    return check.title if check else check_id
+
+
 def _page(row: CheckSetting) -> str:
     return reverse("checks:setting", args=[row.pk])
 
 
 SETTINGS = Table(
     (
-        Column("check_id", "Check", "check_id", link=_page),
+        Column("check_id", "Check", "check_id", format=_title, link=_page),
         Column("scope", "Scope", template=f"{_CELL}scope.html"),
         Column("thresholds", "Thresholds", csv=_values, template=f"{_CELL}values.html"),
         Column("note", "Note", "note"),

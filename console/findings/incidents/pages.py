@@ -179,6 +179,9 @@ def _detail(request: HttpRequest, row: Incident, refused: ActionForm | None = No
         "forms": forms_of(row, refused),
         "is_resolved": row.ended_at is not None,
     }
+    if refused:
+        # The address of a form has no page.
+        context["own_address"] = _page(row)
     return render_page(request, "findings/incidents/detail.html", context, is_live=True)
 
 
