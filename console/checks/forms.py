@@ -60,7 +60,7 @@ class SettingForm(ActionForm):
             )
         for one in check.all_thresholds:
             fields[f"{_THRESHOLD}{one.name}"] = forms.FloatField(
-                label=f"{one.name} ({one.unit})",
+                label=one.name,
                 required=False,
                 help_text=f"{one.text} {one.default_text} by default.",
                 widget=forms.NumberInput(attrs={"placeholder": f"{one.default:g}", "step": "any"}),

@@ -25,7 +25,6 @@ from console.frame.tables.columns import Choice, Column, equals
 from console.frame.tables.table import Table
 from console.schedules.timing import local_text
 from jobs.checks.check import CHECKS
-from jobs.cluster.errors import InvalidFields
 
 
 @require_safe
@@ -93,15 +92,13 @@ def new_window_page(request: HttpRequest) -> HttpResponse:
 def preview_window(request: HttpRequest) -> HttpResponse:
     """Show the next times of the form of a window."""
     form, now = WindowForm(request.user, request.POST), timezone.now()
-    form.is_valid()
-    context: dict[str, Any] = {"problems": [], "times": []}
-    try:
+    problems = [one for name, texts in form.errors.items() if name != "title" for one in texts]
+    context: dict[str, Any] = {"problems": problems}
+    if not problems:
         row = windows.read_window({**form.cleaned_data, "title": "-"}, now)
         starts = queries.list_starts(row, now)
         context["times"] = [(at, local_text(at, row.time_zone)) for at in starts]
         context["duration_s"] = row.duration_s
-    except InvalidFields as wrong:
-        context["problems"] = list(wrong.errors.values())
     return render_page(request, "checks/_preview.html", context)
 
 
@@ -182,13 +179,18 @@ def _person(request: HttpRequest) -> Any:
     return request.user
 
 
+def _title(check_id: str) -> str:
+    check = CHECKS.by_id.get(check_id)
+    return check.title if check else check_id
+
+
 def _page(row: CheckSetting) -> str:
     return reverse("checks:setting", args=[row.pk])
 
 
 SETTINGS = Table(
     (
-        Column("check_id", "Check", "check_id", link=_page),
+        Column("check_id", "Check", "check_id", format=_title, link=_page),
         Column("scope", "Scope", template="checks/cells/scope.html"),
         Column("thresholds", "Thresholds", template="checks/cells/values.html"),
         Column("note", "Note", "note"),

@@ -180,6 +180,7 @@ def effect_of(check_: Check | None, evidence: Mapping[str, Any]) -> str:
     if check_ is None or not check_.effect:
         return check_.title if check_ else ""
     try:
-        return check_.effect.format_map(evidence)
+        text = check_.effect.format_map(evidence)
     except (KeyError, ValueError, IndexError):
         return check_.title
+    return text.replace("partitions", "partition", 1) if text.startswith("1 ") else text

@@ -37,7 +37,7 @@ FAILING = _flow("flow_failing", "Flow failing", "Do runs of the flow survive?",
 PARTITIONS = _flow("flow_partition_failing", "Flow partitions failing", "Is every partition replicated?",
     "The run reports partitions that failed or are retried, while it replicates others.", Severity.CRITICAL,
     runbook="The page Partitions of the flow has the reason of each. Retries end by themselves.",
-    effect="{partitions_failing} replicated partitions failing")
+    effect="{partitions_failing} partitions not replicated")
 WAITING = _flow("flow_waiting", "Flow waiting", "Is the flow free to replicate?",
     "All partitions are retried, no topic matches, or a cluster of the flow does not answer.",
     Severity.WARNING, runbook="Remove what the finding names. Replication then resumes without loss.",

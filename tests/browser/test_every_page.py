@@ -8,6 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
+from console.findings.models import CheckSetting, Incident
 from console.frame.help.chapters import CHAPTERS
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
@@ -25,11 +26,18 @@ PLACEMENT = "placement"
 SCHEDULE = "schedule"
 REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
+INCIDENT, SETTING = "incident", "setting"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
     "overview:events": [],
     "findings:list": [],
+    "findings:incidents": [],
+    "findings:incident": [INCIDENT],
+    "checks:list": [],
+    "checks:settings": [],
+    "checks:setting": [SETTING],
+    "checks:maintenance": [],
     "clusters:list": [],
     "clusters:new": [],
     "clusters:detail": ["east"],
@@ -122,7 +130,10 @@ PLACES = {
 }
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
-    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "metrics:scrape", "help:file",
+    "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "overview:series", "metrics:scrape", "help:file",
+    "findings:acknowledge-incident", "findings:silence-incident", "findings:unsilence-incident",
+    "findings:set-incident-owner", "findings:set-incident-note",
+    "checks:new-setting", "checks:remove-setting", "checks:new-window", "checks:preview-window", "checks:remove-window",
     "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget", "quorum:read",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",
@@ -256,6 +267,8 @@ def test_page_is_readable_for_all(name, reader, site):
         POLICY: PromotionPolicy.objects.get().pk,
         ACTION: PromotionAction.objects.filter(state="planned").get().pk,
         TRIAL: Drill.objects.get().pk,
+        INCIDENT: Incident.objects.get(check_id="broker_down", state="open").pk,
+        SETTING: CheckSetting.objects.first().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
         SCHEDULE: Schedule.objects.first().pk,
         REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,

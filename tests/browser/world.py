@@ -46,6 +46,8 @@ from jobs.replication.translation.translator import Translator
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import document, make_rule
 from tests.console.availability.promotion_world import fill_promotion_pages
+from tests.console.checks.making import make_setting, make_window
+from tests.console.findings.incident_rows import make_incident
 from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
@@ -80,7 +82,9 @@ def make_world(now: datetime) -> ReplicationFlow:
     fill_promotion_pages(east)
     fill_schedules(now)
     fill_streams(east, west, now)
-    return fill_flows(east, west, now)
+    flow = fill_flows(east, west, now)
+    fill_incidents(flow, now)
+    return flow
 
 
 # In the middle of a rolling upgrade, one of the brokers behind a proxy.
@@ -369,3 +373,26 @@ def fill_runs(flow: ReplicationFlow, now: datetime) -> None:
         started_at=now - 30 * minutes, heartbeat_at=now, reported_at=now,
         progress=progress(at=now), summary={"records": 1_234_567},
     )  # fmt: skip
+
+
+def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
+    """Make an incident in each state, with findings and events, settings of checks and windows."""
+    hour, east = timedelta(hours=1), flow.source
+    times = {"began_at": now - hour, "opened_at": now - hour, "last_seen_at": now}
+    acknowledged = {"state": "acknowledged", "acknowledged_at": now}
+    down = make_incident(
+        cluster=east, subject="2", brokers=[2], title="Broker 2 of east is down",
+        sentence="Broker 2 of east is down: 2 partitions below min ISR.", **times,
+    )  # fmt: skip
+    make_finding(flow, subject="orders-1", incident=down)
+    make_incident("group", "billing", "warning", cluster=east, **times | acknowledged)
+    make_incident(
+        "flow", flow.name, flow=flow, cluster=east, title=f"Flow {flow.name} stopped",
+        check_id="flow_stopped", state="silenced", silenced_until=now + hour, **times,
+    )  # fmt: skip
+    make_incident("partitions", "", cluster=east, state="resolved", ended_at=now, **times)
+    make_setting(cluster=east, is_excluded=True, note="Its disk is replaced.", changed_at=now)
+    make_setting(
+        "group_lag_time", group_pattern="reports-*", thresholds={"warning_s": 60}, changed_at=now
+    )
+    make_window(starts_at=now, created_at=now, cluster=east)

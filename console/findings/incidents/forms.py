@@ -21,7 +21,8 @@ class SilenceForm(ActionForm):
     until = forms.DateTimeField(
         label="Until",
         required=False,
-        help_text="UTC, at most 30 days from now: 2026-11-21 04:00. Replaces the duration.",
+        help_text="UTC, as in 2026-11-21 04:00; at most 30 days from now. Replaces the duration.",
+        error_messages={"invalid": "Enter a date and a time: 2026-11-21 04:00."},
         widget=forms.TextInput(attrs={"autocomplete": "off", "size": 22}),
     )
 

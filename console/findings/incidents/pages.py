@@ -135,11 +135,15 @@ def _detail(request: HttpRequest, row: Incident, refused: ActionForm | None = No
         "events": row.events.all(),
         "again": _again(queries.count_alike(row)),
         "check": CHECKS.by_id.get(row.check_id),
+        "subject": _subject(row),
         "subject_href": _subject_page(row),
         "table": FINDINGS.read(request, rows, f"incident-{row.pk}-findings"),
         "forms": forms_of(row, refused),
         "is_resolved": row.ended_at is not None,
     }
+    if refused:
+        # The address of a form has no page.
+        context["own_address"] = _page(row)
     return render_page(request, "findings/incidents/detail.html", context, is_live=True)
 
 
@@ -154,6 +158,14 @@ def _again(count: int) -> str:
     is_teen = count // 10 % 10 == 1
     end = "th" if is_teen else _ORDINALS.get(count % 10, "th")
     return f"{count}{end} time in 24 h" if count > 1 else ""
+
+
+def _subject(row: Incident) -> str:
+    """Return `Broker 3`, `Partitions`, `Flow orders`: where it is, if it is that as a whole."""
+    whole = (Subject.CLUSTER, Subject.QUORUM, Subject.FLOW, Subject.CROSSLOG)
+    if row.subject_kind in whole:
+        return row.place
+    return f"{row.get_subject_kind_display()} {row.subject}".rstrip()
 
 
 def _subject_page(row: Incident) -> str:

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
@@ -166,7 +166,7 @@ def _opens(user: Any, hit: SearchHit) -> bool:
     if hit.path.startswith("#"):
         return True
     try:
-        view = resolve(unquote(hit.path.partition("?")[0])).func
+        view = resolve(unquote(urlsplit(hit.path).path)).func
     except Resolver404:
         return False
     return may_open(user, view, hit.clusters)

@@ -23,11 +23,11 @@ def code_of(code: ObserverFindingCode) -> str:
 PROMOTIONS = (
     _topic("promotion_blocked", "Promotion blocked", "Can an observer be promoted where it is needed?",
         "In-sync replicas are missing by the policy, and no observer may be promoted.", CRITICAL,
-        runbook="Remove what the finding names, or restore the sync replicas.", effect="promotions blocked"),
+        runbook="Remove what the finding names, or restore the sync replicas.", effect="promotion blocked"),
     _topic("promotion_wanted", "Promotion wanted", "Are enough replicas in sync by the policies?",
         "In-sync replicas are missing by the policy, and an observer can be promoted. Critical below "
         "min.insync.replicas.", CRITICAL, runbook="Promote the observer, or restore the sync replicas.",
-        effect="promotions advised"),
+        effect="promotion advised"),
 )
 OBSERVERS = (
     _topic(code_of(ObserverFindingCode.PROMOTED_TOO_LONG), "Observer promoted too long",

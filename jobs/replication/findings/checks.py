@@ -36,7 +36,7 @@ _CHECKS = (
         "A partition has records waiting and its position does not advance for the threshold, while other "
         "partitions of the flow do.", CRITICAL, runbook="Check the log of the replicator for the partition, "
         "and whether both of its partitions have a leader. Then restart the flow.", thresholds=_STILL,
-        effect="replicated partitions stuck"),
+        effect="replicated partition stuck"),
     _topic(Code.RETENTION_LOSS, "Retention loss", "Is every record replicated before retention deletes it?",
         "The log start offset of a source partition is above the position of the flow.", CRITICAL,
         runbook="Raise retention.ms or retention.bytes of the topic, or the throughput of the flow. Restore "

@@ -166,6 +166,14 @@ def test_the_preview_shows_the_next_times_in_the_zone(sign_in, admin, east):
     assert html.count("<li>") == 5
 
 
+def test_the_preview_of_a_wrong_zone_and_rule_names_both_and_has_no_times(sign_in, admin, east):
+    typed = {"starts_at": "2099-12-01T22:00", "duration_s": 3600, "time_zone": "Mars", "rrule": "x"}
+    html = sign_in(admin).post("/checks/maintenance/preview/", typed).content.decode()
+    assert "Unknown time zone" in html
+    assert "FREQ is one of" in html
+    assert "<ol>" not in html
+
+
 def test_a_refused_window_keeps_what_was_typed(sign_in, admin, east):
     typed = {
         "title": "Night",

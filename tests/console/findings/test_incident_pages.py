@@ -135,7 +135,7 @@ def test_buttons_and_forms_do_what_they_say(as_operator, operator):
 @pytest.mark.parametrize(
     ("path", "values", "error"),
     [
-        ("silence/", {"duration_s": "3600", "until": "soon"}, "Enter a valid date/time."),
+        ("silence/", {"duration_s": "3600", "until": "soon"}, "Enter a date and a time"),
         ("silence/", {"duration_s": "3600", "until": "2020-01-01"}, "at most 30 days from now"),
         ("silence/", {"duration_s": "7"}, "Select a valid choice"),
         ("owner/", {"owner": "nemo"}, "No user nemo may see this incident."),
@@ -148,6 +148,7 @@ def test_a_refused_form_names_the_error_at_its_field(as_operator, path, values, 
     assert answer.status_code == 200
     assert error in answer.content.decode().partition('class="errorlist"')[2]
     assert row.events.count() == 1
+    assert f'data-refresh="{page_of(row)}"' in answer.content.decode()
 
 
 def test_a_viewer_sees_no_button(sign_in, viewer):

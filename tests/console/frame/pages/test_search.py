@@ -86,6 +86,7 @@ def first(user, text):
         ("backtest", "analysis", None, "/runs/new/backtest/"),
         ("runbook east", "availability", "Runbooks", "/availability/east/runbooks/"),
         ("east", "cluster", "east", "/clusters/east/"),
+        ("disk full", "check", "Disk of a broker nearly full", "/checks/#disk_full"),
         ("analyses", "page", "Analyses", "/runs/new/"),
     ],
 )  # fmt: skip
