@@ -139,7 +139,7 @@ _BROKERS = {
 
 def _brokers(scope: Scope) -> Iterator[RecentEvent]:
     rows = quorum.list_changes(scope.logs, quorum.ChangeKind.BROKER).filter(cause__in=_BROKERS)
-    for row in scope.within(rows, "at"):
+    for row in scope.within(rows, "moment"):
         words, severity = _BROKERS[Cause(row.cause)]
         text = f"Broker {row.broker} of {row.log.cluster.alias} {words}."
         yield _of_log(row, EventKind.BROKER, severity, text)
@@ -147,7 +147,7 @@ def _brokers(scope: Scope) -> Iterator[RecentEvent]:
 
 def _configs(scope: Scope) -> Iterator[RecentEvent]:
     rows = quorum.list_changes(scope.logs, quorum.ChangeKind.CONFIG)
-    for row in scope.within(rows, "at"):
+    for row in scope.within(rows, "moment"):
         done = "removed" if row.is_removed else "set"
         text = f"Config {row.subject.name} of {row.log.cluster.alias} was {done}."
         yield _of_log(row, EventKind.CONFIG, Severity.INFO, text)
