@@ -147,12 +147,14 @@ _BROKERS = {
 
 
 def _of_logs(
-    list_rows: Callable[[list[int]], QuerySet[Any]], say: Callable[[Any, str], tuple[Severity, str]]
+    list_rows: Callable[[list[int]], QuerySet[Any]],
+    say: Callable[[Any, str], tuple[Severity, str]],
+    at: str = "at",
 ) -> Source:
     """Return a source of what metadata logs have; `say` gets a row and the alias of its cluster."""
 
     def read(scope: Scope) -> Iterator[Said]:
-        for row in scope.within(list_rows(scope.logs), "at"):
+        for row in scope.within(list_rows(scope.logs), at):
             alias = row.log.cluster.alias
             href = reverse("quorum:record", args=[row.log.name, row.offset])
             yield row.at, row.pk, *say(row, alias), alias, href
@@ -270,7 +272,9 @@ def _changes(kind: quorum.ChangeKind, **of: Any) -> Callable[[list[int]], QueryS
 
 
 _SOURCES: dict[EventKind, Source] = {
-    EventKind.BROKER: _of_logs(_changes(quorum.ChangeKind.BROKER, cause__in=_BROKERS), _broker),
+    EventKind.BROKER: _of_logs(
+        _changes(quorum.ChangeKind.BROKER, cause__in=_BROKERS), _broker, "moment"
+    ),
     EventKind.CONTROLLER: _of_logs(
         lambda logs: quorum.list_elections().filter(log__in=logs), _election
     ),
@@ -284,6 +288,6 @@ _SOURCES: dict[EventKind, Source] = {
     EventKind.FAILOVER: _runs,
     EventKind.PROMOTION: _promotions,
     EventKind.FLOW: _steered,
-    EventKind.CONFIG: _of_logs(_changes(quorum.ChangeKind.CONFIG), _config),
+    EventKind.CONFIG: _of_logs(_changes(quorum.ChangeKind.CONFIG), _config, "moment"),
     EventKind.INCIDENT: _incidents,
 }

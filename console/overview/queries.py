@@ -87,8 +87,14 @@ def read_overview(now: datetime, user: Any) -> Overview:
 def _worst(user: Any) -> QuerySet[Incident]:
     """Return the incidents that have a card: the worst first, silenced ones last."""
     is_silenced = Case(When(state=State.SILENCED, then=1), default=0)
-    rows = visible(user, open_incidents()).order_by(is_silenced, "-rank", "began_at", "pk")
-    return rows[:MOST_INCIDENTS]
+    order = is_silenced, "-rank", "began_at", "pk"
+    # Sorted without their texts and scopes, which are many.
+    worst = (
+        visible(user, Incident.objects.all())
+        .filter(ended_at=None)
+        .order_by(*order)[:MOST_INCIDENTS]
+    )
+    return open_incidents().filter(pk__in=worst.values("pk")).order_by(*order)
 
 
 def _card(incident: Incident, user: Any) -> Card:
@@ -97,11 +103,16 @@ def _card(incident: Incident, user: Any) -> Card:
 
 
 def _counts(user: Any, since: datetime) -> dict[str, int]:
-    is_open = Q(ended_at=None)
-    return visible(user, Incident.objects.all()).aggregate(
-        all=Count("pk", filter=is_open),
-        critical=Count("pk", filter=is_open & Q(severity=Severity.CRITICAL.value)),
-        acknowledged=Count("pk", filter=is_open & Q(state=State.ACKNOWLEDGED)),
-        silenced=Count("pk", filter=is_open & Q(state=State.SILENCED)),
-        resolved=Count("pk", filter=Q(ended_at__gte=since)),
+    found = (
+        visible(user, Incident.objects.all())
+        .filter(ended_at=None)
+        .aggregate(
+            all=Count("pk"),
+            critical=Count("pk", filter=Q(rank=Severity.CRITICAL.rank)),
+            acknowledged=Count("pk", filter=Q(state=State.ACKNOWLEDGED)),
+            silenced=Count("pk", filter=Q(state=State.SILENCED)),
+        )
     )
+    return found | {
+        "resolved": visible(user, Incident.objects.all()).filter(ended_at__gte=since).count()
+    }

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from console.clusters.models import Broker, Cluster
 from console.frame.pages.freshness import Freshness
@@ -87,8 +88,12 @@ def leaders(clusters: Collection[int]) -> dict[int, int]:
 
 
 def list_changes(logs: Collection[int], kind: Kind) -> QuerySet[MetadataChange]:
-    """Return dated changes of one kind in these logs, newest first."""
+    """Return dated changes of one kind in these logs, newest first.
+
+    `moment` is when, for conditions: by `at` SQLite would read the changes of all kinds of that time.
+    """
     rows = MetadataChange.objects.filter(log__in=logs, kind=kind, is_dated=True)
+    rows = rows.annotate(moment=Coalesce("at", "at"))
     return rows.select_related("log__cluster", "subject").order_by("-at", "-pk")
 
 

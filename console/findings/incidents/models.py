@@ -132,11 +132,13 @@ class Incident(Scoped, models.Model):
             )
         ]
         indexes = [
+            # With the state, badge and counts read no rows.
             models.Index(
-                fields=["-rank", "began_at", "id"],
+                fields=["-rank", "began_at", "id", "state"],
                 condition=Q(ended_at=None),
                 name="incident_open",
             ),
+            models.Index(fields=["-opened_at"], name="incident_opened"),
             models.Index(
                 fields=["-ended_at"],
                 condition=Q(ended_at__isnull=False),

@@ -143,7 +143,7 @@ def _detail(request: HttpRequest, row: Incident, refused: ActionForm | None = No
     }
     if refused:
         # The address of a form has no page.
-        context["own_address"] = _page(row)
+        context["own_address"] = row.href
     return render_page(request, "findings/incidents/detail.html", context, is_live=True)
 
 

@@ -304,9 +304,13 @@ class Migration(migrations.Migration):
             model_name="incident",
             index=models.Index(
                 condition=models.Q(("ended_at", None)),
-                fields=["-rank", "began_at", "id"],
+                fields=["-rank", "began_at", "id", "state"],
                 name="incident_open",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="incident",
+            index=models.Index(fields=["-opened_at"], name="incident_opened"),
         ),
         migrations.AddIndex(
             model_name="incident",
