@@ -34,7 +34,8 @@ _TITLES = {
 
 def title_of(kind: str, subject: str, place: str, check: str) -> str:
     """Return where and what: "Broker 3 of east down", "Flow orders: Lag above target"."""
-    where = _TITLES[kind].format(subject=subject or place or "no id", place=place)
+    named = subject or (place if kind == "crosslog" else "(no id)")
+    where = _TITLES[kind].format(subject=named, place=place)
     noun, _, word = check.partition(" ")
     if noun == where.partition(" ")[0] and word.isalpha():
         return short(f"{where} {word}", LONGEST_KEY)

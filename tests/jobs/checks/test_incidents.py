@@ -236,7 +236,7 @@ def test_two_groups_with_long_ids_have_two_incidents_whose_columns_hold_them():
 
 def test_a_group_without_an_id_has_an_incident_of_its_own():
     (cause,) = causes_of([of_group("")], NAMES)
-    assert (cause.key, cause.title) == ("group:1:", "Group no id of east: Probe_group")
+    assert (cause.key, cause.title) == ("group:1:", "Group (no id) of east: Probe_group")
 
 
 def test_a_sentence_names_the_subject_that_its_finding_has_in_a_column():
