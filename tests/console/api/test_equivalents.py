@@ -42,7 +42,7 @@ ROUTES_OF_PAGES = {
     "checks:list": {"GET checks/", "GET checks/{id}/"},
     "checks:settings": {"GET check-settings/"},
     "checks:new-setting": {"POST check-settings/"},
-    "checks:setting": {"GET check-settings/{id}/", "PATCH check-settings/{id}/"},
+    "checks:setting": {"GET check-settings/", "GET check-settings/{id}/", "PATCH check-settings/{id}/"},
     "checks:remove-setting": {"DELETE check-settings/{id}/"},
     "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
     "checks:new-window": {"POST maintenance-windows/"},

@@ -1,14 +1,11 @@
 """What the form of a setting offers is what the rules and the rounds read."""
 
 import ast
-import inspect
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from console.checks.actions import scope_of
-from console.checks.rules import RULES
 from jobs.checks.check import CHECKS, Area, Check, Pattern
 from jobs.checks.settings import Setting, Settings
 from jobs.findings import Finding
@@ -51,30 +48,6 @@ def test_an_exclusion_as_the_form_offers_it_suppresses_the_finding_there_only(on
         assert len(settings.in_force([found(one, "bills")], **at)) == 1
     if scope_of(one):
         assert len(settings.in_force([found(one, "orders-a")], **{scope_of(one): 2})) == 1
-
-
-def rules_of(one: Check) -> list[str]:
-    """Modules whose functions are registered with a check, as text."""
-    return [module.__name__ for module in RULES if any(value == one for value in values_in(module))]
-
-
-def values_in(module) -> list[object]:
-    return [value for value in vars(module).values() if type(value) is Check]
-
-
-@pytest.mark.parametrize(
-    "one",
-    [one for one in CHECKS.by_id.values() if rules_of(one)],
-    ids=lambda one: str(one.id),
-)
-def test_a_rule_of_the_round_of_checks_reads_its_settings(one):
-    for name in rules_of(one):
-        if not name.startswith(IN_ROUNDS):
-            source = inspect.getsource(import_module(name))
-            assert ".values(" in source or "values_of(" in source, name
-            assert all(
-                f'"{part.name}"' in source or part.name.upper() in source for part in one.thresholds
-            ), name
 
 
 @pytest.mark.parametrize("path", ROUNDS)

@@ -85,20 +85,20 @@ def test_an_incident_shows_cause_effects_action_timeline_and_findings(as_operato
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "page"),
+    ("name", "kind", "place", "page"),
     [
-        (Subject.CLUSTER, lambda: {"cluster": make_cluster()}, "/clusters/east/"),
-        (Subject.BROKER, lambda: {"cluster": make_cluster()}, "/availability/east/brokers/"),
-        (Subject.PARTITIONS, lambda: {"cluster": make_cluster()}, "/availability/east/partitions/"),
-        (Subject.QUORUM, lambda: {"log": make_log(make_cluster())}, "/quorum/east/"),
-        (Subject.GROUP, lambda: {"cluster": make_cluster()}, "/clusters/east/groups/3/"),
-        (Subject.STREAMS, lambda: {"cluster": make_cluster()}, "/streams/east/3/"),
-        (Subject.FLOW, lambda: {"flow": make_flow(pk=77)}, "/replication/77/"),
+        ("Cluster east", Subject.CLUSTER, lambda: {"cluster": make_cluster()}, "/clusters/east/"),
+        ("Broker 3", Subject.BROKER, lambda: {"cluster": make_cluster()}, "/availability/east/brokers/"),
+        ("Partitions 3", Subject.PARTITIONS, lambda: {"cluster": make_cluster()}, "/availability/east/partitions/"),
+        ("Quorum of east", Subject.QUORUM, lambda: {"log": make_log(make_cluster())}, "/quorum/east/"),
+        ("Consumer group 3", Subject.GROUP, lambda: {"cluster": make_cluster()}, "/clusters/east/groups/3/"),
+        ("Streams application 3", Subject.STREAMS, lambda: {"cluster": make_cluster()}, "/streams/east/3/"),
+        ("Flow orders to west", Subject.FLOW, lambda: {"flow": make_flow(pk=77)}, "/replication/77/"),
     ],
-)
-def test_an_incident_leads_to_the_page_of_its_subject(as_operator, kind, place, page):
+)  # fmt: skip
+def test_an_incident_leads_to_the_page_of_its_subject(as_operator, name, kind, place, page):
     text = shown(as_operator, page_of(make_incident(kind, **place())))
-    assert f'<a href="{page}">{kind.label} 3</a>' in text
+    assert f'<a href="{page}">{name}</a>' in text
 
 
 @pytest.mark.parametrize(
