@@ -32,7 +32,9 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
         take_in(clusters, now + timedelta(seconds=8))
         rows += [check(say, f"broker lost, round {one}", now, 5 + 5 * one) for one in (1, 2, 3)]
         delay_groups()
-        rows += [check(say, f"every group late, round {one}", now, 20 + 5 * one) for one in (1, 2, 3)]
+        rows += [
+            check(say, f"every group late, round {one}", now, 20 + 5 * one) for one in (1, 2, 3)
+        ]
         return {
             "data": {
                 "partitions": TOPICS // share * partitions.PARTITIONS,

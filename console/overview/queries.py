@@ -141,10 +141,14 @@ def _clusters(incident: Incident) -> tuple[Any, ...]:
 
 
 def _counts(user: Any, since: datetime) -> dict[str, int]:
-    found = incidents_of(user).filter(ended_at=None).aggregate(
-        all=Count("pk"),
-        critical=Count("pk", filter=Q(rank=Severity.CRITICAL.rank)),
-        acknowledged=Count("pk", filter=Q(state=State.ACKNOWLEDGED)),
-        silenced=Count("pk", filter=Q(state=State.SILENCED)),
+    found = (
+        incidents_of(user)
+        .filter(ended_at=None)
+        .aggregate(
+            all=Count("pk"),
+            critical=Count("pk", filter=Q(rank=Severity.CRITICAL.rank)),
+            acknowledged=Count("pk", filter=Q(state=State.ACKNOWLEDGED)),
+            silenced=Count("pk", filter=Q(state=State.SILENCED)),
+        )
     )
     return found | {"resolved": incidents_of(user).filter(ended_at__gte=since).count()}

@@ -21,7 +21,7 @@ from jobs.severity import Severity
 
 # So many incidents are named on the page of a subject, and drawn in a chart.
 MOST_NAMED, MOST_DRAWN = 5, 50
-# So many findings are read to see which topics they name: grouped ones are few.
+# So many incidents of a cluster, and findings of them, are read to see which topics they name.
 MOST_READ = 500
 AGAIN_WITHIN = timedelta(hours=24)
 _SCOPES = ("cluster", "log__cluster", "flow__source", "flow__target")
@@ -106,7 +106,7 @@ def affecting(
         return list(rows.filter(of_log | Q(cluster=cluster, subject_kind__in=OF_CLUSTER)))
     wide = Q(subject_kind__in=(*_CLUSTER_WIDE, Subject.PARTITIONS))
     own = Q(subject_kind__in=_OF_GROUP, subject=group) if group else Q(pk=None)
-    found = list(rows.filter(wide | own, cluster=cluster, flow=None))
+    found = list(rows.filter(wide | own, cluster=cluster, flow=None)[:MOST_READ])
     return _narrowed(found, cluster, topic, group)
 
 
