@@ -19,7 +19,7 @@ ALIASES = ("east", "west")
 
 
 def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
-    """Run rounds before and after a broker of each cluster is lost and all groups are late; returns JSON values."""
+    """Run rounds, also with a broker lost and with all groups late; returns JSON values."""
     share = 10 if quick else 1
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder:
         pages.set_up(Path(folder))
