@@ -133,7 +133,8 @@ class FlowFacts:
 
     @property
     def label(self) -> str:
-        return f"Flow {self.name} ({self.source} to {self.target})"
+        places = f"{self.source} to {self.target}"
+        return f"Flow {self.name}" if self.name == places else f"Flow {self.name} ({places})"
 
     def values(self, settings: Settings, one: Check) -> Mapping[str, float] | None:
         return settings.values(one, flow=self.pk)

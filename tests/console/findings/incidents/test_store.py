@@ -93,7 +93,7 @@ def test_an_incident_opens_with_the_second_round_and_is_resolved_with_its_durati
 def test_effects_that_outlast_the_broker_s_return_open_nothing(east):
     east.round(DOWN, lost(2), times=2).round(lost(1), times=20)
     row = Incident.objects.get()
-    assert row.sentence == "Broker 3 of east down: over. Remaining: 1 partitions offline."
+    assert row.sentence == "Broker 3 of east down: over. Remaining: 1 partition offline."
     east.round(times=7)
     assert Incident.objects.get().state == "resolved"
 
