@@ -21,6 +21,8 @@ _seconds = partial(Threshold, unit=Unit.SECONDS)
 WARNING_S, CRITICAL_S, TARGET_S, STARTING_S = "warning_s", "critical_s", "target_s", "starting_s"
 CRASHES, WITHIN_S = "crashes", "within_s"
 
+# A flow retries until the partitions of a broker that is down have other leaders.
+_NEW_LEADER_S = 45
 # fmt: off
 FAILING = _flow("flow_failing", "Flow failing", "Do runs of the flow survive?",
     "Runs of a flow that is started ended in a row, and none is up.", Severity.CRITICAL,
@@ -29,11 +31,11 @@ FAILING = _flow("flow_failing", "Flow failing", "Do runs of the flow survive?",
 PARTITIONS = _flow("flow_partition_failing", "Flow partitions failing", "Is every partition replicated?",
     "The run reports partitions that failed or are retried, while it replicates others.", Severity.CRITICAL,
     runbook="The page Partitions of the flow has the reason of each. Retries end by themselves.",
-    effect="{partitions_failing} replicated partitions failing")
+    effect="{partitions_failing} replicated partitions failing", open_after_s=_NEW_LEADER_S)
 WAITING = _flow("flow_waiting", "Flow waiting", "Is the flow free to replicate?",
     "All partitions are retried, no topic matches, or a cluster of the flow does not answer.",
     Severity.WARNING, runbook="Remove what the finding names. Replication then resumes without loss.",
-    effect="flow waiting")
+    effect="flow waiting", open_after_s=_NEW_LEADER_S)
 SILENT = _flow("flow_silent", "Flow silent", "Does the run report?",
     "The run is alive and has not reported for 30 s.", Severity.CRITICAL,
     runbook="Check the log of the run. If it shows no progress, stop and start the flow.",

@@ -63,8 +63,12 @@ _UNREACHABLE, _BROKER = "unreachable:", "broker:"
 
 
 def _opens_none(one: OpenFinding) -> bool:
-    check = CHECKS.by_id.get(one.code)
-    return one.severity.rank <= Severity.INFO.rank or (check is not None and check.is_advice)
+    return one.severity.rank <= Severity.INFO.rank or _is_advice(one.code)
+
+
+def _is_advice(code: str) -> bool:
+    check = CHECKS.by_id.get(code)
+    return check is not None and check.is_advice
 
 
 def _area(one: OpenFinding) -> Area | None:
@@ -196,7 +200,9 @@ class _Known:
         # How many voters answer says it already.
         left_out = VOTER_SILENT if COUNTS_OF_VOTERS & {one.check for one in effects} else ""
         texts = [
-            one.text for one in effects if one.check != left_out and not is_of_flows(one, group)
+            one.text
+            for one in effects
+            if one.check != left_out and not _is_advice(one.check) and not is_of_flows(one, group)
         ]
         alike = sum(one.code == head.code for one in group) - 1
         if alike:
