@@ -29,6 +29,8 @@ _seconds = partial(Threshold, unit=Unit.SECONDS)
 TARGET_S, STARTING_S = "target_s", "starting_s"
 CRASHES, WITHIN_S = "crashes", "within_s"
 
+# A flow retries until the partitions of a broker that is down have other leaders.
+_NEW_LEADER_S = 45
 # fmt: off
 FAILING = _flow("flow_failing", "Flow failing", "Do runs of the flow survive?",
     "Runs of a flow that is started ended in a row, and none is up.", Severity.CRITICAL,
@@ -37,11 +39,11 @@ FAILING = _flow("flow_failing", "Flow failing", "Do runs of the flow survive?",
 PARTITIONS = _flow("flow_partition_failing", "Flow partitions failing", "Is every partition replicated?",
     "The run reports partitions that failed or are retried, while it replicates others.", Severity.CRITICAL,
     runbook="The page Partitions of the flow has the reason of each. Retries end by themselves.",
-    effect="{partitions_failing} partitions not replicated")
+    effect="{partitions_failing} replicated partitions failing", open_after_s=_NEW_LEADER_S)
 WAITING = _flow("flow_waiting", "Flow waiting", "Is the flow free to replicate?",
     "All partitions are retried, no topic matches, or a cluster of the flow does not answer.",
     Severity.WARNING, runbook="Remove what the finding names. Replication then resumes without loss.",
-    effect="flow waiting")
+    effect="flow waiting", open_after_s=_NEW_LEADER_S)
 SILENT = _flow("flow_silent", "Flow silent", "Does the run report?",
     "The run is alive and has not reported for 30 s.", Severity.CRITICAL,
     runbook="Check the log of the run. If it shows no progress, stop and start the flow.",
@@ -117,7 +119,8 @@ class FlowFacts:
 
     @property
     def label(self) -> str:
-        return f"Flow {self.name} ({self.source} to {self.target})"
+        places = f"{self.source} to {self.target}"
+        return f"Flow {self.name}" if self.name == places else f"Flow {self.name} ({places})"
 
     def values(self, settings: Settings, one: Check) -> Mapping[str, float] | None:
         return settings.values(one, flow=self.pk)

@@ -84,19 +84,31 @@ def effects_of(group: Iterable[OpenFinding]) -> tuple[Effect, ...]:
         area = areas.index(check.area) if check else len(areas)
         return area, -worst(by_check[code]).rank, registered.get(code, len(registered)), code
 
+    codes = sorted(by_check, key=place)
     return tuple(
-        Effect(code, _effect(code, by_check[code]), len(by_check[code]))
-        for code in sorted(by_check, key=place)
+        Effect(code, _effect(code, by_check[code], is_first=code == codes[0]), len(by_check[code]))
+        for code in codes
     )
 
 
-def _effect(code: str, alike: list[OpenFinding]) -> str:
-    """Return how findings of one check are counted: their partitions summed, else the findings."""
+_PARTITIONS = "{partitions} "
+
+
+def _effect(code: str, alike: list[OpenFinding], *, is_first: bool) -> str:
+    """Return how findings of one check are counted: their partitions summed, else the findings.
+
+    The first count of a sentence has its noun.
+    """
     check = CHECKS.by_id.get(code)
     counts = [one.evidence.get("partitions") for one in alike]
     numbers = [count for count in counts if isinstance(count, int)]
     if len(numbers) == len(alike):
-        merged = {**alike[0].evidence, "partitions": sum(numbers), "findings": len(alike)}
+        count = format_count(sum(numbers))
+        if is_first and check and check.effect.startswith(_PARTITIONS):
+            noun = "partition" if count == "1" else "partitions"
+            said = check.effect.removeprefix(_PARTITIONS).removeprefix("partitions ")
+            return f"{count} {noun} {said}"
+        merged = {**alike[0].evidence, "partitions": count, "findings": len(alike)}
         return _lowered(effect_of(check, merged) or words_of(code))
     texts = {
         _lowered(effect_of(check, {**one.evidence, "findings": len(alike)}) or words_of(code)): None

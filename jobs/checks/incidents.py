@@ -36,9 +36,8 @@ BEFORE_ITS_CAUSE = timedelta(minutes=2)
 # Checks of causes whose effects may outlast them: replicas catch up after their broker is back.
 LASTING = frozenset({BROKER_DOWN, UNREACHABLE, "broker_restarts"})
 # Findings of a quorum that a silent voter explains.
-OF_SILENT_VOTERS = frozenset(
-    {"bare_majority", "no_majority", "voter_silent", "no_active_controller"}
-)
+VOTER_SILENT, COUNTS_OF_VOTERS = "voter_silent", frozenset({"bare_majority", "no_majority"})
+OF_SILENT_VOTERS = COUNTS_OF_VOTERS | {VOTER_SILENT, "no_active_controller"}
 
 
 def causes_of(
@@ -62,8 +61,12 @@ _UNREACHABLE, _BROKER = "unreachable:", "broker:"
 
 
 def _opens_none(one: OpenFinding) -> bool:
-    check = CHECKS.by_id.get(one.code)
-    return one.severity.rank <= Severity.INFO.rank or (check is not None and check.is_advice)
+    return one.severity.rank <= Severity.INFO.rank or _is_advice(one.code)
+
+
+def _is_advice(code: str) -> bool:
+    check = CHECKS.by_id.get(code)
+    return check is not None and check.is_advice
 
 
 def _area(one: OpenFinding) -> Area | None:
@@ -138,7 +141,7 @@ class _Known:
         for one in self.findings:
             if one.log is not None and one.code in OF_SILENT_VOTERS:
                 nodes = one.evidence.get("silent") or ()
-                if one.code == "voter_silent" and one.subject.isdecimal():
+                if one.code == VOTER_SILENT and one.subject.isdecimal():
                     nodes = (int(one.subject),)
                 found.setdefault(one.log, set()).update(nodes)
         return found
@@ -192,7 +195,13 @@ class _Known:
         kind, subject = _subject(head, key)
         place = self._place_of(head)
         effects = effects_of(one for one in group if one is not head and one.code != head.code)
-        texts = [one.text for one in effects if not is_of_flows(one, group)]
+        # How many voters answer says it already.
+        left_out = VOTER_SILENT if COUNTS_OF_VOTERS & {one.check for one in effects} else ""
+        texts = [
+            one.text
+            for one in effects
+            if one.check != left_out and not _is_advice(one.check) and not is_of_flows(one, group)
+        ]
         alike = sum(one.code == head.code for one in group) - 1
         if alike:
             texts.insert(0, f"{format_count(alike)} more such finding{'' if alike == 1 else 's'}")

@@ -47,6 +47,22 @@ def test_a_broker_that_is_down_is_one_sentence_with_all_its_effects():
     ]  # fmt: skip
 
 
+def test_the_first_count_of_partitions_has_its_noun_and_a_count_of_voters_replaces_the_silent_one():
+    of_quorum = {"log": 4, "kind": "quorum"}
+    (cause,) = causes_of(
+        [
+            broker_down(),
+            open_finding("at_min_isr", 5, brokers=(3,), evidence={"partitions": 1}),
+            open_finding("voter_silent", 8, subject="3", evidence={"node": 3}, **of_quorum),
+            open_finding(
+                "bare_majority", 8, evidence={"silent": [3], "alive": 2, "voters": 3}, **of_quorum
+            ),
+        ],
+        NAMES,
+    )
+    assert cause.sentence.endswith("UTC: 1 partition at min ISR, quorum 2 of 3, flows unaffected.")
+
+
 QUORUM = {"log": 4, "kind": "quorum"}
 OF_FLOW = {"flow": 7, "kind": "flow"}
 

@@ -127,6 +127,7 @@ class Command(BaseCommand):
         show = DemoSetup(visitor, self.say, supervisor.watch)
         for plan in plans:
             show.register_cluster(plan.alias, plan.bootstrap_servers(), LAB_TIMEOUT_S)
+        show.exclude_idle_group()
         self._wait_for_archive(supervisor)
         flow = show.ensure_flow()
         self.say("waiting for Spark and the first replicated record")
@@ -140,8 +141,9 @@ class Command(BaseCommand):
             self.say(f"a report of this flow: {url}reports/made/{report}/")
             self.say(f"it is delivered into {home / REPORTS}")
             if self.with_analyses:
-                asked = show.ensure_analyses()
-                self.say(f"{asked} analyses wait for Spark, one of each kind: {url}runs/")
+                self.say(
+                    f"{show.ensure_analyses()} analyses wait for Spark, one of each kind: {url}runs/"
+                )
 
     def _show_mirror_maker(self, show: DemoSetup, home: Path, url: str) -> None:
         """Start MirrorMaker 2 when everything else is up: it wants a whole core for half a minute."""

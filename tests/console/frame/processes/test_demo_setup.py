@@ -18,6 +18,7 @@ from console.frame.processes.demo_setup import (
 )
 from console.frame.processes.supervisor import StartFailed
 from jobs.lab.daemon import MIRRORED as PREFIX
+from jobs.lab.traffic.writers import IDLE_GROUP as WRITERS_IDLE_GROUP
 from jobs.spark.analyses.kinds import ANALYSES
 
 
@@ -88,6 +89,26 @@ def test_a_refusal_that_waiting_does_not_heal_is_told():
     )
     with pytest.raises(Refused, match="role admin"):
         show(client).register_cluster("east", "127.0.0.1:19092", 5)
+
+
+def test_the_group_that_reads_nothing_is_excluded_once():
+    path = "api/v1/check-settings/"
+    there = {"results": [{"id": 1}]}
+    client = FakeDemoClient(
+        {
+            f"{path}?check=group_lag_time": [there],
+            f"{path}?check=group_lag_growing": [{"results": []}],
+            path: [{}],
+        }
+    )
+    show(client).exclude_idle_group()
+    ((_, values),) = client.posted
+    assert values.pop("note")
+    assert values == {
+        "check": "group_lag_growing",
+        "group_pattern": WRITERS_IDLE_GROUP.group_id,
+        "is_excluded": True,
+    }
 
 
 def test_the_flow_of_the_last_demo_is_started_again():
