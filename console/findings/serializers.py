@@ -14,13 +14,8 @@ from console.frame.rest.parameters import OptionalTimeRange, PageParameters
 
 OPEN, ENDED, ALL = "open", "ended", "all"
 LARGEST_ID = 2**63 - 1
-_PATHS = {
-    "kind": "kind",
-    "flow": "flow",
+_PATHS = {name: name for name in ("kind", "flow", "incident", "severity", "code")} | {
     "log": "log__name",
-    "incident": "incident",
-    "severity": "severity",
-    "code": "code",
     "check": "check_id",
     "subject": "subject__icontains",
 }

@@ -85,9 +85,9 @@ def read_overview(now: datetime, user: Any) -> Overview:
 
 
 def _worst(user: Any) -> QuerySet[Incident]:
-    """Return the incidents that have a card: the worst first, silenced ones last."""
+    """Return the incidents that have a card: the worst first, then the newest, silenced ones last."""
     is_silenced = Case(When(state=State.SILENCED, then=1), default=0)
-    order = is_silenced, "-rank", "began_at", "pk"
+    order = is_silenced, "-rank", "-opened_at", "-pk"
     # Sorted without their texts and scopes, which are many.
     worst = (
         visible(user, Incident.objects.all())

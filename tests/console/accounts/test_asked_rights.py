@@ -36,6 +36,10 @@ NAMES_ONLY = {
     "availability.PromotionAction.reverted_by": "asked_with is of the last request: here the revert",
     "availability.PromotionPolicy.created_by": "who wrote it down; it acts for opted_in_by",
     "availability.PromotionStop.by": "who turned the switch",
+    "findings.CheckSetting.changed_by": "who set the thresholds",
+    "findings.Incident.acknowledged_by": "who acknowledged it, at that moment",
+    "findings.Incident.owner": "who works on it",
+    "findings.MaintenanceWindow.created_by": "who announced it",
     "replication.ReplicationFlow.created_by": "a flow is what the installation wants, like a cluster",
     "schedules.ScheduleFiring.by": "who started it by hand, at that moment",
 }

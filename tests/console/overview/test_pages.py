@@ -79,14 +79,14 @@ def test_a_card_says_what_is_done_about_it(as_viewer, fields, words):
     assert words in text_of(as_viewer)
 
 
-def test_the_worst_incident_is_first_then_the_oldest_and_silenced_ones_are_last():
+def test_the_worst_incident_is_first_then_the_newest_and_silenced_ones_are_last():
     east = make_cluster("east")
     make_incident("silenced", cluster=east, state="silenced")
     make_incident("warning", cluster=east, severity=Severity.WARNING)
     make_incident("young", cluster=east)
     make_incident("old", cluster=east, began_at=NOW - timedelta(days=1))
     cards = [card.incident.title for card in overview_of().cards]
-    assert cards == ["old", "young", "warning", "silenced"]
+    assert cards == ["young", "old", "warning", "silenced"]
 
 
 def test_of_many_incidents_the_worst_twelve_have_a_card(as_viewer):

@@ -139,7 +139,7 @@ def test_actions_are_offered_to_operators_only(viewer, operator, east):
 
 def test_a_flow_that_does_not_run_is_not_offered_to_be_paused(operator):
     make_flow("quiet", is_wanted=False)
-    assert find_hits(operator, "pause") == []
+    assert [one for one in find_hits(operator, "pause") if one.kind != "check"] == []
 
 
 @pytest.mark.parametrize("text", ["", "   ", "zzz", "%_'", "x" * 10_000])

@@ -58,6 +58,7 @@ def test_a_field_with_another_shape_names_no_type_of_python(db):
         (body.__name__, name, value, text)
         for body in bodies()
         for name, field in body().fields.items()
+        if not field.read_only
         for value in WRONG_SHAPES
         for text in said(field, value)
         if "dictionary" in text or "type " in text or PYTHON.search(text)
