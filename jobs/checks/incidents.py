@@ -53,7 +53,12 @@ def causes_of(
         key = known.explained_by(one) or ("" if _opens_none(one) else _own_key(one))
         if key:
             groups.setdefault(key, []).append(one)
-    causes = [known.cause(key, group) for key, group in groups.items()]
+    # Advice and notices, such as an election that is over, keep no incident open.
+    causes = [
+        known.cause(key, group)
+        for key, group in groups.items()
+        if key not in known.recovering or not all(map(_opens_none, group))
+    ]
     return sorted(causes, key=lambda one: (-one.severity.rank, one.began_at, one.key))
 
 

@@ -173,6 +173,11 @@ def test_effects_stay_with_a_broker_that_is_back():
     assert cause.sentence == "Remaining: 2 partitions offline."
 
 
+def test_notices_and_advice_keep_no_incident_of_a_broker_open_that_is_back():
+    one = open_finding("probe_offline", brokers=(3,), severity=Severity.INFO)
+    assert list(causes_of([one], NAMES, [Recovering("broker:1:3", 1, 3)])) == []
+
+
 @pytest.mark.parametrize(
     ("flow_findings", "words"),
     [
