@@ -73,7 +73,9 @@ def test_an_election_of_a_controller_opens_no_incident(world):
 
 
 def incidents(world) -> list[dict]:
-    return list(world.get("incidents/?state=all&cluster=east&limit=500")["results"])
+    found = world.get("incidents/?state=all&cluster=east&limit=500")["results"]
+    # Groups that other journeys left behind with unread records become late at their own time.
+    return [one for one in found if one["subject_kind"] != "group"]
 
 
 def opened_beside(world, before: set[int], id_: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # What a method needs: a right, and on what.
-# PUBLIC: nobody has to sign in. OWN: anybody who is signed in.
+# PUBLIC: needs no sign-in. OWN: everyone who is signed in.
 # ANYWHERE: the right on some cluster. HERE: on the clusters that the address is about.
 # EVERYWHERE: the right on all clusters. SOURCE: the right on the source of the flow, of which both clusters
 # can be seen.
