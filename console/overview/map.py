@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-BOX_W, LABEL_W, LABEL_H = 192, 150, 50
+BOX_W, LABEL_W, LABEL_H = 192, 184, 50
 GAP = LABEL_W + 36
 SPACE, MARGIN = 16, 8
 MOST_COLUMNS = 3
