@@ -37,6 +37,7 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
+from console.delivery.api import DeliveryViewSet
 from console.findings.api import FindingViewSet
 from console.findings.incidents.api import IncidentViewSet
 from console.frame.rest.api_docs import ResourcesView, api_docs
@@ -53,7 +54,6 @@ from console.replication.failover.api import FailoverPlanViewSet, ReportKeyViewS
 from console.replication.flows.api import FlowViewSet
 from console.replication.mirror_config.api import MirrorConfigViewSet, NamingViewSet
 from console.reports.api import ReportRunViewSet, ReportViewSet
-from console.reports.delivery.api import DeliveryViewSet
 from console.runs.api import RunViewSet
 from console.schedules.api import ScheduleViewSet
 from console.streams.api import StreamsViewSet
@@ -108,7 +108,7 @@ router.register("runs", RunViewSet, "api-run")
 router.register("reports", ReportViewSet, "api-reports")
 router.register("report-runs", ReportRunViewSet, "api-report-run")
 router.register("schedules", ScheduleViewSet, "api-schedule")
-router.register("report-deliveries", DeliveryViewSet, "api-delivery")
+router.register("deliveries", DeliveryViewSet, "api-delivery")
 router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")

@@ -126,7 +126,7 @@ app.conf.beat_schedule = {
     "observe runs": _every(2, "console.runs.tasks.observe_runs"),
     "fire schedules": _every(5, "console.schedules.tasks.fire_due"),
     "make reports": _every(5, "console.reports.tasks.make_due"),
-    "deliver reports": _every(10, "console.reports.tasks.deliver_due"),
+    "deliver reports": _every(10, "console.delivery.tasks.deliver_due"),
     "prune": _every(3600, "console.frame.tasks.prune"),
     "forget failures": _every(60, "console.accounts.tasks.forget_failures"),
 }

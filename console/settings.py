@@ -102,7 +102,9 @@ INSTALLED_APPS = [
     "console.streams",
     "console.findings",
     "console.checks",
+    "console.delivery",
     "console.reports",
+    "console.notifications",
     "console.overview",
     "console.metrics",
 ]
@@ -227,7 +229,7 @@ OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 # --- delivery of reports (console/reports/delivery) ---------------------------------------------
 # The address of the console in links of e-mails and webhooks; empty: they have no links.
 CROSSLOG_URL = env_url("CROSSLOG_URL")
-EMAIL_BACKEND = "console.reports.delivery.mail.MailBackend"
+EMAIL_BACKEND = "console.delivery.mail.MailBackend"
 EMAIL_HOST = env_str("MAIL_HOST", "")
 MAIL_TLS = env_choice("MAIL_TLS", "starttls", ("starttls", "tls", "none"))
 EMAIL_PORT = env_int("MAIL_PORT", {"starttls": 587, "tls": 465, "none": 25}[MAIL_TLS], least=1)
@@ -302,7 +304,9 @@ SPECTACULAR_SETTINGS = {
         "ReportKind": "console.reports.serializers.REPORT_KINDS",
         "ReportRunState": "console.reports.models.RunState",
         "ReportTrigger": "console.reports.models.Trigger",
-        "DeliveryState": "console.reports.models.DeliveryState",
+        "DeliveryState": "console.delivery.models.DeliveryState",
+        "ReportChannel": "console.delivery.models.OF_REPORTS",
+        "DeliveryChannel": "console.delivery.models.Channel",
         "FailoverPlanState": "console.replication.failover.models.SHOWN_STATES",
         "FailoverGroupState": "console.replication.failover.models.GroupState",
         "FailoverRunState": "console.replication.failover.models.FailoverState",

@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("console.accounts.urls")),
     path("", include("console.findings.urls")),
     path("", include("console.checks.urls")),
+    path("", include("console.delivery.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
     path("", include("console.quorum.urls")),

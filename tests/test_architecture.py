@@ -30,6 +30,7 @@ FLOORS = (
     },
     {"wire", "archives", "findings"},
     {"checks"},
+    {"notifications", "objectives"},
     {"cluster"},
     {"reports"},
     {"replication", "quorum", "availability", "streams", "tracing"},
@@ -41,7 +42,7 @@ FLOORS = (
 )
 # librdkafka 2.16.0 ends the process in several of its admin requests (segmentation faults, aborts).
 ADMIN_CLIENT = "confluent_kafka.admin"
-SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts", "findings"}
+SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts", "findings", "delivery"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 # Status over time is read from the changes of the metadata log.
 ALSO_READS = {("availability", "quorum")}

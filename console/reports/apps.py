@@ -12,5 +12,7 @@ class ReportsConfig(AppConfig):
 
     def ready(self) -> None:
         from console.reports.making.starter import STARTER
+        from console.reports.sending import source
 
         starters.register(STARTER)
+        source.register()

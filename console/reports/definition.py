@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from console.delivery.destinations import check_recipients
 from console.frame.security.access import can
-from console.reports.delivery.destinations import check_recipients
 from console.reports.subjects import read_names
 from jobs.cluster.errors import InvalidFields
 from jobs.reports.kinds.kind import KINDS

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from console.delivery.destinations import lines_of, parse_lines
 from console.frame.pages.forms import ActionForm, lines_field
 from console.reports.definition import (
     DEFAULTS,
@@ -15,7 +16,6 @@ from console.reports.definition import (
     MOST_KEEP_DAYS,
     check_definition,
 )
-from console.reports.delivery.destinations import lines_of, parse_lines
 from console.reports.subjects import NOUNS, list_subjects, name_of
 from jobs.cluster.errors import InvalidFields
 from jobs.reports.kinds.kind import ReportKind, SubjectNoun

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, Q
 
-from console.frame.security import masking
+from console.delivery.models import shown_address
 from jobs.reports.periods import Period
 
 
@@ -33,31 +32,6 @@ class Trigger(models.TextChoices):
     SCHEDULE = "schedule", "Schedule"
     PERSON = "person", "Person"
     PREVIEW = "preview", "Preview"
-
-
-class Channel(models.TextChoices):
-    """How a report is delivered."""
-
-    EMAIL = "email", "E-mail"
-    FOLDER = "folder", "Folder"
-    WEBHOOK = "webhook", "Webhook"
-
-
-class DeliveryState(models.TextChoices):
-    """REFUSED: the receiver said no for good. GAVE_UP: it was tried for too long."""
-
-    PENDING = "pending", "Pending"
-    DELIVERED = "delivered", "Delivered"
-    REFUSED = "refused", "Refused"
-    GAVE_UP = "gave_up", "Gave up"
-
-
-NOT_DELIVERED = (DeliveryState.REFUSED, DeliveryState.GAVE_UP)
-
-
-def shown_address(channel: str, address: str) -> str:
-    """Return an address as it is shown: of a webhook the host and a mark, its path may be a secret."""
-    return masking.shown_address(address) if channel == Channel.WEBHOOK else address
 
 
 class Report(models.Model):
@@ -183,61 +157,3 @@ class ReportRun(models.Model):
     def is_live(self) -> bool:
         """Whether it is not there yet."""
         return self.state in LIVE
-
-
-class Delivery(models.Model):
-    """A report on its way to one address: a row of the outbox, written together with the report's files.
-
-    `log` is what happened, newest last: {"at", "outcome", "sentence"}. `next_at` is when it is tried next,
-    null when it is over. `tried_since` is when a person asked for it again, null: since `created_at`.
-    `message_id` is that of the e-mail, so that a bounce finds it.
-    """
-
-    run = models.ForeignKey(ReportRun, models.CASCADE, related_name="deliveries")
-    channel = models.CharField(max_length=10, choices=Channel)
-    address = models.CharField(max_length=500)
-    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
-    attempts = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField()
-    next_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    delivered_at = models.DateTimeField(null=True, blank=True)
-    claimed_until: models.DateTimeField[datetime | None, datetime | None] = models.DateTimeField(
-        null=True, blank=True
-    )
-    tried_since: models.DateTimeField[datetime | None, datetime | None] = models.DateTimeField(
-        null=True, blank=True
-    )
-    message_id = models.CharField(max_length=400, blank=True, default="", db_index=True)
-    log = models.JSONField(default=list)
-
-    class Meta:
-        ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "channel", "address"], name="one_delivery_per_address"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.channel} {self.shown_address} ({self.state})"
-
-    @classmethod
-    def visible_to(cls, user: Any) -> Q:
-        """Return the condition of the deliveries that a person without a role everywhere sees."""
-        runs = ReportRun._default_manager.filter(ReportRun.visible_to(user))
-        return Q(run__in=runs.values("pk"))
-
-    @property
-    def shown_address(self) -> str:
-        """The address for pages and lists."""
-        return shown_address(self.channel, self.address)
-
-    @property
-    def can_retry(self) -> bool:
-        """Whether it is over and was not delivered."""
-        return self.state in NOT_DELIVERED
-
-    @property
-    def sentence(self) -> str:
-        """What happened last; empty before the first attempt."""
-        return str(self.log[-1]["sentence"]) if self.log else ""

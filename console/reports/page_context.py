@@ -29,7 +29,7 @@ def tabs_of(person: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of the lists; `current` is the name of a route."""
     tabs = [("Reports", "reports:list"), ("Report runs", "reports:runs")]
     if can(person, "administer"):
-        tabs.append(("Delivery", "reports:delivery"))
+        tabs.append(("Delivery", "delivery:list"))
     return [
         {"label": label, "href": reverse(name), "is_current": name == current}
         for label, name in tabs

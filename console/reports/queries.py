@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +11,11 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from console.accounts.asked_rights import NO_PERSON, why_ended
+from console.delivery.models import Delivery
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, can_anywhere, visible
 from console.reports.making import store
-from console.reports.models import NOT_DELIVERED, Delivery, Report, ReportRun, RunState, Trigger
+from console.reports.models import Report, ReportRun, RunState, Trigger
 from console.schedules.models import Schedule
 from jobs.reports.document import Document
 from jobs.reports.kinds.kind import KINDS
@@ -23,8 +23,6 @@ from jobs.reports.rendering.formats import Format
 
 # The kind of schedules that make reports.
 SCHEDULE_KIND = "report"
-# Of a delivery: its attempts, and when a person asked for it again.
-LONGEST = timedelta(days=14)
 
 
 def list_reports(person: Any) -> QuerySet[Report]:
@@ -67,13 +65,6 @@ def failed_runs() -> QuerySet[ReportRun]:
     newest = over.exclude(trigger=Trigger.PREVIEW).order_by("-created_at").values("pk")
     last = Report.objects.annotate(last=Subquery(newest[:1])).values("last")
     return ReportRun.objects.filter(pk__in=last, state=RunState.FAILED).order_by("name", "pk")
-
-
-def failed_deliveries(since: datetime) -> list[Delivery]:
-    """Return the deliveries that were refused or given up since a time, oldest first."""
-    rows = Delivery.objects.filter(state__in=NOT_DELIVERED, run__created_at__gte=since - LONGEST)
-    ended = ((row, row.log[-1]["at"] if row.log else "") for row in rows.select_related("run"))
-    return [row for row, at in ended if at and datetime.fromisoformat(at) >= since]
 
 
 def list_schedules(report: Report) -> list[Schedule]:

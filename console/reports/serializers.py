@@ -8,11 +8,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.accounts.asked_rights import STOPPED
+from console.delivery.api import DeliverySerializer
+from console.delivery.models import OF_REPORTS, shown_address
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer
 from console.reports.definition import LEAST_KEEP_DAYS, LONGEST_NAME, MOST_KEEP_DAYS
-from console.reports.delivery.api import DeliverySerializer
-from console.reports.models import Channel, Report, ReportRun, RunState, Trigger, shown_address
+from console.reports.models import Report, ReportRun, RunState, Trigger
 from console.reports.queries import may_change, why_stopped
 from jobs.reports.kinds.kind import KINDS
 from jobs.reports.periods import PeriodName
@@ -27,7 +28,7 @@ _PERIODS = [(one.value, one.value) for one in PeriodName]
 class RecipientSerializer(BodySerializer):
     """Where a report is delivered: an e-mail address, a folder below REPORT_FOLDER, or an address to call."""
 
-    channel = serializers.ChoiceField(choices=Channel.choices)
+    channel = serializers.ChoiceField(choices=OF_REPORTS)
     address = serializers.CharField(max_length=500)
 
 

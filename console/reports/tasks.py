@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from console.frame.tasks import FILE_PRUNES
 from console.reports import actions
-from console.reports.delivery import outbox
 from console.reports.making import building
 
 FILE_PRUNES["reports"] = actions.remove_old_runs
@@ -17,9 +16,3 @@ FILE_PRUNES["reports"] = actions.remove_old_runs
 def make_due() -> None:
     """Make reports that wait."""
     building.make_due(timezone.now())
-
-
-@shared_task(name="console.reports.tasks.deliver_due", ignore_result=True)
-def deliver_due() -> None:
-    """Send reports that are due."""
-    outbox.deliver_due(timezone.now())

@@ -3,7 +3,6 @@
 from django.urls import path
 
 from console.reports import pages
-from console.reports.delivery import pages as delivery_pages
 
 app_name = "reports"
 urlpatterns = [
@@ -19,7 +18,4 @@ urlpatterns = [
     path("reports/<int:report_id>/settings/", pages.settings_page, name="settings"),
     path("reports/<int:report_id>/run/", pages.run_now, name="run-now"),
     path("reports/<int:report_id>/delete/", pages.delete, name="delete"),
-    path("reports/delivery/", delivery_pages.delivery_page, name="delivery"),
-    path("reports/delivery/test/", delivery_pages.send_test, name="test-delivery"),
-    path("reports/delivery/<int:delivery_id>/retry/", delivery_pages.retry, name="retry-delivery"),
 ]

@@ -47,13 +47,13 @@ from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import document, make_rule
 from tests.console.availability.promotion_world import fill_promotion_pages
 from tests.console.checks.making import make_setting, make_window
+from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpoints
-from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
 from tests.jobs.cluster.capabilities.recorded import recorded, recorded_cluster

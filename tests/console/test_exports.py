@@ -35,7 +35,7 @@ PAGES = {
     "quorum:log": ["east"],
     "runs:list": [],
     "schedules:list": [],
-    "reports:delivery": [],
+    "delivery:list": [],
     "accounts:people": [],
     "accounts:audit": [],
 }

@@ -12,7 +12,7 @@ from jobs.lab.plan import ClusterPlan, standard_plans
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
 from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
-from tests.console.reports.delivery.mail_server import start_mail_server
+from tests.console.delivery.mail_server import start_mail_server
 from tests.journeys.world import World
 from tests.live.conftest import NO_RETENTION, kafka  # noqa: F401  a fixture
 from tests.live.evidence import report_with_evidence

@@ -71,7 +71,7 @@ def made(world, run: str) -> dict:
 
 def state_of_delivery(world, run: str) -> str | None:
     """Return how the delivery of a report is doing, None while there is none."""
-    rows = world.get(f"report-deliveries/?run={run}")["results"]
+    rows = world.get(f"deliveries/?run={run}")["results"]
     return rows[0]["state"] if rows else None
 
 

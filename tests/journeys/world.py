@@ -13,7 +13,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
-from tests.console.reports.delivery.mail_server import Mailbox
+from tests.console.delivery.mail_server import Mailbox
 from tests.live.topics import make_topic
 from tests.running_console import RunningConsole
 from tests.waiting import eventually

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from console.checks.areas.area import Area, Given, Judged
+from console.delivery import queries as delivery
 from console.frame.processes.liveness import restarts_since
 from console.frame.rounds import KINDS
 from console.quorum import queries as quorum
@@ -94,12 +95,14 @@ def _disk(given: Given, space: Space) -> Iterator[Judged]:
 
 def _deliveries(now: datetime) -> Iterator[Failed]:
     found: dict[Any, list[Any]] = {}
-    for row in reports.failed_deliveries(now - DELIVERIES_WITHIN):
-        found.setdefault(row.run, []).append(row)
-    for run, rows in found.items():
+    for row in delivery.failed_deliveries(now - DELIVERIES_WITHIN):
+        found.setdefault(row.run or row.sender, []).append(row)
+    for of, rows in found.items():
         channels = ", ".join(dict.fromkeys(row.get_channel_display() for row in rows))
         to = f"{len(rows)} recipient{'' if len(rows) == 1 else 's'} ({channels})"
-        yield Failed(f"run {run.pk}", run.name, datetime.fromisoformat(rows[0].log[-1]["at"]), to)
+        subject = f"{'run' if rows[0].run_id else 'channel'} {of and of.pk}"
+        name = of.name if of else rows[0].subject
+        yield Failed(subject, name, datetime.fromisoformat(rows[0].log[-1]["at"]), to)
 
 
 def _reports() -> Iterator[Failed]:

@@ -27,13 +27,13 @@ from console.accounts.models import User
 from console.env import names_read
 from console.frame.claims import ending, is_free, owned, release, take
 from console.frame.errors import ActionRefused
-from console.reports.delivery import outbox
-from console.reports.delivery.contents import link_to
 from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.registry import MAKERS, Maker
 from console.reports.making import store
 from console.reports.making.parts import parts_of
 from console.reports.models import ReportRun, RunState, Trigger
+from console.reports.sending.contents import link_to
+from console.reports.sending.source import queue_deliveries
 from console.reports.subjects import NOUNS, clusters_of, name_of, subjects_of
 from console.runs.analyses.actions import start_scheduled
 from console.runs.analyses.results import result_of
@@ -259,7 +259,7 @@ def _finish(
             run.refresh_from_db()
             run.clusters.set(clusters)
             if run.trigger != Trigger.PREVIEW:
-                outbox.queue(run, now)
+                queue_deliveries(run, now)
 
 
 def _make_apart(run_id: UUID) -> None:

@@ -22,6 +22,7 @@ from console.availability.promotion.models import (
     PromotionAction,
     PromotionPolicy,
 )
+from console.delivery import outbox
 from console.frame.errors import ActionRefused
 from console.quorum.log import imports
 from console.quorum.models import MetadataLog, Source
@@ -29,9 +30,9 @@ from console.replication.failover import actions as failover
 from console.replication.failover import work
 from console.replication.failover.models import FailoverPlan, FailoverRun
 from console.reports import actions as reports
-from console.reports.delivery import outbox
 from console.reports.making import building
 from console.reports.models import Report, ReportRun, RunState, Trigger
+from console.reports.sending.source import queue_deliveries
 from console.runs.actions import RunRequest, launch_run, queue_run
 from console.runs.models import Run
 from console.schedules import actions as schedules
@@ -45,9 +46,9 @@ from tests.console.availability.promotion_world import (
     make_short,
     watched,
 )
+from tests.console.delivery.making import make_report_run
 from tests.console.making import StubLauncher, make_cluster, make_flow
 from tests.console.replication.failover_world import NAME, PaperClusters
-from tests.console.reports.delivery.making import make_report_run
 from tests.console.schedules.making import PaperRoom
 
 
@@ -91,7 +92,7 @@ def a_delivery(asker: User) -> ReportRun:
     clusters = [flow.source, flow.target]
     rights = {"person": asker, "asked_with": rights_asked(asker)}
     run = make_report_run(("folder", "weekly"), clusters=clusters, **rights)
-    outbox.queue(run, now())
+    queue_deliveries(run, now())
     return run
 
 

@@ -10,13 +10,13 @@ from django.db.models import ForeignKey, Model
 from console.accounts.asked_rights import acting, rights_asked
 from console.accounts.models import AuditEntry, ClusterGrant, ServiceToken, User
 from console.availability.promotion.models import Mode, PromotionPolicy
+from console.delivery import outbox
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, visible
 from console.replication.failover import actions as failover
 from console.replication.failover import work
 from console.replication.failover.models import FailoverPlan
 from console.reports import actions as reports
-from console.reports.delivery import outbox
 from console.reports.making import building, store
 from console.reports.models import Report, Trigger
 from jobs.reports.rendering.formats import Format
@@ -40,6 +40,8 @@ NAMES_ONLY = {
     "findings.Incident.acknowledged_by": "who acknowledged it, at that moment",
     "findings.Incident.owner": "who works on it",
     "findings.MaintenanceWindow.created_by": "who announced it",
+    "notifications.NotificationChannel.changed_by": "a channel is of the installation, like a cluster",
+    "notifications.NotificationRoute.changed_by": "a route is of the installation, like a cluster",
     "replication.ReplicationFlow.created_by": "a flow is what the installation wants, like a cluster",
     "schedules.ScheduleFiring.by": "who started it by hand, at that moment",
 }

@@ -15,10 +15,10 @@ from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
 from tests.console.checks.making import make_setting
+from tests.console.delivery.making import make_report_run
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
-from tests.console.reports.delivery.making import make_report_run
 from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
@@ -190,9 +190,9 @@ ROUTES_OF_PAGES = {
     "schedules:run": {"POST schedules/{id}/run/"},
     "schedules:set-enabled": {"PATCH schedules/{id}/"},
     "schedules:delete": {"DELETE schedules/{id}/"},
-    "reports:delivery": {"GET report-deliveries/"},
-    "reports:test-delivery": {"POST report-deliveries/test/"},
-    "reports:retry-delivery": {"POST report-deliveries/{id}/retry/"},
+    "delivery:list": {"GET deliveries/"},
+    "delivery:test": {"POST deliveries/test/"},
+    "delivery:retry": {"POST deliveries/{id}/retry/"},
     "reports:list": {"GET reports/"},
     "reports:runs": {"GET report-runs/"},
     "reports:run": {"GET report-runs/{id}/"},
@@ -306,7 +306,7 @@ SHOWN = [
     ("reports:runs", "/reports/made/"),
     ("reports:detail", "/reports/{report}/"),
     ("reports:run", "/reports/made/{report_run}/"),
-    ("reports:delivery", "/reports/delivery/"),
+    ("delivery:list", "/deliveries/"),
     ("accounts:audit", "/audit/"),
 ]
 
@@ -335,7 +335,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|report-deliveries)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )

@@ -28,7 +28,7 @@ BODIES = {
     "PATCH /api/v1/reports/{report}/": {"name": "Daily", "subjects": [], "recipients": [], "keep_days": 1},
     "POST /api/v1/reports/{report}/runs/": {"from": "2026-11-02", "to": "2026-11-09T00:00:00Z"},
     "POST /api/v1/report-runs/": {"kind": "availability", "period": "yesterday", "time_zone": "UTC"},
-    "POST /api/v1/report-deliveries/test/": {"channel": "webhook", "address": "https://hooks.example/in"},
+    "POST /api/v1/deliveries/test/": {"channel": "webhook", "address": "https://hooks.example/in"},
     "POST /api/v1/runs/": {
         "kind": KIND,
         "arguments": {"log": "east", "from": "2026-01-01T00:00:00Z", "to": "", "by": "leader", "most": 7},
@@ -46,7 +46,7 @@ BODIES = {
 LISTS = (
     "reports",
     "report-runs",
-    "report-deliveries",
+    "deliveries",
     "runs",
     "schedules",
     "streams",

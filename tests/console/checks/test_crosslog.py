@@ -7,11 +7,12 @@ import pytest
 
 from console.checks.areas.area import Given
 from console.checks.areas.crosslog import judge
+from console.delivery.models import Channel, Delivery, DeliveryState
 from console.frame.processes.liveness import LivenessSigns, Restart
 from console.frame.rounds import KINDS
 from console.quorum import tasks
 from console.quorum.models import QuorumStatus, Source
-from console.reports.models import Channel, Delivery, DeliveryState, Report, ReportRun, RunState
+from console.reports.models import Report, ReportRun, RunState
 from jobs.checks.settings import Settings
 from tests.console.clusters.making import NOW, make_cluster
 from tests.console.quorum.making import make_log, make_status

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from console.reports.models import Report, ReportRun, Trigger
 from jobs.reports.kinds.kind import KINDS
+from tests.console.delivery.making import make_report_run
 from tests.console.making import count_queries, make_flow, make_user
-from tests.console.reports.delivery.making import make_report_run
 from tests.console.reports.making.worlds import make, make_report, queue_run, ready_run
 
 pytestmark = pytest.mark.django_db

@@ -330,9 +330,9 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-report-run-detail": {"GET": SEE, "DELETE": RUN},
     "api-report-run-file": {"GET": SEE},
     # deliveries of reports: the list shows those of reports that the person sees
-    "reports:delivery": {"GET": RULE_ALL},
-    "reports:test-delivery": {"POST": RULE_ALL},
-    "reports:retry-delivery": {"POST": RULE_ALL},
+    "delivery:list": {"GET": RULE_ALL},
+    "delivery:test": {"POST": RULE_ALL},
+    "delivery:retry": {"POST": RULE_ALL},
     "api-delivery-list": {"GET": SEE_ANY},
     "api-delivery-retry": {"POST": RULE_ALL},
     "api-delivery-test": {"POST": RULE_ALL},

@@ -7,11 +7,12 @@ import pytest
 from django.apps import apps
 
 from console.accounts.models import AuditEntry
+from console.delivery.models import Delivery
+from console.delivery.outbox import deliver_due
 from console.frame.security.masking import shown_address
-from console.reports.delivery.outbox import deliver_due
-from console.reports.models import Delivery, Report
-from tests.console.reports.delivery.making import NOW, make_report_run
-from tests.console.reports.delivery.receiver import Receiver
+from console.reports.models import Report
+from tests.console.delivery.making import NOW, make_report_run
+from tests.console.delivery.receiver import Receiver
 from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
@@ -77,11 +78,11 @@ def use(client, url: str) -> Report:
     deliver_due(NOW)
     delivery = Delivery.objects.get()
     assert "answered 404" in delivery.sentence
-    client.post(f"/api/v1/report-deliveries/{delivery.pk}/retry/", {}, "application/json")
+    client.post(f"/api/v1/deliveries/{delivery.pk}/retry/", {}, "application/json")
     tested = {"channel": "webhook", "address": url}
-    answer = client.post("/api/v1/report-deliveries/test/", tested, "application/json")
+    answer = client.post("/api/v1/deliveries/test/", tested, "application/json")
     assert (answer.status_code, PLANTED in body_of(answer)) == (409, False)
-    answer = client.post("/reports/delivery/test/", {"channel": "webhook", "address": url})
+    answer = client.post("/deliveries/test/", {"channel": "webhook", "address": url})
     return report
 
 
@@ -99,8 +100,8 @@ def test_only_what_sends_keeps_the_path_of_a_webhook(client, url, lines):
 PATHS = (
     "/reports/", "/reports/?format=csv", "/reports/{report}/", "/reports/made/", "/reports/made/{run}/",
     "/api/v1/reports/", "/api/v1/reports/{report}/", "/api/v1/report-runs/{run}/",
-    "/api/v1/report-deliveries/", "/schedules/", "/audit/", "/audit/?format=csv", "/api/v1/audit-trail/",
-    "/reports/delivery/", "/reports/delivery/?format=csv",
+    "/api/v1/deliveries/", "/schedules/", "/audit/", "/audit/?format=csv", "/api/v1/audit-trail/",
+    "/deliveries/", "/deliveries/?format=csv",
 )  # fmt: skip
 
 

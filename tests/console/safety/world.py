@@ -14,9 +14,10 @@ from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from console.clusters.models import Cluster
+from console.delivery.models import Delivery
 from console.replication.failover.models import FailoverPlan
 from console.replication.flows.models import FlowTopic, GroupReadiness, ReplicationFlow
-from console.reports.models import Delivery, Report, ReportRun
+from console.reports.models import Report, ReportRun
 from console.runs.models import Run
 from console.schedules.models import Schedule
 from tests.console.availability.making import make_available
@@ -24,10 +25,10 @@ from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
 from tests.console.checks.making import make_setting, make_window
 from tests.console.clusters.making import make_seen
+from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
-from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
 

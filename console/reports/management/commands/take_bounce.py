@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 from django.utils import timezone
 
-from console.reports.delivery import bounces
+from console.delivery import bounces
 
 # What mail servers take as "try again later" (sysexits.h: EX_TEMPFAIL).
 _LATER = 75

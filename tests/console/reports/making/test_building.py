@@ -11,12 +11,13 @@ import pytest
 from pypdf import PdfReader
 
 from console.accounts.models import ClusterGrant
+from console.delivery.models import Delivery
 from console.reports import queries
 from console.reports.actions import remove_old_runs
 from console.reports.kinds.registry import MAKERS
 from console.reports.making import building, store
 from console.reports.making.parts import read_mail
-from console.reports.models import Delivery, ReportRun, RunState, Trigger
+from console.reports.models import ReportRun, RunState, Trigger
 from jobs.reports.document import Column, Document, Section, Table
 from jobs.reports.kinds.kind import Content
 from jobs.reports.rendering.formats import Format

@@ -1,0 +1,9 @@
+"""The room of notifications."""
+
+from django.apps import AppConfig
+
+
+class NotificationsConfig(AppConfig):
+    name = "console.notifications"
+    label = "notifications"
+    verbose_name = "Notifications"

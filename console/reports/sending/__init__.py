@@ -1,0 +1,4 @@
+"""Reports on their way to recipients.
+
+In reading order: `contents`, `message`, `source`.
+"""
