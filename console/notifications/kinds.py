@@ -33,7 +33,7 @@ _WEBHOOK_KEY = SecretField(
     KEY,
     "Signing key",
     "`whsec_...` or a text of at least 16 characters. Empty: WEBHOOK_KEY.",
-    False,
+    is_required=False,
 )
 KINDS: Mapping[str, Kind] = {
     Channel.EMAIL.value: Kind(
@@ -45,7 +45,7 @@ KINDS: Mapping[str, Kind] = {
     Channel.ALERTMANAGER.value: Kind(
         (
             SecretField(URL, "URL", "Gets the body of an Alertmanager webhook (version 4)."),
-            SecretField(TOKEN, "Bearer token", "Sent as `Authorization`.", False),
+            SecretField(TOKEN, "Bearer token", "Sent as `Authorization`.", is_required=False),
         )
     ),
     Channel.SLACK.value: Kind((SecretField(URL, "Incoming webhook URL"),)),
