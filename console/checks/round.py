@@ -16,7 +16,7 @@ from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.findings import store
 from console.findings.check_settings import read_settings
-from console.findings.incidents.store import save_incidents
+from console.findings.incidents.store import BROKEN, save_incidents
 from console.findings.models import Finding, Kind
 from console.frame.rounds import Clock, Outcome, Rounds
 from jobs.checks.damping import plausible_s
@@ -76,6 +76,7 @@ def _check(row: CheckRound, clock: Clock, areas: Iterable[Area]) -> Outcome:
     incidents = row.memory.get("incidents", {})
     try:
         incidents = save_incidents(now, _lasted_s(row, now), given_settings, incidents)
+        broken += incidents.pop(BROKEN)
     except Exception:
         # What areas remember is kept.
         logger.exception("incidents broke")

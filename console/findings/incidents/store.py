@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,6 +30,12 @@ from jobs.checks.open_findings import Cause, Recovering
 from jobs.checks.settings import Settings
 from jobs.numbers import format_span_s
 
+logger = logging.getLogger(__name__)
+
+# Called in the transaction of the incidents, with the time; filled by the `apps` modules of rooms. What one
+# did not write it writes in the next round.
+FOLLOW_UPS: dict[str, Callable[[datetime], object]] = {}
+BROKEN = "broken"
 _BATCH = 500
 _WITHOUT_CHECK = Wait(0, 30)
 _SAME = ("subject_kind", "subject", "title", "todo")
@@ -42,7 +49,8 @@ def save_incidents(
 ) -> dict[str, Any]:
     """Make incidents of all open findings; return what the next round has to know.
 
-    `lasted_s` is the time since the round before. A constant number of queries, and writes in batches.
+    BROKEN in it names the follow-ups that failed. `lasted_s` is the time since the round before. A constant
+    number of queries, and writes in batches.
     """
     rows = {row.key: row for row in Incident.objects.filter(ended_at=None)}
     scopes, before = read_scopes(), Damping.from_mapping(memory.get("damping", {}))
@@ -78,10 +86,24 @@ def save_incidents(
         turn.resolve([rows.pop(key) for key in resolved])
         turn.silence(rows.values())
         IncidentEvent.objects.bulk_create(turn.events, batch_size=_BATCH)
+        broken = [name for name in FOLLOW_UPS if not _follow_up(name, now)]
     return {
+        BROKEN: broken,
         "damping": damping.to_mapping(),
         "told": {key: turn.told[key] for key in rows if key in turn.told},
     }
+
+
+def _follow_up(name: str, now: datetime) -> bool:
+    """Call a follow-up in a savepoint; return whether it wrote what it had to."""
+    try:
+        with transaction.atomic():
+            FOLLOW_UPS[name](now)
+    except Exception:
+        # A broken follow-up must not cost the incidents.
+        logger.exception("follow-up broke name=%s", name)
+        return False
+    return True
 
 
 def prune(now: datetime) -> int:
