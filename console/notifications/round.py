@@ -204,12 +204,8 @@ def _read_routes(channels: Iterable[int]) -> list[Route]:
 
 
 def _read_incidents() -> list[OpenIncident]:
-    rows = Incident.objects.filter(ended_at=None).order_by("pk").values_list(*_OF_INCIDENT)
-    return [
-        OpenIncident(*told, tuple(pk for pk in clusters if pk is not None), subject, title)
-        for *told, subject, title, cluster, of_log, source, target in rows
-        for clusters in [(cluster, of_log, source, target)]
-    ]
+    rows: Any = Incident.objects.filter(ended_at=None).order_by("pk").values_list(*_OF_INCIDENT)
+    return [OpenIncident(*(*row[:7], tuple(filter(None, row[7:])))) for row in rows]
 
 
 def _read_notices(channels: Iterable[int], now: datetime) -> dict[tuple[int, int], _Notice]:

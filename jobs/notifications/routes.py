@@ -93,9 +93,9 @@ class OpenIncident:
     rank: int
     state: str
     opened_at: datetime
-    clusters: tuple[int, ...] = ()
     subject: str = ""
     title: str = ""
+    clusters: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
