@@ -5,9 +5,9 @@ A clock that was set back sends nothing twice: what was sent is known by its row
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
@@ -20,7 +20,6 @@ OPENED_EVERY = timedelta(minutes=5)
 # More incidents than this at once are one message although each was to be its own.
 MOST_SINGLE = 20
 OPEN, SILENCED = "open", "silenced"
-_EVERYTHING = {"", "*"}
 
 
 class GroupBy(StrEnum):
@@ -57,16 +56,16 @@ class Route:
     """
 
     id: int
-    channels: tuple[int, ...]
+    channels: Sequence[int]
     rank: int = 0
-    checks: tuple[str, ...] = ()
+    checks: Sequence[str] = ()
     cluster: int | None = None
     subject: str = ""
-    days: frozenset[int] = frozenset(range(7))
+    days: Collection[int] = range(7)
     starts: time | None = None
     ends: time | None = None
     time_zone: str = "UTC"
-    group_by: GroupBy = GroupBy.CLUSTER
+    group_by: str = GroupBy.CLUSTER
     wait_s: float = 0
     repeat_s: float = 0
     sends_resolved: bool = True
@@ -102,7 +101,7 @@ class OpenIncident:
 class Sent:
     """What a channel was sent of an incident; `route` None: it was removed.
 
-    `is_over`: the incident ended, and no message says so yet.
+    `is_over`: the incident ended, and no message says so yet. `key` and `repeats` are those of its row.
     """
 
     channel: int
@@ -113,6 +112,8 @@ class Sent:
     first_at: datetime
     sent_at: datetime
     is_over: bool = False
+    key: int = 0
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ _Found = dict[_Key, list[int]]
 
 def due_messages(
     routes: Iterable[Route],
-    incidents: Sequence[OpenIncident],
+    incidents: Iterable[OpenIncident],
     sent: Iterable[Sent],
     now: datetime,
 ) -> list[Due]:
@@ -142,135 +143,123 @@ def due_messages(
     `sent` has all about open incidents, what is over and not said, and what was opened lately.
     """
     ordered = sorted(routes, key=lambda one: one.id)
-    by_pair = {(one.channel, one.incident): one for one in sent}
-    lately = set[tuple[int, str]]()
-    for one in by_pair.values():
-        if now - OPENED_EVERY < one.first_at <= now:
-            lately.add((one.channel, one.group))
-    found: _Found = defaultdict(list)
-    taken = set[tuple[int, int]]()
     listed = sorted((one for one in incidents if one.state != SILENCED), key=lambda one: one.id)
+    plan = _Plan({(one.channel, one.incident): one for one in sent}, now)
     for route in ordered:
         if route.is_enabled and route.is_active(now):
-            for key, ids in _due_of(route, listed, by_pair, lately, taken, now):
-                found[key] += ids
-                taken.update((key[1], one) for one in ids)
-    _add_resolved(found, by_pair, {one.id: one for one in ordered})
-    return [Due(*key, tuple(ids)) for key, ids in _with_storms(found).items()]
+            plan.add(route, [one for one in listed if one.rank >= route.rank])
+    plan.add_resolved({one.id: one for one in ordered})
+    return [Due(*key, tuple(ids)) for key, ids in _with_storms(plan.found).items()]
 
 
-def _due_of(
-    route: Route,
-    incidents: Iterable[OpenIncident],
-    sent: Mapping[tuple[int, int], Sent],
-    lately: set[tuple[int, str]],
-    taken: set[tuple[int, int]],
-    now: datetime,
-) -> Iterator[tuple[_Key, list[int]]]:
-    """Yield what one route sends to its channels."""
-    news = list(_news(route, incidents, sent, taken, now))
-    matching = _matching(route, (incident for _, _, incident in news))
-    opened: dict[tuple[int, str], list[OpenIncident]] = defaultdict(list)
-    for event, channel, incident in news:
-        if incident.id not in matching:
-            continue
-        if event is Event.OPENED:
-            opened[channel, _group(route, incident)].append(incident)
-        else:
-            known = sent[channel, incident.id]
-            yield (event, channel, route.id, known.group), [incident.id]
-    for (channel, group), rows in opened.items():
-        is_single = route.group_by is GroupBy.INCIDENT
-        waited_s = (now - min(one.opened_at for one in rows)).total_seconds()
-        # A clock that was set back must not hold an incident.
-        is_waiting = 0 <= waited_s < route.wait_s
-        if not is_waiting and (is_single or (channel, group) not in lately):
-            yield (Event.OPENED, channel, route.id, group), [one.id for one in rows]
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is found due so far; `taken` are pairs of a channel and an incident."""
+
+    sent: Mapping[tuple[int, int], Sent]
+    now: datetime
+    found: _Found = field(default_factory=lambda: defaultdict(list))
+    taken: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, route: Route, incidents: Sequence[OpenIncident]) -> None:
+        """Add what a route sends to its channels."""
+        news = [
+            (event, channel, one)
+            for channel in route.channels
+            for one in incidents
+            if (channel, one.id) not in self.taken
+            if (event := self._event(route, one, self.sent.get((channel, one.id))))
+        ]
+        matching = _matching(route, {one.id: one for _, _, one in news})
+        opened: dict[tuple[int, str], list[OpenIncident]] = defaultdict(list)
+        for event, channel, one in news:
+            if one.id in matching and event is Event.OPENED:
+                opened[channel, _group(route, one)].append(one)
+            elif one.id in matching:
+                group = self.sent[channel, one.id].group
+                self._take((event, channel, route.id, group), [one])
+        lately = self._lately()
+        for (channel, group), rows in opened.items():
+            waited_s = (self.now - min(one.opened_at for one in rows)).total_seconds()
+            # A clock that was set back must not hold an incident.
+            is_waiting = 0 <= waited_s < route.wait_s
+            if not is_waiting and (_is_single(group) or (channel, group) not in lately):
+                self._take((Event.OPENED, channel, route.id, group), rows)
+
+    def add_resolved(self, routes: Mapping[int, Route]) -> None:
+        """Add what is over; the time of day holds nothing back, and a removed route neither."""
+        for _, one in sorted(self.sent.items()):
+            route = None if one.route is None else routes.get(one.route)
+            if one.is_over and (route is None or route.sends_resolved or not route.is_enabled):
+                key = (Event.RESOLVED, one.channel, one.route, one.group)
+                self.found[key].append(one.incident)
+
+    def _event(self, route: Route, one: OpenIncident, known: Sent | None) -> Event | None:
+        if known is None:
+            return Event.OPENED if one.state == OPEN else None
+        if one.rank > known.rank:
+            return Event.WORSE
+        repeats = route.repeat_s > 0 and one.state == OPEN
+        is_time = self.now - known.sent_at >= timedelta(seconds=route.repeat_s)
+        return Event.REMINDER if repeats and is_time else None
+
+    def _lately(self) -> set[tuple[int, str]]:
+        """Return the channels and groups with a message of opened incidents a short time ago."""
+        begin = self.now - OPENED_EVERY
+        rows = self.sent.values()
+        return {(one.channel, one.group) for one in rows if begin < one.first_at <= self.now}
+
+    def _take(self, key: _Key, rows: Iterable[OpenIncident]) -> None:
+        ids = [one.id for one in rows]
+        self.found[key] += ids
+        self.taken.update((key[1], one) for one in ids)
 
 
-def _news(
-    route: Route,
-    incidents: Iterable[OpenIncident],
-    sent: Mapping[tuple[int, int], Sent],
-    taken: set[tuple[int, int]],
-    now: datetime,
-) -> Iterator[tuple[Event, int, OpenIncident]]:
-    """Yield what would be sent of each incident of a severity, whatever else the route wants."""
-    repeat = timedelta(seconds=route.repeat_s)
-    ranked = [one for one in incidents if one.rank >= route.rank]
-    for channel in route.channels:
-        for one in ranked:
-            pair = (channel, one.id)
-            if pair in taken:
-                continue
-            known = sent.get(pair)
-            if known is None:
-                if one.state == OPEN:
-                    yield Event.OPENED, channel, one
-            elif one.rank > known.rank:
-                yield Event.WORSE, channel, one
-            elif repeat and one.state == OPEN and now - known.sent_at >= repeat:
-                yield Event.REMINDER, channel, one
-
-
-def _matching(route: Route, incidents: Iterable[OpenIncident]) -> set[int]:
-    """Return the incidents that a route is about; names are matched once each."""
-    rows = {one.id: one for one in incidents}
+def _matching(route: Route, rows: Mapping[int, OpenIncident]) -> set[int]:
+    """Return the incidents that a route is about; a name is matched once."""
     checks = _matched(route.checks, {one.check for one in rows.values()})
-    if route.cluster is not None:
-        rows = {key: one for key, one in rows.items() if route.cluster in one.clusters}
-    rows = {key: one for key, one in rows.items() if one.check in checks}
-    if route.subject in _EVERYTHING:
-        return set(rows)
-    texts = {text for one in rows.values() for text in (one.subject, one.title)}
-    named = _matched((route.subject,), texts)
-    return {key for key, one in rows.items() if one.subject in named or one.title in named}
+    found = {
+        key: one
+        for key, one in rows.items()
+        if one.check in checks and route.cluster in {None, *one.clusters}
+    }
+    globs = [route.subject] if route.subject else []
+    named = _matched(globs, {text for one in found.values() for text in (one.subject, one.title)})
+    return {key for key, one in found.items() if one.subject in named or one.title in named}
 
 
 def _matched(globs: Sequence[str], names: set[str]) -> set[str]:
-    if not globs:
-        return names
+    """Return the names that any of the globs matches; all names without a glob."""
     matcher = Matcher(map(glob_expression, globs))
-    return {one for one in names if matcher.matches(one)}
+    return {one for one in names if matcher.matches(one)} if globs else names
 
 
 def _group(route: Route, one: OpenIncident) -> str:
     """Return the name of the messages that an incident is in."""
-    match route.group_by:
-        case GroupBy.INCIDENT:
-            of = str(one.id)
-        case GroupBy.CHECK:
-            of = one.check
-        case GroupBy.CLUSTER:
-            of = ",".join(map(str, sorted(one.clusters)))
-        case GroupBy.ALL:
-            of = ""
-    return f"{route.group_by}/{route.id}/{of}"
+    of = {
+        GroupBy.INCIDENT: str(one.id),
+        GroupBy.CHECK: one.check,
+        GroupBy.CLUSTER: ",".join(map(str, sorted(one.clusters))),
+    }
+    return f"{route.group_by}/{route.id}/{of.get(GroupBy(route.group_by), '')}"
 
 
-def _add_resolved(
-    found: _Found, sent: Mapping[tuple[int, int], Sent], routes: Mapping[int, Route]
-) -> None:
-    """Add what is over; the time of day holds nothing back, and a removed route neither."""
-    for _, one in sorted(sent.items()):
-        route = None if one.route is None else routes.get(one.route)
-        if one.is_over and (route is None or route.sends_resolved or not route.is_enabled):
-            found[Event.RESOLVED, one.channel, one.route, one.group].append(one.incident)
+def _is_single(group: str) -> bool:
+    return group.startswith(f"{GroupBy.INCIDENT}/")
 
 
 def _with_storms(found: _Found) -> _Found:
     """Join the messages of single incidents when there are too many of them."""
-    single: _Found = defaultdict(list)
-    for (event, channel, route, group), ids in found.items():
-        if group.startswith(f"{GroupBy.INCIDENT}/"):
-            single[event, channel, route, _storm(group)] += ids
-    storms = {key: ids for key, ids in single.items() if len(ids) > MOST_SINGLE}
-    together = dict(found)
-    for event, channel, route, group in found:
-        if (event, channel, route, _storm(group)) in storms:
-            del together[event, channel, route, group]
-    return {**together, **storms}
+    sizes = Counter[_Key]()
+    for key, ids in found.items():
+        sizes[_storm(key)] += len(ids)
+    together: _Found = defaultdict(list)
+    for key, ids in found.items():
+        together[_storm(key) if sizes[_storm(key)] > MOST_SINGLE else key] += ids
+    return together
 
 
-def _storm(group: str) -> str:
-    return f"{group.rpartition('/')[0]}/*"
+def _storm(key: _Key) -> _Key:
+    event, channel, route, group = key
+    joined = f"{group.rpartition('/')[0]}/*" if _is_single(group) else group
+    return event, channel, route, joined
