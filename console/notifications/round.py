@@ -7,6 +7,7 @@ follows from the rows.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,19 +54,24 @@ def notify(now: datetime) -> int:
     channels = {row.pk: row for row in enabled.select_for_update(no_key=True)}
     if not channels:
         return 0
-    turn = _Turn(now, channels, _read_sent(channels, now))
-    due = due_messages(_read_routes(channels), _read_incidents(), turn.sent.values(), now)
-    turn.write(due)
+    sent, incidents = _read_sent(channels, now), _read_incidents()
+    due = due_messages(_read_routes(channels), incidents, sent.values(), now)
+    known = {one.id for one in incidents}
+    groups = Counter((one.channel, one.group) for one in sent.values() if one.incident in known)
+    for one in due:
+        groups[one.channel, one.group] += len(one.incidents) if one.event is Event.OPENED else 0
+    _Turn(now, channels, sent, groups).write(due)
     return len(due)
 
 
 @dataclass
 class _Turn:
-    """What one round writes; `sent` is by channel and incident."""
+    """What one round writes; `sent` is by channel and incident, `still_open` by channel and group."""
 
     now: datetime
     channels: Mapping[int, NotificationChannel]
     sent: Mapping[tuple[int, int], Sent]
+    still_open: Mapping[tuple[int, str], int]
 
     def write(self, due: Sequence[Due]) -> None:
         """Write messages, and what channels were sent with them."""
@@ -109,7 +115,8 @@ class _Turn:
         rows = sorted(found, key=lambda row: (-row.rank, row.began_at, row.pk))
         channel, items = self.channels[one.channel], [_item(row) for row in rows[:MOST_ITEMS]]
         severity, at = Severity.of_rank(rows[0].rank).value, stamp(self.now) or ""
-        message = Message(one.event, one.group, severity, len(rows), at, items)
+        still_open = self.still_open[one.channel, one.group]
+        message = Message(one.event, one.group, severity, len(rows), at, items, still_open)
         is_mail = channel.kind == Channel.EMAIL
         key = self._key(one, rows)
         for address in channel.address.split() if is_mail else [channel.address]:

@@ -49,7 +49,8 @@ class Message:
     """A message; `items` are the worst incidents, at most `MOST_ITEMS` of `total`.
 
     `group` names messages that belong together (Alertmanager's groupKey), `severity` is the worst one, `at`
-    is ISO 8601.
+    is ISO 8601. `still_open` is how many incidents of the group the channel knows of that are open: an alert
+    of the whole group is over when there is none.
     """
 
     event: Event
@@ -58,6 +59,7 @@ class Message:
     total: int
     at: str
     items: Sequence[Item]
+    still_open: int = 0
 
     def to_mapping(self) -> dict[str, Any]:
         return asdict(self)

@@ -249,7 +249,7 @@ def _is_single(group: str) -> bool:
 
 
 def _with_storms(found: _Found) -> _Found:
-    """Join the messages of single incidents when there are too many of them."""
+    """Join what opened of single incidents when it is too much; later messages are of the same groups."""
     sizes = Counter[_Key]()
     for key, ids in found.items():
         sizes[_storm(key)] += len(ids)
@@ -261,5 +261,5 @@ def _with_storms(found: _Found) -> _Found:
 
 def _storm(key: _Key) -> _Key:
     event, channel, route, group = key
-    joined = f"{group.rpartition('/')[0]}/*" if _is_single(group) else group
-    return event, channel, route, joined
+    is_joined = event is Event.OPENED and _is_single(group)
+    return event, channel, route, f"{group.rpartition('/')[0]}/*" if is_joined else group

@@ -183,6 +183,17 @@ def test_what_a_removed_route_sent_is_resolved_and_not_repeated():
     assert told() == [("opened", 1), ("resolved", 1)]
 
 
+def test_a_message_says_how_many_of_its_group_are_still_open():
+    make_route(make_channel(), group_by="all")
+    rows = [make_incident("broker", str(number)) for number in range(3)]
+    notify(NOW)
+    for ended in (rows[:1], rows[1:]):
+        Incident.objects.filter(pk__in=[row.pk for row in ended]).update(**resolved())
+        notify(NOW)
+    found = [(one.event.value, one.total, one.still_open) for one in messages()]
+    assert found == [("opened", 3, 3), ("resolved", 1, 2), ("resolved", 2, 0)]
+
+
 def test_an_end_that_a_route_does_not_send_is_not_sent_later():
     route = make_route(make_channel(), sends_resolved=False)
     make_incident()

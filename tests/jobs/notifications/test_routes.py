@@ -157,6 +157,17 @@ def test_a_storm_of_single_incidents_is_one_message():
     assert due == [Due(Event.OPENED, OPS, 1, "incident/1/*", tuple(range(1, 10_001)))]
 
 
+def test_later_messages_are_of_the_groups_that_opened():
+    """An alert of a service is found by its group."""
+    rows = many(30)
+    route = replace(ROUTE, group_by=GroupBy.INCIDENT, repeat_s=60)
+    single = [replace(TOLD, incident=one.id, group=f"incident/1/{one.id}") for one in rows]
+    storm = [replace(one, group="incident/1/*") for one in single]
+    for sent, count in ((single, 30), (storm, 1)):
+        assert len(events([route], rows, sent, NOW + MINUTE)) == count
+        assert len(events([route], [], [replace(one, is_over=True) for one in sent])) == count
+
+
 def test_two_routes_send_an_incident_to_a_channel_once():
     routes = [
         replace(ROUTE, wait_s=60, channels=(OPS, PAGER)),
