@@ -21,6 +21,7 @@ from jobs.reports.values import stamp
 from jobs.version import VERSION
 
 _ENCODED = "whsec_"
+_MOVED = {301, 308}
 _LATER = {408, 425, 429}
 # Of an answer; a piece of a path that is shorter is a word, unless it has a digit.
 _LOOKED_AT_BYTES = 20_000
@@ -91,8 +92,10 @@ def judged(call: Callable[[], Answer], address: str) -> str:
     match answer.status // 100:
         case 2:
             return sentence
-        case 3:
+        case 3 if answer.status in _MOVED:
             raise Refused(f"{sentence} Redirects are not followed: enter the address it leads to.")
+        case 3:
+            raise TryAgain(f"{sentence} Redirects are not followed.")
         case 4 if answer.status not in _LATER:
             raise Refused(sentence)
     raise TryAgain(sentence)
