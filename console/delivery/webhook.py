@@ -54,7 +54,7 @@ def event(type_: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
 def send_test(address: str, now: datetime) -> str:
     """Send the event `report.test`; raises `Refused`, `TryAgain`."""
     told = event("report.test", now, {})
-    return post(address, settings.WEBHOOK_KEY, f"test-{now.timestamp()}", told, now)
+    return post(address, settings.WEBHOOK_KEY, f"test-{int(now.timestamp())}", told, now)
 
 
 def post(address: str, key: str, message_id: str, told: Mapping[str, Any], now: datetime) -> str:
@@ -64,17 +64,26 @@ def post(address: str, key: str, message_id: str, told: Mapping[str, Any], now: 
     """
     body = json.dumps(told, sort_keys=True).encode()
     timestamp = str(int(now.timestamp()))
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": f"crosslog/{VERSION}",
-        "webhook-id": message_id,
-        "webhook-timestamp": timestamp,
-    }
+    headers = {"webhook-id": message_id, "webhook-timestamp": timestamp}
     if key:
         register_secret(key)
-        headers["webhook-signature"] = signature(key, message_id, timestamp, body)
+        try:
+            headers["webhook-signature"] = signature(key, message_id, timestamp, body)
+        except ValueError:
+            raise Refused(f"The signing key is not base64 behind {_ENCODED}.") from None
+    return send_json(address, body, headers)
+
+
+def send_json(address: str, body: bytes, headers: Mapping[str, str]) -> str:
+    """Send a body with these headers as well, and return what was answered; raises `Refused`, `TryAgain`."""
+    all_headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"crosslog/{VERSION}",
+        **headers,
+    }
     return judged(
-        lambda: Outbound.from_settings().call("POST", address, headers=headers, body=body), address
+        lambda: Outbound.from_settings().call("POST", address, headers=all_headers, body=body),
+        address,
     )
 
 
