@@ -121,7 +121,8 @@ def message_id_of(delivery: Delivery) -> str:
 
 def thread_id_of(group: str) -> str:
     """Return the Message-ID to which the messages of a group refer: mail programs show them together."""
-    return f"<crosslog-group-{hashlib.sha256(group.encode()).hexdigest()[:32]}@{_domain()}>"
+    mark = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"<crosslog-group-{mark}@{_domain()}>"
 
 
 def begin(address: str, subject: str, now: datetime) -> EmailMessage:

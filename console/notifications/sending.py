@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -30,6 +30,8 @@ from jobs.severity import Severity
 from jobs.visible import visible_line
 
 NOTIFICATION = "notification"
+# An alert is worth more attempts than a report.
+_BACK_OFF = tuple(timedelta(seconds=seconds) for seconds in (5, 15, 60, 300, 900))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def server(delivery: Delivery) -> str:
 
 def register() -> None:
     """Let the outbox send notifications."""
-    SOURCES[NOTIFICATION] = Source(send, server)
+    SOURCES[NOTIFICATION] = Source(send, server, _BACK_OFF)
 
 
 def _send(kind: str, secrets: Mapping[str, str], address: str, outgoing: _Outgoing) -> str:
@@ -150,7 +152,7 @@ def _html(text: str, links: set[str]) -> str:
         return f'<a href="{escape(line)}">{escape(line)}</a>' if line in links else escape(line)
 
     parts = ("<br>\n".join(map(shown, part.split("\n"))) for part in text.strip().split("\n\n"))
-    return f"<!doctype html>\n{''.join(f'<p>{part}</p>\n' for part in parts)}"
+    return "".join(["<!doctype html>\n", *(f"<p>{part}</p>\n" for part in parts)])
 
 
 def _let_earlier_go_first(delivery: Delivery, at: datetime) -> None:

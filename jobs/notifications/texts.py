@@ -26,7 +26,7 @@ def subject_of(message: Message) -> str:
 
 
 def body_of(message: Message, list_link: str = "") -> str:
-    """Return plain text with a paragraph per incident; `list_link` is the address of the list of incidents."""
+    """Return plain text with a paragraph per incident; `list_link` leads to all incidents."""
     parts = ["\n".join(lines_of(item, message.event)) for item in message.items]
     more = message.total - len(message.items)
     if more > 0:
@@ -51,8 +51,10 @@ def _headline(message: Message) -> str:
     if message.total > len(message.items):
         return f"{count}, worst: {message.items[0].title}"
     checks = {words_of(item.check) for item in message.items}
-    common = [one.pop() for one in (checks, {item.place for item in message.items}) if len(one) == 1]
-    return f"{count}: {', '.join(common)}" if common else f"{count}, worst: {message.items[0].title}"
+    places = {item.place for item in message.items}
+    common = [one.pop() for one in (checks, places) if len(one) == 1]
+    shared = ", ".join(common)
+    return f"{count}: {shared}" if shared else f"{count}, worst: {message.items[0].title}"
 
 
 def _when(item: Item) -> str:

@@ -80,5 +80,5 @@ def _filled(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _common(maps: list[dict[str, str]]) -> dict[str, str]:
-    first = maps[0] if maps else {}
-    return {name: text for name, text in first.items() if all(one.get(name) == text for one in maps)}
+    shared = set.intersection(*(set(one.items()) for one in maps)) if maps else set()
+    return dict(sorted(shared))
