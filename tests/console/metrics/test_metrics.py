@@ -375,10 +375,12 @@ def test_openmetrics_is_answered_when_asked_for(client, settings):
 
 def test_write_docs_changes_nothing(settings, tmp_path):
     """What is in the tree is what the code says; write it with `manage.py write_docs`."""
-    names = ("openapi.yaml", "grafana-dashboard.json", "checks.md", "metrics.md")
+    read = ("metrics.md", "prometheus-alerts.yaml")
+    names = ("openapi.yaml", "grafana-dashboard.json", "checks.md", *read)
     (tmp_path / "docs").mkdir()
     kept = {name: (settings.ROOT / "docs" / name).read_text("utf-8") for name in names}
-    (tmp_path / "docs" / "metrics.md").write_text(kept["metrics.md"])
+    for name in read:
+        (tmp_path / "docs" / name).write_text(kept[name], "utf-8")
     settings.ROOT = tmp_path
     call_command("write_docs")
     for name in names:
