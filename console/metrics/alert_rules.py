@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from console.checks.catalogue import list_checks
+from console.checks.queries import list_checks
 from console.metrics.definition import OPEN_FINDINGS
 from jobs.checks.check import Check
 

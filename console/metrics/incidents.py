@@ -10,8 +10,7 @@ from typing import Any
 from django.db.models import Count, F, QuerySet
 from django.db.models.functions import Coalesce
 
-import console.checks.rules  # noqa: F401  registers all checks
-from console.checks.models import CheckRound
+from console.checks import queries as checks
 from console.delivery.models import Delivery, DeliveryState
 from console.findings.incidents.models import State
 from console.findings.incidents.queries import open_incidents
@@ -36,7 +35,7 @@ def alert_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
         yield known.OPEN_INCIDENTS, labels, number
     for labels, number in _counted(scope(open_findings()), "code", "incident__state").items():
         yield known.OPEN_FINDINGS, labels, number
-    for (at,) in scope(CheckRound.objects.exclude(succeeded_at=None)).values_list("succeeded_at"):
+    for (at,) in scope(checks.list_rounds()).values_list("succeeded_at"):
         yield known.CHECKS_AGE, (), max((now - at).total_seconds(), 0.0)
     rows = scope(Delivery.objects.all()).order_by().values_list("channel", "state")
     deliveries = {(channel, state): n for channel, state, n in rows.annotate(n=Count("pk"))}
