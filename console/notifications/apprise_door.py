@@ -42,19 +42,11 @@ class Door:
     codes = requests.codes
     RequestException = requests.RequestException
 
-    def request(
-        self,
-        method: str,
-        url: str,
-        *,
-        data: Any = None,
-        headers: Any = None,
-        params: Any = None,
-        **_: Any,
-    ) -> requests.Response:
+    def request(self, method: str, url: str, **told: Any) -> requests.Response:
         """Send one request; the other arguments of `requests` (redirects, time, trust) are the guard's."""
         calls = _calls.get()
-        request = requests.Request(method.upper(), url, headers, data=data, params=params).prepare()
+        what = {name: told.get(name) for name in ("headers", "data", "params")}
+        request = requests.Request(method.upper(), url, **what).prepare()
         calls.address = request.url or ""
         try:
             _check_name(calls)

@@ -7,7 +7,7 @@ interprets none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -22,14 +22,14 @@ from jobs.cluster.untrusted_text import register_secret
 from jobs.notifications.message import Event, Message
 from jobs.notifications.texts import body_of, subject_of
 from jobs.numbers import format_count
-from jobs.severity import Severity
 
 # What each service takes of a text, in UTF-16 units of its escaped form.
 _SLACK_MOST, _TEAMS_MOST, _TELEGRAM_MOST = 3000, 4000, 4096
 _PAGERDUTY_MOST = _OPSGENIE_MOST = 15_000
 # Opsgenie's priorities: P1 is the highest.
-_PRIORITIES = {Severity.CRITICAL: 1, Severity.WARNING: 3}
-_LOWEST_PRIORITY = 5
+_PRIORITIES = {"critical": 1, "warning": 3}
+# Services with one alert for a group: it is closed with the last of its incidents.
+_CLOSED_AS_A_WHOLE = (Channel.PAGERDUTY, Channel.OPSGENIE)
 # What counts of an entered URL. Its other parts would be options of Apprise, as a file to send.
 _SLACK_PARTS = ("token_a", "token_b", "token_c", "mode")
 _TEAMS_PARTS = ("host", "port", "workflow", "signature", "power_automate", "routing_id", "version")
@@ -49,6 +49,9 @@ def push(
     """
     from apprise.exception import AppriseImproperlyConfigured
 
+    if kind in _CLOSED_AS_A_WHOLE and message.event is Event.RESOLVED and message.still_open:
+        left = format_count(message.still_open)
+        return f"{Channel(kind).label} was not called: incidents of the group still open: {left}."
     for field in KINDS[kind].secrets:
         secret = secrets.get(field.name, "")
         if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
@@ -73,13 +76,7 @@ def push(
 def _slack(secrets: Mapping[str, str], _: str, message: Message, _id: str) -> bool:
     module = plugin_module("slack")
     parts = module.NotifySlack.parse_native_url(secrets[URL]) or {}
-    plugin = _made(
-        module.NotifySlack,
-        **_kept(parts, _SLACK_PARTS),
-        use_blocks=True,
-        include_image=False,
-        include_footer=False,
-    )
+    plugin = _made(module.NotifySlack, **_kept(parts, _SLACK_PARTS), use_blocks=True)
     # Blocks of the format `text` are `plain_text`, in which Slack reads entities and no markup.
     text = escape(_text(message, _SLACK_MOST), quote=False)
     return bool(plugin.send(text, notify_type=_type(message), body_format="text"))
@@ -88,18 +85,20 @@ def _slack(secrets: Mapping[str, str], _: str, message: Message, _id: str) -> bo
 def _teams(secrets: Mapping[str, str], _: str, message: Message, _id: str) -> bool:
     module = plugin_module("workflows")
     parts = module.NotifyWorkflows.parse_native_url(secrets[URL]) or {}
-    kept = _kept(parts, _TEAMS_PARTS)
-    if not kept:
-        raise _not_valid(Channel.TEAMS)
-    plugin = _made(module.NotifyWorkflows, **kept, include_image=False)
+    plugin = _made(module.NotifyWorkflows, **_kept(parts, _TEAMS_PARTS))
     payload_of = plugin.gen_payload
+    opens = {
+        one.link: {"selectAction": {"type": "Action.OpenUrl", "url": one.link}}
+        for one in message.items
+    }
 
     def card(body: str, **rest: Any) -> Any:
         """Return the plugin's payload with texts in which Teams reads no Markdown and no mentions."""
         payload = payload_of("", **rest)
-        links = {item.link for item in message.items if item.link}
+        shown = [{"type": "TextRun", "text": line or " "} for line in body.splitlines()]
         payload["attachments"][0]["content"]["body"] = [
-            {"type": "RichTextBlock", "inlines": [_run(line, links)]} for line in body.splitlines()
+            {"type": "RichTextBlock", "inlines": [run | opens.get(run["text"], {})]}
+            for run in shown
         ]
         return payload
 
@@ -113,11 +112,9 @@ def _pagerduty(secrets: Mapping[str, str], _: str, message: Message, message_id:
         apikey=secrets[KEY],
         integrationkey=secrets[KEY],
         source="crosslog",
-        component="Kafka",
         details={"text": _text(message, _PAGERDUTY_MOST), "message": message_id},
         action="resolve" if message.event is Event.RESOLVED else "trigger",
         dedup=_key(message),
-        include_image=False,
     )
     return bool(plugin.send(subject_of(message), notify_type=_type(message)))
 
@@ -133,7 +130,7 @@ def _opsgenie(secrets: Mapping[str, str], region: str, message: Message, message
         targets=[],
         region_name=region,
         alias=_key(message),
-        priority=_PRIORITIES.get(Severity(message.severity), _LOWEST_PRIORITY),
+        priority=_PRIORITIES.get(message.severity, 5),
         details={"message": message_id},
         action="new",
     )
@@ -148,20 +145,15 @@ def _opsgenie(secrets: Mapping[str, str], region: str, message: Message, message
 
 
 def _telegram(secrets: Mapping[str, str], chat: str, message: Message, _id: str) -> bool:
-    plugin = _made(
-        plugin_module("telegram").NotifyTelegram,
-        bot_token=secrets[TOKEN],
-        targets=[chat],
-        detect_owner=False,
-        include_image=False,
-    )
+    telegram = plugin_module("telegram").NotifyTelegram
+    plugin = _made(telegram, bot_token=secrets[TOKEN], targets=[chat], detect_owner=False)
     if len(plugin.targets) != 1:
         raise _not_valid(Channel.TELEGRAM, KINDS[Channel.TELEGRAM].address)
     text = escape(_text(message, _TELEGRAM_MOST), quote=False)
     return bool(plugin.send(text, notify_type=_type(message), body_format="html"))
 
 
-_SENDERS: Mapping[str, Callable[[Mapping[str, str], str, Message, str], bool]] = {
+_SENDERS = {
     Channel.SLACK.value: _slack,
     Channel.TEAMS.value: _teams,
     Channel.PAGERDUTY.value: _pagerduty,
@@ -171,17 +163,17 @@ _SENDERS: Mapping[str, Callable[[Mapping[str, str], str, Message, str], bool]] =
 
 
 def _made(plugin_class: Any, **told: Any) -> Any:
-    """Return a plugin that waits for nothing and writes nothing to a disk."""
+    """Return a plugin that adds no images, waits for nothing and writes nothing to a disk."""
     from apprise import AppriseAsset
 
     asset = AppriseAsset(app_id="crosslog", app_desc="crosslog", storage_mode="memory")
-    plugin = plugin_class(asset=asset, **told)
+    plugin = plugin_class(asset=asset, include_image=False, include_footer=False, **told)
     plugin.request_rate_per_sec = 0
     return plugin
 
 
 def _kept(parts: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: parts[name] for name in names if parts.get(name)}
+    return {name: parts.get(name) for name in names}
 
 
 def _not_valid(kind: str, field: str = "") -> Refused:
@@ -197,21 +189,15 @@ def _key(message: Message) -> str:
 def _type(message: Message) -> Any:
     from apprise import NotifyType
 
-    if message.event is Event.RESOLVED:
-        return NotifyType.SUCCESS
-    by_severity = {"critical": NotifyType.FAILURE, "warning": NotifyType.WARNING}
-    return by_severity.get(message.severity, NotifyType.INFO)
-
-
-def _run(line: str, links: set[str]) -> dict[str, Any]:
-    opens = {"selectAction": {"type": "Action.OpenUrl", "url": line}} if line in links else {}
-    return {"type": "TextRun", "text": line or " ", **opens}
+    by_severity = {"critical": "failure", "warning": "warning"}
+    is_over = message.event is Event.RESOLVED
+    return NotifyType("success" if is_over else by_severity.get(message.severity, "info"))
 
 
 def _text(message: Message, most: int) -> str:
     """Return subject and body with as many incidents as fit; the body counts the others."""
     subject = text = subject_of(message)
-    for count in range(len(message.items), 0, -1):
+    for count in range(max(len(message.items), 1), 0, -1):
         body = body_of(replace(message, items=message.items[:count]))
         text = f"{subject}\n\n{body}".rstrip()
         if _units(text) <= most:

@@ -50,8 +50,12 @@ def _headline(message: Message) -> str:
     if message.total > len(message.items):
         return f"{count}, worst: {message.items[0].title}"
     checks = {words_of(item.check) for item in message.items}
-    common = [one.pop() for one in (checks, {item.place for item in message.items}) if len(one) == 1]
-    return f"{count}: {', '.join(common)}" if common else f"{count}, worst: {message.items[0].title}"
+    common = [
+        one.pop() for one in (checks, {item.place for item in message.items}) if len(one) == 1
+    ]
+    return (
+        f"{count}: {', '.join(common)}" if common else f"{count}, worst: {message.items[0].title}"
+    )
 
 
 def _when(item: Item) -> str:

@@ -1,6 +1,5 @@
 """What each service is sent, and what its answers mean."""
 
-import ipaddress
 import json
 import logging
 import socket
@@ -11,39 +10,22 @@ from urllib.parse import urlsplit
 import pytest
 
 from console.delivery.results import Refused, TryAgain
-from console.frame.security.outbound import Outbound
 from console.notifications.apprise_door import Door, plugin_module
 from console.notifications.services import push
 from jobs.notifications.message import Event, Item, Message
 from tests.console.delivery.receiver import Receiver
-
-SLACK = "https://hooks.slack.com/services/T0QUOKKA/B0WOMBAT/quollAndBilby7"
-TEAMS = (
-    "https://prod-00.westus.logic.azure.com:443/workflows/643e69f83c89quokka/triggers/manual/paths/"
-    "invoke?api-version=2016-06-01&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=Quoll_and-Bilby7xyz"
+from tests.console.notifications.five_services import (
+    CHANNELS,
+    HOSTS,
+    KEY,
+    SLACK,
+    TAKEN,
+    TEAMS,
+    TOKEN,
+    Leading,
+    text_of,
 )
-KEY, TOKEN = "quokka0wombat1quoll2bilby3numbat4", "7700110022:AAquokka_wombat-quoll_bilby-numbat1"
-HOSTS = {
-    "slack": "hooks.slack.com",
-    "teams": "prod-00.westus.logic.azure.com",
-    "pagerduty": "events.pagerduty.com",
-    "opsgenie": "api.opsgenie.com",
-    "telegram": "api.telegram.org",
-}
-CHANNELS = {
-    "slack": ({"url": SLACK}, ""),
-    "teams": ({"url": TEAMS}, ""),
-    "pagerduty": ({"key": KEY}, ""),
-    "opsgenie": ({"key": KEY}, "us"),
-    "telegram": ({"token": TOKEN}, "-1001234567890"),
-}
-TAKEN = {
-    "slack": (200, b"ok"),
-    "teams": (202, b""),
-    "pagerduty": (202, b'{"status": "success"}'),
-    "opsgenie": (202, b'{"result": "Request will be processed", "requestId": "43a29c5c"}'),
-    "telegram": (200, b'{"ok": true}'),
-}
+
 SECRETS = ("quokka", "wombat", "quoll", "bilby", "numbat")
 MODULES = ("slack", "workflows", "pagerduty", "opsgenie", "telegram")
 KINDS = list(CHANNELS)
@@ -59,26 +41,6 @@ GROUP_KEY = "crosslog-498e7bffddf60f80d5f938ff336eb8096ffd2b57d9b19cd005ad2709d2
 RESOLVED = replace(
     MESSAGE, event=Event.RESOLVED, items=(replace(ITEM, ended_at="2026-11-23T08:00:00+00:00"),)
 )
-
-
-class Leading(Outbound):
-    """A guard that checks the real address, then calls a receiver on this machine in its place."""
-
-    def __init__(self, port, resolves_to="1.1.1.1", **more):
-        told = {"hosts": list(HOSTS.values()), "resolve": lambda *_: [resolves_to]} | more
-        super().__init__(**told)
-        object.__setattr__(self, "port", port)
-        object.__setattr__(self, "called", [])
-
-    def call(self, method, url, *, headers=None, body=None):
-        self.check(url)
-        self.called.append((method, url))
-        here = Outbound(
-            ["127.0.0.1"], ["http"], [ipaddress.ip_network("127.0.0.0/8")], self.timeout_s
-        )
-        parts = urlsplit(url)
-        target = f"http://127.0.0.1:{self.port}{parts.path}?{parts.query}"
-        return here.call(method, target, headers=headers, body=body)
 
 
 @pytest.fixture
@@ -106,21 +68,6 @@ def sent(receiver, guard):
         return url, receiver.got[0][0], receiver.body
 
     return send
-
-
-def text_of(kind, body):
-    """All text that a service shows of a body, in the form that it reads."""
-    match kind:
-        case "slack":
-            return body["attachments"][0]["blocks"][0]["text"]["text"]
-        case "teams":
-            blocks = body["attachments"][0]["content"]["body"]
-            return "\n".join(block["inlines"][0]["text"] for block in blocks)
-        case "pagerduty":
-            return body["payload"]["custom_details"]["text"]
-        case "opsgenie":
-            return body["description"]
-    return body["text"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,6 +138,20 @@ def test_opsgenie_closes_the_alert_of_the_alias(sent):
     assert "[Resolved] Topic orders" in body["note"]
 
 
+@pytest.mark.parametrize("kind", ["pagerduty", "opsgenie"])
+def test_the_alert_of_a_group_stays_while_incidents_of_it_are_open(kind, guard):
+    said = push(kind, *CHANNELS[kind], replace(RESOLVED, still_open=3), "id-1", guard)
+    assert said.endswith("was not called: incidents of the group still open: 3.")
+    assert guard.called == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_test_message_needs_no_incident(kind, sent):
+    test = Message(Event.TEST, "test", "info", 0, "2026-11-23T07:00:10Z", ())
+    body = sent(kind, test)[2]
+    assert text_of(kind, body) == "crosslog test message"
+
+
 def test_opsgenie_of_the_eu_has_a_host_of_its_own(receiver):
     guard = Leading(urlsplit(receiver.url).port, hosts=["api.eu.opsgenie.com"])
     receiver.answer = TAKEN["opsgenie"][1]
@@ -236,7 +197,7 @@ def test_markup_in_names_is_text(kind, shown, sent):
 )  # fmt: skip
 @pytest.mark.parametrize("letter", ["x", "&", "\U0001f984"], ids=["ascii", "escaped", "pairs"])
 def test_long_messages_name_fewer_incidents_and_count_the_others(kind, most, letter, sent):
-    items = tuple(replace(ITEM, id=at, sentence=letter * 500) for at in range(20))
+    items = tuple(replace(ITEM, id=at, sentence=letter * (most // 10)) for at in range(20))
     text = text_of(kind, sent(kind, replace(MESSAGE, total=10_000, items=items))[2])
     assert len(text.encode("utf-16-le")) // 2 <= most
     shown = text.count(ITEM.title) - 1
