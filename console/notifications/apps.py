@@ -7,3 +7,8 @@ class NotificationsConfig(AppConfig):
     name = "console.notifications"
     label = "notifications"
     verbose_name = "Notifications"
+
+    def ready(self) -> None:
+        from console.notifications import sending
+
+        sending.register()

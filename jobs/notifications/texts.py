@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from jobs.checks.incident_texts import words_of
-from jobs.limits import short
 from jobs.notifications.message import Event, Item, Message
 from jobs.numbers import format_count, format_span_s
 from jobs.severity import Severity
@@ -21,11 +20,13 @@ def subject_of(message: Message) -> str:
         return TEST_TITLE
     by_event = {Event.REMINDER: "Reminder", Event.RESOLVED: "Resolved"}
     mark = by_event.get(message.event, Severity(message.severity).word)
-    return short(visible_line(f"[{mark}] {_headline(message)}"), LONGEST_SUBJECT)
+    subject = visible_line(f"[{mark}] {_headline(message)}")
+    is_long = len(subject) > LONGEST_SUBJECT
+    return f"{subject[: LONGEST_SUBJECT - 1]}\N{HORIZONTAL ELLIPSIS}" if is_long else subject
 
 
 def body_of(message: Message, list_link: str = "") -> str:
-    """Return plain text with a paragraph per incident; `list_link` leads to the list of incidents."""
+    """Return plain text with a paragraph per incident; `list_link` leads to all incidents."""
     parts = ["\n".join(lines_of(item, message.event)) for item in message.items]
     more = message.total - len(message.items)
     if more > 0:
@@ -50,12 +51,10 @@ def _headline(message: Message) -> str:
     if message.total > len(message.items):
         return f"{count}, worst: {message.items[0].title}"
     checks = {words_of(item.check) for item in message.items}
-    common = [
-        one.pop() for one in (checks, {item.place for item in message.items}) if len(one) == 1
-    ]
-    return (
-        f"{count}: {', '.join(common)}" if common else f"{count}, worst: {message.items[0].title}"
-    )
+    places = {item.place for item in message.items}
+    common = [one.pop() for one in (checks, places) if len(one) == 1]
+    shared = ", ".join(common)
+    return f"{count}: {shared}" if shared else f"{count}, worst: {message.items[0].title}"
 
 
 def _when(item: Item) -> str:
