@@ -49,7 +49,7 @@ class Message:
     """A message; `items` are the worst incidents, at most `MOST_ITEMS` of `total`.
 
     `group` names messages that belong together (Alertmanager's groupKey), `severity` is the worst one, `at`
-    is ISO 8601.
+    is ISO 8601. `still_open` counts incidents of the group that the channel was sent and that are open.
     """
 
     event: Event
@@ -58,6 +58,7 @@ class Message:
     total: int
     at: str
     items: Sequence[Item]
+    still_open: int = 0
 
     def to_mapping(self) -> dict[str, Any]:
         return asdict(self)
