@@ -37,12 +37,13 @@ def event_of(message: Message) -> tuple[str, dict[str, Any]]:
 def alertmanager_of(message: Message, receiver: str, console_url: str) -> dict[str, Any]:
     """Return the body that an Alertmanager sends to a webhook; `console_url` is "" without CROSSLOG_URL."""
     group = {"group": visible_line(message.group)}
+    is_over = message.event is Event.RESOLVED and not message.still_open
     alerts = [_alert(item, group) for item in message.items]
     return {
         "version": "4",
         "groupKey": message.group,
         "truncatedAlerts": max(0, message.total - len(alerts)),
-        "status": "resolved" if message.event is Event.RESOLVED else "firing",
+        "status": "resolved" if is_over else "firing",
         "receiver": visible_line(receiver),
         "groupLabels": group,
         "commonLabels": _common([one["labels"] for one in alerts]),
