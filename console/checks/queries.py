@@ -10,13 +10,15 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from console.checks.catalogue import document as catalogue_document
+from console.checks.catalogue import list_checks
+from console.checks.models import CheckRound
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow
 from console.findings.queries import open_findings
 from console.frame.security.access import visible
 from jobs.checks.maintenance import starts_of
 
-__all__ = ["catalogue_document"]
+__all__ = ["catalogue_document", "list_checks"]
 
 NEXT_TIMES = 5
 
@@ -25,6 +27,11 @@ def count_open(user: Any) -> dict[str, int]:
     """Return how many open findings of each check a person may see; one query."""
     rows = visible(user, open_findings()).order_by("code").values_list("code")
     return dict(rows.annotate(Count("pk")))
+
+
+def list_rounds() -> QuerySet[CheckRound]:
+    """Return the round of checks; none before the first one succeeded."""
+    return CheckRound.objects.exclude(succeeded_at=None)
 
 
 def list_settings() -> QuerySet[CheckSetting]:

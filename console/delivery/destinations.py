@@ -86,7 +86,7 @@ def _mail_address(address: str) -> str:
         raise ValueError("The part before the @ has only ASCII letters, digits and signs.")
     if settings.MAIL_DOMAINS and domain not in settings.MAIL_DOMAINS:
         allowed = ", ".join(settings.MAIL_DOMAINS)
-        raise ValueError(f"Reports go only to addresses of {allowed} (MAIL_DOMAINS).")
+        raise ValueError(f"E-mails go only to addresses of {allowed} (MAIL_DOMAINS).")
     return f"{local}@{domain}"
 
 

@@ -115,9 +115,14 @@ def message_id_of(delivery: Delivery) -> str:
     """Return the Message-ID of a delivery: the same one at each attempt."""
     if delivery.message_id:
         return delivery.message_id
-    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
     mark = hashlib.sha256(f"{delivery.run_id}{delivery.key}".encode()).hexdigest()[:32]
-    return f"<crosslog-{delivery.pk}-{mark}@{domain}>"
+    return f"<crosslog-{delivery.pk}-{mark}@{_domain()}>"
+
+
+def thread_id_of(group: str) -> str:
+    """Return the Message-ID to which the messages of a group refer: mail programs show them together."""
+    mark = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"<crosslog-group-{mark}@{_domain()}>"
 
 
 def begin(address: str, subject: str, now: datetime) -> EmailMessage:
@@ -165,6 +170,10 @@ def send(message: Mail, address: str) -> str:
         with suppress(OSError):
             backend.close()
     return f"{server()} accepted it: {quoted(said)}." if said else f"{server()} accepted it."
+
+
+def _domain() -> str:
+    return parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
 
 
 def _translated(error: OSError | UnicodeError, address: str) -> Refused | TryAgain:  # noqa: PLR0911  a table of errors

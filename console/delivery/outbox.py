@@ -8,7 +8,7 @@ nothing on a cluster or in what people set up, and what is to be sent was made b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,9 +24,8 @@ from console.frame.errors import ActionRefused
 from console.frame.processes import liveness
 from jobs.reports.values import stamp
 
-# After the first, second, ... attempt; then LATER each time.
-BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
-LATER = timedelta(hours=4)
+# After the first, second, ... attempt; then the last one each time.
+BACK_OFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
 GIVE_UP_AFTER = timedelta(days=3)
 # Longer than any attempt; what a worker that died had claimed is free again after it.
 CLAIM = timedelta(minutes=5)
@@ -43,12 +42,13 @@ class Source:
     """How a room sends its deliveries.
 
     `send(delivery, at, memory)` returns a sentence and raises `Refused`, `TryAgain`, `ActionRefused`;
-    `memory` is kept for the round. `server` names what a delivery depends on: when it is away, others for it
-    wait.
+    `memory` is kept for the round. `server` names what a delivery depends on: when it is away, others for
+    it wait. `back_off` is the time after each attempt.
     """
 
     send: Callable[[Delivery, datetime, dict[str, Any]], str]
     server: Callable[[Delivery], str]
+    back_off: Sequence[timedelta] = BACK_OFF
 
 
 # Filled by the `apps` modules of the rooms, by `Delivery.source`.
@@ -163,5 +163,5 @@ def _next_after(delivery: Delivery, at: datetime) -> datetime | None:
     until = (delivery.tried_since or delivery.created_at) + GIVE_UP_AFTER
     if at >= until:
         return None
-    number = delivery.attempts - 1
-    return min(at + (BACK_OFF[number] if number < len(BACK_OFF) else LATER), until)
+    waits = SOURCES[delivery.source].back_off
+    return min(at + waits[min(delivery.attempts, len(waits)) - 1], until)

@@ -21,6 +21,7 @@ from jobs.reports.values import stamp
 from jobs.version import VERSION
 
 _ENCODED = "whsec_"
+_MOVED = {301, 308}
 _LATER = {408, 425, 429}
 # Of an answer; a piece of a path that is shorter is a word, unless it has a digit.
 _LOOKED_AT_BYTES = 20_000
@@ -53,7 +54,7 @@ def event(type_: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
 def send_test(address: str, now: datetime) -> str:
     """Send the event `report.test`; raises `Refused`, `TryAgain`."""
     told = event("report.test", now, {})
-    return post(address, settings.WEBHOOK_KEY, f"test-{now.timestamp()}", told, now)
+    return post(address, settings.WEBHOOK_KEY, f"test-{int(now.timestamp())}", told, now)
 
 
 def post(address: str, key: str, message_id: str, told: Mapping[str, Any], now: datetime) -> str:
@@ -63,17 +64,26 @@ def post(address: str, key: str, message_id: str, told: Mapping[str, Any], now: 
     """
     body = json.dumps(told, sort_keys=True).encode()
     timestamp = str(int(now.timestamp()))
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": f"crosslog/{VERSION}",
-        "webhook-id": message_id,
-        "webhook-timestamp": timestamp,
-    }
+    headers = {"webhook-id": message_id, "webhook-timestamp": timestamp}
     if key:
         register_secret(key)
-        headers["webhook-signature"] = signature(key, message_id, timestamp, body)
+        try:
+            headers["webhook-signature"] = signature(key, message_id, timestamp, body)
+        except ValueError:
+            raise Refused(f"The signing key is not base64 behind {_ENCODED}.") from None
+    return send_json(address, body, headers)
+
+
+def send_json(address: str, body: bytes, headers: Mapping[str, str]) -> str:
+    """Send a body with these headers as well, and return what was answered; raises `Refused`, `TryAgain`."""
+    all_headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"crosslog/{VERSION}",
+        **headers,
+    }
     return judged(
-        lambda: Outbound.from_settings().call("POST", address, headers=headers, body=body), address
+        lambda: Outbound.from_settings().call("POST", address, headers=all_headers, body=body),
+        address,
     )
 
 
@@ -91,8 +101,10 @@ def judged(call: Callable[[], Answer], address: str) -> str:
     match answer.status // 100:
         case 2:
             return sentence
-        case 3:
+        case 3 if answer.status in _MOVED:
             raise Refused(f"{sentence} Redirects are not followed: enter the address it leads to.")
+        case 3:
+            raise TryAgain(f"{sentence} Redirects are not followed.")
         case 4 if answer.status not in _LATER:
             raise Refused(sentence)
     raise TryAgain(sentence)

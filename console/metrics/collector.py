@@ -18,12 +18,11 @@ from prometheus_client.registry import Collector
 from console.clusters import queries as clusters
 from console.clusters.counted import UNKNOWN, on_step
 from console.clusters.models import CollectionRound
-from console.findings.models import Kind
-from console.findings.queries import open_findings
 from console.frame.pages.freshness import Freshness
 from console.metrics import definition as counters
 from console.metrics import definitions as known
 from console.metrics.definition import Definition
+from console.metrics.incidents import alert_samples
 from console.metrics.samples import (
     Sample,
     Scope,
@@ -87,7 +86,7 @@ class KafkaState(Collector):
             [(known.BUILD, (VERSION,), 1)],
             *(_of_flow(flow, self._now) for flow in flows),
             self._of_engines(),
-            self._of_findings(),
+            self._of_looks(),
             self._of_failover(),
             self._of_topics(),
             self._of_partitions(),
@@ -96,6 +95,7 @@ class KafkaState(Collector):
             quorum_samples(self._scope, self._now),
             availability_samples(self._scope, self._now),
             promotion_samples(self._scope, self._now),
+            alert_samples(self._scope, self._now),
             self._of_runs(),
         )
 
@@ -120,12 +120,8 @@ class KafkaState(Collector):
             yield known.FLOW_QUOTAS, tuple(names), _seconds(row["quotas"])
             yield known.FLOW_RETRIES, tuple(names), row["again"]
 
-    def _of_findings(self) -> Iterator[Sample]:
-        """Return how many findings are open, and how old that knowledge is: two queries."""
-        rows = self._scope(open_findings(Kind.FLOW)).order_by()
-        counted = rows.values_list(*_FLOW_NAMES, "code", "severity").annotate(number=Count("pk"))
-        for *names, code, severity, number in counted:
-            yield known.FLOW_FINDINGS, (*names, code, severity), number
+    def _of_looks(self) -> Iterator[Sample]:
+        """Return how long ago each flow was looked at for findings."""
         looks = self._scope(replication.list_watches()).values_list(*_FLOW_NAMES, "finished_at")
         for *names, finished_at in looks:
             yield known.FLOW_LOOKED, tuple(names), (self._now - finished_at).total_seconds()

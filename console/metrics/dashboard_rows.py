@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from console.metrics import definitions as known
-from console.metrics.definition import Definition
+from console.metrics.definition import OPEN_FINDINGS, OPEN_INCIDENTS, Definition
 
 FLOW = 'flow=~"$flow"'
 CLUSTER = 'cluster=~"$cluster"'
@@ -30,6 +30,18 @@ def _of(metric: Definition, selector: str) -> str:
 
 
 ROWS: dict[str, list[Panel]] = {
+    "Incidents": [
+        Panel(
+            "Open incidents",
+            "short",
+            {"{{severity}} {{state}}": f"sum by (severity, state) ({OPEN_INCIDENTS.name})"},
+        ),
+        Panel(
+            "Open findings",
+            "short",
+            {"{{cluster}} {{flow}} {{check}}": _of(OPEN_FINDINGS, f"{CLUSTER},{FLOW}")},
+        ),
+    ],
     "Replication": [
         Panel(
             "Flows that should run and do not",
@@ -86,11 +98,6 @@ ROWS: dict[str, list[Panel]] = {
             "Groups that are not ready: 2 warning, 3 unknown, 4 blocked",
             "short",
             {"{{flow}} {{group}}": f"topk(10, {_of(known.GROUP_READY, FLOW)} > 1)"},
-        ),
-        Panel(
-            "Findings about flows",
-            "short",
-            {"{{flow}} {{code}}": _of(known.FLOW_FINDINGS, FLOW)},
         ),
     ],
     "Clusters": [
@@ -152,11 +159,6 @@ ROWS: dict[str, list[Panel]] = {
             "cps",
             {"{{cluster}}": f"rate({_of(known.QUORUM_MARK, CLUSTER)}[5m])"},
             8,
-        ),
-        Panel(
-            "Findings about the quorum",
-            "short",
-            {"{{cluster}} {{code}}": _of(known.QUORUM_FINDINGS, CLUSTER)},
         ),
         Panel(
             "Follower of the metadata log is behind by",

@@ -1,4 +1,4 @@
-"""What a metric is, and every counter; all other metrics are gauges, see definitions."""
+"""What a metric is, what alerts are about, and every counter; all other metrics are in definitions."""
 
 from __future__ import annotations
 
@@ -62,3 +62,29 @@ COUNTERS = (
     FLOW_RECORDS_TOTAL, FLOW_BYTES_TOTAL, FLOW_COMMITS_TOTAL, FLOW_RETRIES_TOTAL,
     QUORUM_ELECTIONS_TOTAL, QUORUM_WITHOUT_TOTAL, UNCLEAN_TOTAL,
 )  # fmt: skip
+
+_CHECK = ("check", "severity", "state", "cluster", "flow")
+OPEN_INCIDENTS = Definition(
+    "crosslog_open_incidents",
+    _CHECK,
+    "Incidents that are not resolved, by the check of their cause; `state` is open, acknowledged or "
+    "silenced. `flow` or `cluster` is where, both are empty for crosslog itself. 0 without a check for each "
+    "severity.",
+)
+OPEN_FINDINGS = Definition(
+    "crosslog_open_findings",
+    _CHECK,
+    "Open findings of every check, advice included; `state` is that of their incident, open without one.",
+)
+CHECKS_AGE = Definition(
+    "crosslog_checks_age_seconds",
+    (),
+    "Time since the last round of checks; while none runs, findings and incidents do not change.",
+)
+DELIVERIES = Definition(
+    "crosslog_deliveries",
+    ("channel", "state"),
+    "Reports and notifications by channel: pending, delivered, refused or gave_up; 0 for each state of a "
+    "channel that is used.",
+)
+OF_ALERTS = (OPEN_INCIDENTS, OPEN_FINDINGS, CHECKS_AGE, DELIVERIES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.metrics.definition import COUNTERS, Definition
+from console.metrics.definition import COUNTERS, OF_ALERTS, Definition
 
 _FLOW = ("flow", "source", "target")
 _TOPIC = (*_FLOW, "topic")
@@ -99,11 +99,6 @@ FLOW_SUCCESS = Definition(
     "crosslog_flow_measurement_last_success_timestamp_seconds",
     (*_FLOW, "noun"),
     "Unix time at which they were last measured.",
-)
-FLOW_FINDINGS = Definition(
-    "crosslog_flow_findings",
-    (*_FLOW, "code", "severity"),
-    "Open findings about the flow: what fails without a word, and drift, by rule and severity.",
 )
 FLOW_LOOKED = Definition(
     "crosslog_flow_findings_age_seconds",
@@ -279,9 +274,6 @@ QUORUM_LAG = Definition(
 QUORUM_LAG_TIME = Definition(
     "crosslog_quorum_voter_lag_seconds", ("cluster",), "Likewise, in time by the leader's clock."
 )
-QUORUM_FINDINGS = Definition(
-    "crosslog_quorum_findings", ("cluster", "code", "severity"), "Open findings about the quorum."
-)
 QUORUM_JUDGED = Definition(
     "crosslog_quorum_judged",
     ("cluster",),
@@ -368,11 +360,6 @@ PROMOTION_PROMOTERS = Definition(
     ("cluster",),
     "Running standby loops: two of them keep a promotion when one dies.",
 )
-PROMOTION_FINDINGS = Definition(
-    "crosslog_promotion_findings",
-    ("cluster", "code", "severity"),
-    "Open findings about observers, their promotion, and leaders that are not balanced.",
-)
 RUNS = Definition(
     "crosslog_runs",
     ("kind", "state"),
@@ -388,6 +375,7 @@ BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label say
 # All of the above, in their order.
 DEFINITIONS = (
     *(one for one in tuple(globals().values()) if isinstance(one, Definition)),
+    *OF_ALERTS,
     *COUNTERS,
 )
 

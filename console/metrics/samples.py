@@ -11,8 +11,6 @@ from django.db.models import Count, QuerySet, Sum
 from console.availability.status import queries
 from console.availability.status.queries import promotions
 from console.clusters.counted import UNKNOWN
-from console.findings.models import Kind
-from console.findings.queries import open_findings
 from console.metrics import definition as counters
 from console.metrics import definitions as known
 from console.metrics.definition import Definition
@@ -93,10 +91,6 @@ def promotion_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
     actions = scope(promotions.list_actions()).order_by().values_list("cluster__alias", "state")
     for alias, state, number in actions.annotate(number=Count("pk")):
         yield known.PROMOTIONS, (alias, state), number
-    found = scope(open_findings(Kind.OBSERVERS)).order_by()
-    named = found.values_list("cluster__alias", "code", "severity").annotate(number=Count("pk"))
-    for alias, code, severity, number in named:
-        yield known.PROMOTION_FINDINGS, (alias, code, severity), number
 
 
 def quorum_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
@@ -113,10 +107,6 @@ def quorum_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
             yield counters.QUORUM_WITHOUT_TOTAL, (log.name,), without.get(log.name, 0.0)
     for name, number in elected.items():
         yield known.QUORUM_ELECTIONS, (name,), number
-    counted = scope(open_findings(Kind.QUORUM)).order_by()
-    named = counted.values_list("log__name", "code", "severity").annotate(number=Count("pk"))
-    for name, code, severity, number in named:
-        yield known.QUORUM_FINDINGS, (name, code, severity), number
 
 
 def _seconds_without(scope: Scope) -> dict[str, float]:

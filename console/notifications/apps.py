@@ -9,8 +9,9 @@ class NotificationsConfig(AppConfig):
     verbose_name = "Notifications"
 
     def ready(self) -> None:
-        """Let what is sent of incidents be written with them."""
         from console.findings.incidents.store import FOLLOW_UPS
+        from console.notifications import sending
         from console.notifications.round import notify
 
+        sending.register()
         FOLLOW_UPS["notifications"] = notify

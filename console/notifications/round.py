@@ -20,14 +20,13 @@ from console.delivery.models import Channel, Delivery
 from console.delivery.outbox import queue
 from console.findings.incidents.models import EventKind, Incident, IncidentEvent
 from console.notifications.models import Notice, NotificationChannel, NotificationRoute
+from console.notifications.sending import NOTIFICATION
 from jobs.notifications.message import MOST_ITEMS, Event, Item, Message
 from jobs.notifications.routes import OPENED_EVERY, Due, OpenIncident, Route, Sent, due_messages
 from jobs.notifications.texts import subject_of
 from jobs.reports.values import stamp
 from jobs.severity import Severity
 
-NOTIFICATION = "notification"
-LONGEST_SUBJECT = 300
 _BATCH = 500
 # Keys in one query.
 _MOST_KEYS = 5_000
@@ -122,7 +121,7 @@ class _Turn:
         for address in channel.address.split() if is_mail else [channel.address]:
             yield Delivery(
                 source=NOTIFICATION,
-                subject=subject_of(message)[:LONGEST_SUBJECT],
+                subject=subject_of(message),
                 key=f"{key}:{_hash(address)[:16]}" if is_mail else key,
                 sender=channel,
                 content=message.to_mapping(),

@@ -1,4 +1,4 @@
 """Which incidents are notified where and when, and the texts of messages. Pure.
 
-In reading order: `message`, `routes`, `texts`.
+In reading order: `message`, `routes`, `texts`, `webhook_bodies`.
 """

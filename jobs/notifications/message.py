@@ -49,8 +49,7 @@ class Message:
     """A message; `items` are the worst incidents, at most `MOST_ITEMS` of `total`.
 
     `group` names messages that belong together (Alertmanager's groupKey), `severity` is the worst one, `at`
-    is ISO 8601. `still_open` is how many incidents of the group the channel knows of that are open: an alert
-    of the whole group is over when there is none.
+    is ISO 8601. `still_open` counts incidents of the group that the channel was sent and that are open.
     """
 
     event: Event

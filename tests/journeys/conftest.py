@@ -55,6 +55,11 @@ def started(
         "MAIL_PORT": str(mail_server.port),
         "MAIL_TLS": "none",
         "MAIL_FROM": "crosslog@example.org",
+        # Receivers of webhooks on this machine; they may hang.
+        "OUTBOUND_SCHEMES": "http",
+        "OUTBOUND_HOSTS": "127.0.0.1",
+        "OUTBOUND_NETWORKS": "127.0.0.0/8",
+        "OUTBOUND_TIMEOUT_S": "2",
         **{f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()},
     }
     console = RunningConsole(home, free_port(), settings=settings)

@@ -74,9 +74,17 @@ def is_seen(world, application: StreamsApplication) -> bool:
     row = next((one for one in rows if one["application"] == name), None)
     if row is None or row["state"] != "Stable" or row["instance_count"] != len(INSTANCES):
         return False
-    # A round may have come while tasks still moved.
+    # A round may have come while tasks still moved: members give tasks up before others have them.
+    tasks = world.get(f"streams/{name}/tasks/?cluster=east&limit=500")["results"]
+    if not all(has_active(task) for task in tasks):
+        return False
     jvm = next(iter(application.inside(KEYS).values()))
     return metadata_of(document(world, application)) == answers_inside(jvm)["all"]
+
+
+def has_active(task: dict) -> bool:
+    """Return whether an instance runs the task."""
+    return any(one["role"] == "active" for one in task["placements"])
 
 
 def document(world, application: StreamsApplication) -> dict:

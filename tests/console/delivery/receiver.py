@@ -10,18 +10,29 @@ from standardwebhooks import Webhook
 
 
 class Receiver:
-    """Answers POST with `status` and `answer`; keeps (headers, raw body)."""
+    """Answers POST with `status` and `answer`; keeps (headers, raw body).
+
+    The next answers are those of `first`, if it has any: a status, or None for a call that hangs until the
+    end. `taken` has what was answered with 2xx.
+    """
 
     def __init__(self):
         self.status, self.answer = 200, b""
-        self.got = []
+        self.first, self.over = [], threading.Event()
+        self.got, self.taken = [], []
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.got.append((dict(self.headers), body))
-                self.send_response(receiver.status)
+                status = receiver.first.pop(0) if receiver.first else receiver.status
+                if status is None:
+                    receiver.over.wait()
+                    return
+                if status // 100 == 2:
+                    receiver.taken.append((dict(self.headers), body))
+                self.send_response(status)
                 self.send_header("Location", "http://127.0.0.1/elsewhere")
                 self.end_headers()
                 self.wfile.write(receiver.answer)
@@ -50,6 +61,7 @@ class Receiver:
         return headers["webhook-signature"] == expected
 
     def end(self):
+        self.over.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -81,7 +81,7 @@ def test_a_second_attempt_has_the_same_id_and_body_and_a_new_signature(receiver)
 @pytest.mark.parametrize(
     ("status", "state"),
     [
-        (202, "delivered"), (301, "refused"), (307, "refused"), (400, "refused"), (401, "refused"),
+        (202, "delivered"), (301, "refused"), (302, "pending"), (307, "pending"), (308, "refused"), (400, "refused"), (401, "refused"),
         (404, "refused"), (410, "refused"), (408, "pending"), (425, "pending"), (429, "pending"),
         (500, "pending"), (503, "pending"),
     ],

@@ -78,10 +78,10 @@ def test_the_badge_and_the_overview_count_only_what_can_be_seen(viewer_of_east, 
 
 def test_metrics_count_only_findings_that_can_be_seen(sign_in, viewer_of_east):
     text = sign_in(viewer_of_east).get("/metrics").content.decode()
-    counted = [one.partition(",")[0] for one in text.splitlines() if "_findings{" in one]
-    assert counted == [
-        'crosslog_quorum_findings{cluster="east"',
-        'crosslog_promotion_findings{cluster="east"',
+    found = [one for one in text.splitlines() if one.startswith("crosslog_open_findings{")]
+    assert [one.partition(",flow=")[0].partition("{")[2] for one in found] == [
+        'check="no_leader",cluster="east"',
+        'check="promotion_wanted",cluster="east"',
     ]
 
 

@@ -25,7 +25,7 @@ from tests.console.making import (
 )
 
 pytestmark = pytest.mark.django_db
-TOKEN = "a token for tests"
+TOKEN, ALERTS = "a token for tests", "prometheus-alerts.yaml"
 
 
 @pytest.fixture
@@ -375,10 +375,11 @@ def test_openmetrics_is_answered_when_asked_for(client, settings):
 
 def test_write_docs_changes_nothing(settings, tmp_path):
     """What is in the tree is what the code says; write it with `manage.py write_docs`."""
-    names = ("openapi.yaml", "grafana-dashboard.json", "checks.md", "metrics.md")
+    names = ("openapi.yaml", "grafana-dashboard.json", "checks.md", "metrics.md", ALERTS)
     (tmp_path / "docs").mkdir()
     kept = {name: (settings.ROOT / "docs" / name).read_text("utf-8") for name in names}
-    (tmp_path / "docs" / "metrics.md").write_text(kept["metrics.md"])
+    for name in ("metrics.md", ALERTS):
+        (tmp_path / "docs" / name).write_text(kept[name], "utf-8")
     settings.ROOT = tmp_path
     call_command("write_docs")
     for name in names:

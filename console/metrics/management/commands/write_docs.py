@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from console.checks.queries import catalogue_document
+from console.metrics.alert_rules import with_rules
 from console.metrics.dashboard import write_dashboard
 from console.metrics.definitions import table_of_definitions
 
@@ -17,9 +18,11 @@ BEGIN, END = "<!-- table of metrics -->\n", "<!-- end of table -->\n"
 
 
 class Command(BaseCommand):
-    """Write docs/openapi.yaml, docs/grafana-dashboard.json, docs/checks.md, the table of docs/metrics.md."""
+    """Write schema, dashboard and checks; of docs/metrics.md the table, of the alerts those of checks."""
 
-    help = "Write the documents that are made from code: schema, dashboard, checks, metrics."
+    help = (
+        "Write the documents that are made from code: schema, dashboard, checks, metrics, alerts."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write all of them."""
@@ -27,8 +30,9 @@ class Command(BaseCommand):
         call_command("spectacular", "--validate", "--fail-on-warn", file=str(docs / "openapi.yaml"))
         (docs / "grafana-dashboard.json").write_text(write_dashboard(), encoding="utf-8")
         (docs / "checks.md").write_text(catalogue_document(), encoding="utf-8")
-        page = docs / "metrics.md"
-        page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+        for name, written in (("metrics.md", with_table), ("prometheus-alerts.yaml", with_rules)):
+            page = docs / name
+            page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def with_table(text: str) -> str:

@@ -344,7 +344,7 @@ def test_promotions_are_metrics(client, settings, cluster):
         'crosslog_promotion_loops{cluster="east"} 1.0',
         'crosslog_observers_in_isr{cluster="east"} 1.0',
         'crosslog_promotion_stopped{cluster="east"} 1.0',
-        'crosslog_promotion_findings{cluster="east",code="promotion_wanted",severity="critical"} 1.0',
+        'crosslog_open_findings{check="promotion_wanted",cluster="east",flow="",severity="critical",state="open"} 1.0',
     ):
         assert line in text
 

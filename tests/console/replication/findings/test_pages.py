@@ -169,9 +169,9 @@ def test_findings_are_counted_for_prometheus(client, settings, flow):
     FlowWatch.objects.create(flow=flow, finished_at=timezone.now() - timedelta(seconds=30))
     answer = client.get("/metrics", headers={"Authorization": "Bearer a token for tests"})
     text = answer.content.decode()
-    labels = 'flow="orders to west",severity="critical",source="east",target="west"'
-    assert f'crosslog_flow_findings{{code="retention_loss",{labels}}} 2.0' in text
-    assert 'crosslog_flow_findings{code="loop"' not in text
+    labels = 'cluster="",flow="orders to west",severity="critical",state="open"'
+    assert f'crosslog_open_findings{{check="retention_loss",{labels}}} 2.0' in text
+    assert 'check="loop"' not in text
     assert "crosslog_flow_findings_age_seconds{" in text
 
 
