@@ -249,7 +249,8 @@ def test_a_channel_is_sent_each_incident_once_whatever_the_clock_shows(steps, gr
         if is_new:
             rows.append(replace(OPENED, id=len(rows) + 1, opened_at=now, clusters=(len(rows) % 2,)))
         opened += send(routes, rows, sent, now)
-    latest = max([now, *(row.opened_at for row in rows)]) + 600 * SECOND
+    moments = [now, *(row.opened_at for row in rows), *(one.first_at for one in sent)]
+    latest = max(moments) + 600 * SECOND
     opened += send(routes, rows, sent, latest)
     assert sorted(opened) == sorted((one, row.id) for one in (OPS, PAGER) for row in rows)
 
