@@ -38,6 +38,15 @@ def statuses(rows: Iterable[Objective], now: datetime) -> list[tuple[Objective, 
     return [(row, Status(row.target, *sums[row.pk])) for row in found]
 
 
+def with_status(rows: Iterable[Objective], now: datetime) -> list[Any]:
+    """Return objectives, each with its `status`; one query."""
+    found: list[Any] = []
+    for row, status in statuses(rows, now):
+        found.append(row)
+        found[-1].status = status
+    return found
+
+
 def windows_of(
     keys: Collection[int], spans_s: Collection[int], now: datetime
 ) -> Mapping[int, list[Window]]:
