@@ -105,6 +105,6 @@ def portions(
 def _by_step(begin: float, end: float) -> Iterator[tuple[int, float]]:
     """Yield the steps that a time touches, each with how much of it."""
     at = step_of(begin)
-    while at < end:
+    while begin < end and at < end:
         yield at, min(end, at + STEP_S) - max(begin, at)
         at += STEP_S
