@@ -37,6 +37,8 @@ def judge(given: Given) -> Iterator[Judged]:
         return
     rows = _with_ends(now_s)
     sources = sources_of(rows, given.now)
+    # A flow may be removed between the two reads, and its objectives with it.
+    rows = [row for row in rows if (row.flow_id, row.cluster_id) in sources]
     is_done = [_measure(row, sources[row.flow_id, row.cluster_id], now_s) for row in rows]
     given.memory = {"measured_s": now_s} if all(is_done) else {}
     found: dict[Model, list[Finding]] = {one: [] for one in with_open_findings(_CODES)}
