@@ -16,6 +16,7 @@ from console.findings.incidents.models import (
     Scoped,
     lasted_ms,
 )
+from console.findings.objectives.models import Objective, ObjectiveStep
 from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
 from jobs.checks.check import CHECKS
 from jobs.severity import FINDING_SEVERITIES
@@ -27,6 +28,8 @@ __all__ = [
     "IncidentEvent",
     "Kind",
     "MaintenanceWindow",
+    "Objective",
+    "ObjectiveStep",
     "Scope",
 ]
 
