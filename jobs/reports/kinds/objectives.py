@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from jobs.numbers import format_span_s
 from jobs.objectives.objective import Window
-from jobs.reports.document import Gap, Section, Verdict, covered
+from jobs.reports.document import Section, Verdict
 from jobs.reports.kinds.columns import Column, Layout
 from jobs.reports.kinds.kind import worst_first
-from jobs.reports.periods import Period
 from jobs.reports.values import ValueType, text_of
 from jobs.severity import Severity
 
 MOST_VERDICTS = 10
-# Shorter times without a measurement are in the table only.
+# Shorter times without a measurement are in the table only, not in sentences.
 _GAP_S = 600
 # Shares are quotients: one that equals the target may be a float just below it.
 _ROUNDING = 1e-9
@@ -32,13 +31,13 @@ class ObjectiveResult:
     href: str = ""
 
     @property
-    def budget_ms(self) -> float:
-        return (1 - self.target) * self.window.window_s * 1000
+    def budget_ms(self) -> int:
+        return round((1 - self.target) * self.window.window_s * 1000)
 
     @property
-    def spent_ms(self) -> float | None:
+    def spent_ms(self) -> int | None:
         """Bad time; None: nothing was measured."""
-        return self.window.bad_s * 1000 if self.window.known_s else None
+        return round(self.window.bad_s * 1000) if self.window.known_s else None
 
     @property
     def verdict(self) -> tuple[Severity, str]:
@@ -61,10 +60,10 @@ class ObjectiveResult:
             text_of(one, ValueType.AVAILABILITY) for one in (self.window.achieved, self.target)
         )
         spent, budget = format_span_s(self.window.bad_s), format_span_s(self.budget_ms / 1000)
-        return (
-            f"{what}{achieved} of the measured time, target {target}. "
-            f"{spent} of the error budget of {budget} spent."
-        )
+        text = f"{what}{achieved} of the measured time, target {target}. "
+        text += f"{spent} of the error budget of {budget} spent."
+        missing = self.window.not_measured_s
+        return f"{text} {format_span_s(missing)} not measured." if missing > _GAP_S else text
 
 
 _TYPE = ValueType
@@ -79,34 +78,20 @@ _COLUMNS = (
         "Not measured",
         _TYPE.DURATION_MS,
         "Neither good nor bad.",
-        lambda one: one.window.not_measured_s * 1000,
+        lambda one: round(one.window.not_measured_s * 1000),
     ),
     Column("verdict", "Verdict", of=lambda one: one.verdict[1]),
 )
 
 
-def objectives_section(period: Period, results: Sequence[ObjectiveResult], noun: str) -> Section:
-    """Return the section; `noun` is what the objectives are of: flow or cluster."""
+def objectives_sections(results: Sequence[ObjectiveResult], noun: str) -> tuple[Section, ...]:
+    """Return the section, none without an objective; `noun` is what they are of: flow or cluster."""
+    if not results:
+        return ()
     rows = sorted(results, key=lambda one: (one.subject, one.name))
     verdicts = worst_first(Verdict(*one.verdict, one.sentence, one.href) for one in rows)
     subject = Column("subject", noun.capitalize())
-    empty = "No objective is set."
-    layout = Layout("objectives", "Objectives", (subject, *_COLUMNS), empty=empty)
-    known = any(one.window.known_s for one in rows)
-    gaps = (
-        Gap(None, None, f"{one.subject}, {one.name}: {_span(one)} not measured.")
-        for one in rows
-        if one.window.not_measured_s > _GAP_S
-    )
-    return Section(
-        "objectives",
-        "Objectives",
-        **covered(period.start if known else None, period.end if known else None),
-        blocks=(*verdicts[:MOST_VERDICTS], layout.fill(rows)),
-        gaps=tuple(gaps),
-        is_of_period=bool(rows),
-    )
-
-
-def _span(one: ObjectiveResult) -> str:
-    return format_span_s(one.window.not_measured_s)
+    layout = Layout("objectives", "Objectives", (subject, *_COLUMNS))
+    blocks = (*verdicts[:MOST_VERDICTS], layout.fill(rows))
+    # What was measured differs from one to the next: each row says it.
+    return (Section("objectives", "Objectives", None, None, blocks, is_of_period=False),)
