@@ -10,7 +10,9 @@ from console.reports.kinds.asked import Asked
 from jobs.reports.kinds.objectives import ObjectiveResult
 
 
-def read_objectives(asked: Asked, scope: str, subjects: Sequence[Any]) -> tuple[ObjectiveResult, ...]:
+def read_objectives(
+    asked: Asked, scope: str, subjects: Sequence[Any]
+) -> tuple[ObjectiveResult, ...]:
     """Return the objectives of flows or clusters; `scope` is `flow` or `cluster`. Two queries."""
     end = min(asked.period.end, asked.now)
     span_s = int(end.timestamp()) - int(asked.period.start.timestamp())
