@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobs.numbers import format_span_s
 from jobs.objectives.objective import Window
-from jobs.reports.document import Section, Verdict
+from jobs.reports.document import Block, Section, Verdict
 from jobs.reports.kinds.columns import Column, Layout
 from jobs.reports.kinds.kind import worst_first
 from jobs.reports.values import ValueType, text_of
@@ -92,6 +92,6 @@ def objectives_sections(results: Sequence[ObjectiveResult], noun: str) -> tuple[
     verdicts = worst_first(Verdict(*one.verdict, one.sentence, one.href) for one in rows)
     subject = Column("subject", noun.capitalize())
     layout = Layout("objectives", "Objectives", (subject, *_COLUMNS))
-    blocks = (*verdicts[:MOST_VERDICTS], layout.fill(rows))
+    blocks: tuple[Block, ...] = (*verdicts[:MOST_VERDICTS], layout.fill(rows))
     # What was measured differs from one to the next: each row says it.
     return (Section("objectives", "Objectives", None, None, blocks, is_of_period=False),)
