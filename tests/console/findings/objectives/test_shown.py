@@ -45,24 +45,22 @@ def test_a_flow_shows_target_budget_and_burn_rates(sign_in, viewer, flow):
     measure(row, before(hours=5), 5 * 3600)
     measure(row, before(minutes=30), 1750, 50)
     text = shown(sign_in(viewer), address_of(flow))
-    assert "Critical RPO of 1 m 99.90 %" in text
-    assert "48.1 % 20 m 46 s of 43 m 12 s left" in text
-    assert "27.8x 2.5x 0.8x" in text
-    assert text.endswith("9 d 18 h")
+    assert "Critical RPO of 1 m 48.1 % 20 m 46 s of 43 m 12 s left" in text
+    assert text.endswith("27.8x 2.5x 0.8x 99.90 % 99.9229 % 9 d 18 h")
 
 
 def test_a_spent_budget_is_critical_and_says_by_how_much(sign_in, viewer, flow):
     measure(make_objective(flow), before(days=20), 20 * DAY_S, 2592 + 180)
     text = shown(sign_in(viewer), address_of(flow))
     assert "Critical RPO of 1 m" in text
-    assert "overspent by 3 m of 43 m 12 s" in text
+    assert "overspent by 3 m budget 43 m 12 s" in text
 
 
 def test_an_objective_without_a_measurement_is_unknown_and_has_no_numbers(sign_in, viewer, flow):
     measure(make_objective(flow), before(hours=1), 0, 0, 3600)
     text = shown(sign_in(viewer), address_of(flow))
     assert text.endswith(
-        "Unknown RPO of 1 m 99.90 % \u2014 not measured yet \u2014 \u2014 \u2014 30 d"
+        "Unknown RPO of 1 m not measured yet \u2014 \u2014 \u2014 99.90 % \u2014 30 d"
     )
 
 
@@ -72,7 +70,7 @@ def test_the_availability_page_shows_those_of_its_topics(sign_in, viewer):
     make_objective(west, topic_pattern="payments-*")
     text = shown(sign_in(viewer), "/availability/east/")
     assert (
-        "Healthy Availability of topics orders-* 99.90 % 100 % 100 % 43 m 12 s of 43 m 12 s left"
+        "Healthy Availability of topics orders-* 100 % 43 m 12 s of 43 m 12 s left"
         in text
     )
     assert "payments" not in text
