@@ -29,6 +29,7 @@ from console.availability.status.api import (
 )
 from console.availability.what_if.api import WhatIfViewSet
 from console.checks.api import CheckSettingViewSet, CheckViewSet, MaintenanceWindowViewSet
+from console.checks.objectives.api import ObjectiveViewSet
 from console.clusters.api import (
     BrokerViewSet,
     ClusterViewSet,
@@ -64,6 +65,7 @@ router.register("findings", FindingViewSet, "api-finding")
 router.register("incidents", IncidentViewSet, "api-incident")
 router.register("checks", CheckViewSet, "api-check")
 router.register("check-settings", CheckSettingViewSet, "api-setting")
+router.register("objectives", ObjectiveViewSet, "api-objective")
 router.register("maintenance-windows", MaintenanceWindowViewSet, "api-window")
 router.register("brokers", BrokerViewSet, "api-broker")
 router.register("topics", TopicViewSet, "api-topic")

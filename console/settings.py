@@ -316,6 +316,7 @@ SPECTACULAR_SETTINGS = {
         "FindingSeverity": "console.findings.models.SEVERITIES",
         "FindingKind": "console.findings.models.Kind",
         "FindingScope": "console.findings.models.Scope",
+        "ObjectiveKind": "console.findings.objectives.models.Kind",
         "IncidentState": "console.findings.incidents.models.State",
         "MetadataKind": "console.quorum.models.Kind",
         "PatternKind": "console.availability.placements.models.PatternKind",

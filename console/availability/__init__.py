@@ -4,5 +4,5 @@ Sub-rooms: `status`, `collection`, `what_if`, `controller_sites`, `placements`, 
 `promotion`, `advice`, `acting`, `drills`, `runbooks`.
 
 In reading order: `apps`, `urls`, `models`, `page_context`, `api_lookup`, `navigation`,
-`queries`, `tasks`.
+`watched`, `queries`, `tasks`.
 """

@@ -12,6 +12,7 @@ from django.urls import reverse
 from console.availability.placements.placements import rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
 from console.availability.runbooks.partition_runbooks import current_runbooks
+from console.availability.watched import Watch, log_told, read_watch, watched_in
 from console.availability.what_if.cluster_models import PlacedClasses, classes_of, snapshot_of
 from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.availability.what_if.query import write_step
@@ -21,6 +22,17 @@ from console.clusters.models import Cluster
 from jobs.availability.runbooks.runbook import Runbook
 from jobs.availability.what_if.matrix import single_failures
 from jobs.availability.what_if.outcome import Counts
+
+__all__ = [
+    "RackLossAnswer",
+    "RackLosses",
+    "Watch",
+    "log_told",
+    "open_runbooks",
+    "rack_losses",
+    "read_watch",
+    "watched_in",
+]
 
 
 @dataclass(frozen=True, slots=True)

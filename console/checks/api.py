@@ -53,7 +53,7 @@ class CheckViewSet(ApiViewSet[Any]):
         return Response(self.get_serializer(or_404(found)).data)
 
 
-class _RowViewSet(ApiViewSet[Any]):
+class RowViewSet(ApiViewSet[Any]):
     """Rows of a cluster, a flow or of all."""
 
     serializer_class: Any
@@ -87,7 +87,7 @@ class _RowViewSet(ApiViewSet[Any]):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class CheckSettingViewSet(_RowViewSet):
+class CheckSettingViewSet(RowViewSet):
     """Settings of checks: thresholds and exclusions, for everything or narrowed."""
 
     serializer_class = CheckSettingSerializer
@@ -113,7 +113,7 @@ class CheckSettingViewSet(_RowViewSet):
         return Response(self.get_serializer(row).data)
 
 
-class MaintenanceWindowViewSet(_RowViewSet):
+class MaintenanceWindowViewSet(RowViewSet):
     """Maintenance windows: incidents that open in one are silenced until its end."""
 
     serializer_class = MaintenanceWindowSerializer

@@ -19,21 +19,21 @@ _TYPED = {"autocomplete": "off", "spellcheck": "false"}
 _THRESHOLD = "thresholds."
 
 
-def _text(label: str, longest: int, help_text: str = "", **more: Any) -> forms.CharField:
+def text_field(label: str, longest: int, help_text: str = "", **more: Any) -> forms.CharField:
     widget = forms.TextInput(attrs={**_TYPED, **more.pop("attrs", {})})
     return forms.CharField(
         label=label, max_length=longest, help_text=help_text, widget=widget, **more
     )
 
 
-def _scope_field(user: Any, scope: str) -> forms.ChoiceField:
-    """Return a choice of where a person may operate, and of all, which needs an administrator."""
+def scope_field(user: Any, scope: str, none: str = "") -> forms.ChoiceField:
+    """Return a choice of where a person may operate, and of `none` or all, which needs an administrator."""
     rows: Any = Cluster.objects.order_by("alias") if scope == "cluster" else list_flows()
     if not can(user, "operate"):
         mine = rights_of(user).clusters("operate")
         rows = rows.filter(**{f"{path}__in": mine for path in rows.model.clusters_at})
-    may_all = can(user, "administer")
-    choices = [("", f"All {scope}s")] if may_all else []
+    may_all = bool(none) or can(user, "administer")
+    choices = [("", none or f"All {scope}s")] if may_all else []
     choices += [(str(getattr(row, "alias", row.pk)), str(row)) for row in rows]
     return forms.ChoiceField(label=scope.capitalize(), choices=choices, required=not may_all)
 
@@ -42,7 +42,9 @@ class SettingForm(ActionForm):
     """A setting of a check; a new one has a cluster or a flow as well."""
 
     is_excluded = forms.BooleanField(label="Exclude: the check is off there", required=False)
-    note = _text("Note", 300, "Why. Required for an exclusion: RF 1 on purpose.", required=False)
+    note = text_field(
+        "Note", 300, "Why. Required for an exclusion: RF 1 on purpose.", required=False
+    )
 
     def __init__(self, check: Check, user: Any, data: Any, initial: Any, row: CheckSetting) -> None:
         values = {f"{_THRESHOLD}{name}": value for name, value in row.thresholds.items()}
@@ -50,9 +52,9 @@ class SettingForm(ActionForm):
         self.check = check
         fields: dict[str, forms.Field] = {}
         if scope_of(check) and not row.pk:
-            fields[scope_of(check)] = _scope_field(user, scope_of(check))
+            fields[scope_of(check)] = scope_field(user, scope_of(check))
         if check.narrowed_by:
-            fields[f"{check.narrowed_by}_pattern"] = _text(
+            fields[f"{check.narrowed_by}_pattern"] = text_field(
                 f"{check.narrowed_by.capitalize()}s",
                 GROUP_ID_LENGTH,
                 "A glob: orders-* matches all names that begin with orders-. Empty: all.",
@@ -78,21 +80,23 @@ class SettingForm(ActionForm):
 class WindowForm(ActionForm):
     """A maintenance window."""
 
-    title = _text("Title", 200)
-    starts_at = _text("Start", 40, attrs={"type": "datetime-local"})
-    ends_at = _text("End", 40, "Or a duration.", required=False, attrs={"type": "datetime-local"})
+    title = text_field("Title", 200)
+    starts_at = text_field("Start", 40, attrs={"type": "datetime-local"})
+    ends_at = text_field(
+        "End", 40, "Or a duration.", required=False, attrs={"type": "datetime-local"}
+    )
     duration_s = forms.IntegerField(
         label="Duration (s)", required=False, help_text="Instead of an end: 7200 is two hours."
     )
-    time_zone = _text(
+    time_zone = text_field(
         "Time zone",
         64,
         "Europe/Berlin or UTC. A local time that a clock change skips is an hour later.",
         initial="UTC",
     )
-    rrule = _text("Repeat", LONGEST_RULE, f"Empty: once. {HELP}", required=False)
+    rrule = text_field("Repeat", LONGEST_RULE, f"Empty: once. {HELP}", required=False)
 
     def __init__(self, user: Any, *args: Any) -> None:
         super().__init__(*args)
-        self.fields["cluster"] = _scope_field(user, "cluster")
+        self.fields["cluster"] = scope_field(user, "cluster")
         self.order_fields(["title", "cluster"])

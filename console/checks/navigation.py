@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console.checks.catalogue import list_checks
 from console.findings.check_settings import CheckSetting
-from console.findings.models import MaintenanceWindow
+from console.findings.models import MaintenanceWindow, Objective
 from console.frame.pages.search import SearchHit
 
 
@@ -20,6 +20,8 @@ def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit
     yield SearchHit("setting", "Settings of checks", reverse("checks:settings"), also=also)
     path = reverse("checks:maintenance")
     yield SearchHit("setting", "Maintenance windows", path, also="silence rrule")
+    path = reverse("checks:objectives")
+    yield SearchHit("setting", "Objectives", path, also="slo error budget burn rate")
     for one in list_checks():
         yield SearchHit("check", one.title, f"{reverse('checks:list')}#{one.id}", one.area, one.id)
 
@@ -28,5 +30,6 @@ def audited() -> dict[str, tuple[QuerySet[Any], str]]:
     """Return the rows that audit entries name by their key, with the field of the name."""
     return {
         "check-setting": (CheckSetting.objects.all(), "check_id"),
+        "objective": (Objective.objects.all(), "kind"),
         "maintenance-window": (MaintenanceWindow.objects.all(), "title"),
     }

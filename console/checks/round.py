@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
-from console.checks.areas import clusters, crosslog, flows, groups, partitions, streams
+from console.checks.areas import clusters, crosslog, flows, groups, objectives, partitions, streams
 from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.findings import store
@@ -31,6 +31,7 @@ AREAS: tuple[Area, ...] = (
     flows.AREA,
     streams.AREA,
     crosslog.AREA,
+    objectives.AREA,
 )
 LIFE = Life(Kind.CHECKS.value, most_open=10_000)
 ONE = 1

@@ -6,6 +6,7 @@ Rooms with rules in the console import these in their `AppConfig.ready`.
 from __future__ import annotations
 
 from jobs.checks import brokers, clusters, crosslog, flows, groups, partitions, replicas, streams
+from jobs.objectives import checks as objectives
 from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
 from jobs.replication.findings import (
     drift,
@@ -24,6 +25,7 @@ RULES = (
     flows,
     streams,
     crosslog,
+    objectives,
     describe_quorum_rules,
     metadata_log_rules,
     compare,

@@ -1,4 +1,4 @@
 """Service level objectives: how much of the error budget is left, and how fast it burns. Pure.
 
-In reading order: `objective`.
+In reading order: `objective`, `measuring`, `checks`.
 """

@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
-from console.findings.models import CheckSetting, Incident
+from console.findings.models import CheckSetting, Incident, Objective
 from console.frame.help.chapters import CHAPTERS
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
@@ -26,7 +26,7 @@ PLACEMENT = "placement"
 SCHEDULE = "schedule"
 REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
-INCIDENT, SETTING = "incident", "setting"
+INCIDENT, SETTING, OBJECTIVE = "incident", "setting", "objective"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
@@ -37,6 +37,8 @@ PLACES = {
     "checks:list": [],
     "checks:settings": [],
     "checks:setting": [SETTING],
+    "checks:objectives": [],
+    "checks:objective": [OBJECTIVE],
     "checks:maintenance": [],
     "clusters:list": [],
     "clusters:new": [],
@@ -268,7 +270,7 @@ def test_page_is_readable_for_all(name, reader, site):
         ACTION: PromotionAction.objects.filter(state="planned").get().pk,
         TRIAL: Drill.objects.get().pk,
         INCIDENT: Incident.objects.get(check_id="broker_down", state="open").pk,
-        SETTING: CheckSetting.objects.first().pk,
+        SETTING: CheckSetting.objects.first().pk, OBJECTIVE: Objective.objects.first().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
         SCHEDULE: Schedule.objects.first().pk,
         REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,

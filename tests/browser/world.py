@@ -46,7 +46,7 @@ from jobs.replication.translation.translator import Translator
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import document, make_rule
 from tests.console.availability.promotion_world import fill_promotion_pages
-from tests.console.checks.making import make_setting, make_window
+from tests.console.checks.making import make_objectives, make_setting, make_window
 from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
@@ -396,3 +396,4 @@ def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
         "group_lag_time", group_pattern="reports-*", thresholds={"warning_s": 60}, changed_at=now
     )
     make_window(starts_at=now, created_at=now, cluster=east)
+    make_objectives(east, flow, now)

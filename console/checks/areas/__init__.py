@@ -1,4 +1,5 @@
 """What each area of checks reads from the rooms, and the rules that it applies.
 
-In reading order: `area`, `clusters`, `partitions`, `groups`, `flows`, `streams`, `crosslog`.
+In reading order: `area`, `clusters`, `partitions`, `groups`, `flows`, `streams`, `crosslog`,
+`objectives`.
 """

@@ -87,7 +87,7 @@ class Objective(models.Model):
         """The clusters that it is about."""
         if self.flow_id is not None:
             return self.flow.source_id, self.flow.target_id
-        return (self.cluster_id,)
+        return () if self.cluster_id is None else (self.cluster_id,)
 
     @property
     def target(self) -> float:
@@ -111,7 +111,7 @@ class Objective(models.Model):
     @property
     def href(self) -> str:
         """Its page."""
-        return reverse("findings:objective", args=[self.pk])
+        return reverse("checks:objective", args=[self.pk])
 
 
 class ObjectiveStep(models.Model):

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 
 from console.clusters.models import Cluster
+from console.findings.models import Finding, Kind
 from console.findings.objectives.models import Objective, ObjectiveStep
 from jobs.objectives.objective import WINDOWS_S, Status, Window
 
@@ -37,6 +38,15 @@ def statuses(rows: Iterable[Objective], now: datetime) -> list[tuple[Objective, 
     return [(row, Status(row.target, *sums[row.pk])) for row in found]
 
 
+def with_status(rows: Iterable[Objective], now: datetime) -> list[Any]:
+    """Return objectives, each with its `status`; one query."""
+    found: list[Any] = []
+    for row, status in statuses(rows, now):
+        found.append(row)
+        found[-1].status = status
+    return found
+
+
 def windows_of(
     keys: Collection[int], spans_s: Collection[int], now: datetime
 ) -> Mapping[int, list[Window]]:
@@ -58,6 +68,12 @@ def windows_of(
             Window(span, *(row[f"{part}_{span}"] for part in _PARTS)) for span in spans_s
         ]
     return found
+
+
+def with_open_findings(codes: Collection[str]) -> list[Any]:
+    """Return the flows and clusters with open findings of these checks."""
+    rows = Finding.objects.filter(kind=Kind.CHECKS, code__in=codes, closed_at=None)
+    return list({one.flow or one.cluster for one in rows.select_related("flow", "cluster")})
 
 
 def where_objective(pk: int | str = 0, objective_id: int = 0, **_: Any) -> Collection[int]:

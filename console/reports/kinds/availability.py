@@ -33,10 +33,8 @@ from console.reports.kinds.objectives import read_objectives
 from console.reports.kinds.partition_records import (
     OPEN_MS,
     Partitions,
-    Watch,
     read_partitions,
     read_spans,
-    read_watch,
 )
 from jobs.replication.policy import DefaultReplicationPolicy
 from jobs.reports.document import Gap
@@ -55,7 +53,7 @@ from jobs.reports.kinds.clusters.partition_time import (
     totals_of,
     worst_spans,
 )
-from jobs.reports.kinds.clusters.watched_time import Ints, WatchedTime, moment_of, ms_of
+from jobs.reports.kinds.clusters.watched_time import Ints, WatchedTime, moment_of
 from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.periods import Period
 from jobs.reports.values import AROUND, stamp, within
@@ -124,11 +122,11 @@ def read(asked: Asked) -> AvailabilityRecorded:
 
 
 def _read(asked: Asked, cluster: Cluster) -> ClusterAvailability:
-    period, row = asked.period, status.round_of(cluster)
+    period = asked.period
     log = quorum.log_of(cluster)
-    told = log if log is not None and row is not None and row.log_id == log.pk else None
-    watch = read_watch(cluster, told, period, asked.now)
-    watched = _watched(watch, period)
+    told = failures.log_told(cluster)
+    watch = failures.read_watch(cluster, told, period.start, period.end, asked.now)
+    watched = failures.watched_in(watch, period.start, period.end)
     partitions = read_partitions(cluster, told, period.start)
     spans, causes = read_spans(cluster, period, partitions)
     answer = asked.answers.get(key_of(asked, KIND, log.name)) if log is not None else None
@@ -153,19 +151,8 @@ def _read(asked: Asked, cluster: Cluster) -> ClusterAvailability:
     )
 
 
-def _watched(watch: Watch, period: Period) -> WatchedTime | None:
-    """Return the watched time of a period; None where there is none."""
-    if watch.known_from is None or watch.known_until is None:
-        return None
-    start, end = ms_of(period.start), ms_of(period.end)
-    unknown = [one for one, _ in watch.unknown]
-    unknown += [(start, ms_of(watch.known_from)), (ms_of(watch.known_until), end)]
-    found = WatchedTime(start, end, unknown)
-    return found if found.total else None
-
-
 def _coverage(
-    cluster: Cluster, period: Period, watch: Watch, watched: WatchedTime | None
+    cluster: Cluster, period: Period, watch: failures.Watch, watched: WatchedTime | None
 ) -> dict[str, Any]:
     """Return what is covered and what is not, as keywords of `ClusterAvailability`."""
     alias = cluster.alias
@@ -351,7 +338,7 @@ def _outlook(cluster: Cluster, period: Period, now: datetime) -> RackOutlook:
 
 
 def _open_steps(
-    cluster: Cluster, watch: Watch, period: Period, now: datetime
+    cluster: Cluster, watch: failures.Watch, period: Period, now: datetime
 ) -> Iterator[OpenStep]:
     """Yield the steps of the worst runbooks of now; none where the period or the last round ended before."""
     if watch.known_until is None or now - min(period.end, watch.known_until) > NEAR:

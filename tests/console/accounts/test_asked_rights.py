@@ -40,6 +40,7 @@ NAMES_ONLY = {
     "findings.Incident.acknowledged_by": "who acknowledged it, at that moment",
     "findings.Incident.owner": "who works on it",
     "findings.MaintenanceWindow.created_by": "who announced it",
+    "findings.Objective.changed_by": "who set the target",
     "notifications.NotificationChannel.changed_by": "a channel is of the installation, like a cluster",
     "notifications.NotificationRoute.changed_by": "a route is of the installation, like a cluster",
     "replication.ReplicationFlow.created_by": "a flow is what the installation wants, like a cluster",

@@ -14,7 +14,7 @@ from tests.console.api.operations import OPERATIONS
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
-from tests.console.checks.making import make_setting
+from tests.console.checks.making import make_objective, make_setting
 from tests.console.delivery.making import make_report_run
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
 from tests.console.quorum.making import make_quorum
@@ -44,6 +44,10 @@ ROUTES_OF_PAGES = {
     "checks:new-setting": {"POST check-settings/"},
     "checks:setting": {"GET check-settings/", "GET check-settings/{id}/", "PATCH check-settings/{id}/"},
     "checks:remove-setting": {"DELETE check-settings/{id}/"},
+    "checks:objectives": {"GET objectives/"},
+    "checks:new-objective": {"POST objectives/"},
+    "checks:objective": {"GET objectives/{id}/", "PATCH objectives/{id}/"},
+    "checks:remove-objective": {"DELETE objectives/{id}/"},
     "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
     "checks:new-window": {"POST maintenance-windows/"},
     "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
@@ -58,9 +62,7 @@ ROUTES_OF_PAGES = {
     "clusters:partitions": {"GET partitions/"},
     "clusters:groups": {"GET groups/"},
     "clusters:group": {"GET group-offsets/"},
-    "clusters:mirror": {
-        "GET clusters/{alias}/mirror/", "GET clusters/{alias}/mirror/consumer-offsets/",
-    },
+    "clusters:mirror": {"GET clusters/{alias}/mirror/", "GET clusters/{alias}/mirror/consumer-offsets/"},
     "clusters:settings": {"PATCH clusters/{alias}/"},
     "clusters:check": {"POST clusters/{alias}/check/"},
     "clusters:confirm": {"POST clusters/{alias}/confirm-cluster-id/"},
@@ -77,9 +79,7 @@ ROUTES_OF_PAGES = {
     "replication:checkpoints": {
         "GET flows/{id}/checkpoints/", "GET flows/{id}/readiness/", "GET flows/{id}/checkpoint-series/",
     },
-    "replication:checkpoint-group": {
-        "GET flows/{id}/checkpoints/", "GET flows/{id}/checkpoint-series/",
-    },
+    "replication:checkpoint-group": {"GET flows/{id}/checkpoints/", "GET flows/{id}/checkpoint-series/"},
     "replication:translate": {"GET flows/{id}/translate/", "POST flows/{id}/translate/"},
     "replication:partitions": {"GET flows/{id}/partitions/"},
     "replication:findings": {"GET flows/{id}/findings/"},
@@ -137,9 +137,7 @@ ROUTES_OF_PAGES = {
     },
     "availability:observers": {"GET observers/"},
     "availability:placements": {"GET placements/", "GET placements/topics/"},
-    "availability:new-placement": {
-        "POST placements/", "POST placements/preview/", "GET placements/",
-    },
+    "availability:new-placement": {"POST placements/", "POST placements/preview/", "GET placements/"},
     "availability:placement": {
         "GET placements/{id}/", "PATCH placements/{id}/", "POST placements/preview/",
     },
@@ -153,9 +151,7 @@ ROUTES_OF_PAGES = {
         "GET promotion-findings/", "GET promotion-stop/",
     },
     "availability:new-promotion-policy": {"POST promotion-policies/"},
-    "availability:promotion-policy": {
-        "GET promotion-policies/{id}/", "PATCH promotion-policies/{id}/",
-    },
+    "availability:promotion-policy": {"GET promotion-policies/{id}/", "PATCH promotion-policies/{id}/"},
     "availability:remove-promotion-policy": {"DELETE promotion-policies/{id}/"},
     "availability:promotion-action": {"GET promotion-actions/{id}/"},
     "availability:plan-promotion": {"POST promotion-actions/{id}/plan/"},
@@ -244,6 +240,8 @@ SHOWN = [
     ("checks:list", "/checks/"),
     ("checks:settings", "/checks/settings/"),
     ("checks:setting", "/checks/settings/{setting}/"),
+    ("checks:objectives", "/objectives/"),
+    ("checks:objective", "/objectives/{objective}/"),
     ("checks:maintenance", "/checks/maintenance/"),
     ("clusters:list", "/clusters/"),
     ("clusters:detail", "/clusters/east/"),
@@ -335,7 +333,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -371,6 +369,7 @@ def numbers(sign_in, admin):
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,
+        "objective": make_objective(cluster=flow.source).pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 
 from console.findings.check_settings import CheckSetting
-from console.findings.models import MaintenanceWindow
+from console.findings.models import MaintenanceWindow, Objective
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident
 from tests.console.safety.needs import ANYWHERE, HERE, MINE, OPEN, OWN, PUBLIC, SOURCE, Need
@@ -101,6 +101,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "table": "leaders",
         "schedule_id": world.schedule.pk,
         "setting_id": CheckSetting.objects.get(cluster=cluster).pk,
+        "objective_id": Objective.objects.get(cluster=cluster).pk,
         "window_id": MaintenanceWindow.objects.get(cluster=cluster).pk,
         "report_id": world.report.pk,
         "report_kind": "replication",
@@ -127,6 +128,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "api-schedule": {"pk": world.schedule.pk},
             "api-check": {"pk": "broker_down"},
             "api-setting": {"pk": CheckSetting.objects.get(cluster=cluster).pk},
+            "api-objective": {"pk": Objective.objects.get(cluster=cluster).pk},
             "api-window": {"pk": MaintenanceWindow.objects.get(cluster=cluster).pk},
             "reports": {"run_id": report_run.pk},
             "api-delivery": {"pk": report_run.deliveries.get().pk},

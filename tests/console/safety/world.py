@@ -23,7 +23,7 @@ from console.schedules.models import Schedule
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
-from tests.console.checks.making import make_setting, make_window
+from tests.console.checks.making import make_objective, make_setting, make_window
 from tests.console.clusters.making import make_seen
 from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
@@ -90,6 +90,7 @@ def make_world() -> World:
     for cluster in (east, dark):
         make_setting(cluster=cluster)
         make_window(cluster=cluster)
+        make_objective(cluster=cluster)
     return World(
         east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
     )
