@@ -10,12 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jobs.severity import Severity
-
 HOUR_S, SIX_HOURS_S, PERIOD_S = 3600, 6 * 3600, 30 * 86_400
 WINDOWS_S = (HOUR_S, SIX_HOURS_S, PERIOD_S)
-# These spend 2 % of the budget in an hour and 5 % in six hours (the workbook's table 5-8).
-FAST_BURN, SLOW_BURN = 14.4, 6.0
 
 
 class ObjectiveKind(StrEnum):
@@ -100,19 +96,6 @@ class Status:
     def overspent_s(self) -> float:
         """Bad time beyond the budget; 0 while the budget lasts."""
         return max(0.0, self.period.bad_s - self.budget_s)
-
-    @property
-    def severity(self) -> Severity:
-        """Critical: overspent or burning fast; warning: burning at `SLOW_BURN` for six hours.
-
-        Unknown: not overspent, and nothing was measured in the last six hours.
-        """
-        hour, six_hours, _ = self.burns
-        if self.overspent_s or (hour or 0) >= FAST_BURN:
-            return Severity.CRITICAL
-        if six_hours is None:
-            return Severity.UNKNOWN
-        return Severity.WARNING if six_hours >= SLOW_BURN else Severity.HEALTHY
 
 
 def status_of(steps: Iterable[Step], target: float, now_s: int) -> Status:

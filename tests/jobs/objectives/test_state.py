@@ -2,6 +2,7 @@
 
 import pytest
 
+from jobs.objectives.checks import BUDGET, BURN, severity_of
 from jobs.objectives.objective import HOUR_S, PERIOD_S, SIX_HOURS_S, Status, Window
 from jobs.severity import Severity
 
@@ -19,8 +20,18 @@ def status(hour=(3600, 0), six_hours=(21_600, 0), period=(PERIOD_S, 0)):
         pytest.param({}, Severity.HEALTHY, id="nothing spent"),
         pytest.param({"hour": (3600, 51)}, Severity.HEALTHY, id="just below the fast rate"),
         pytest.param({"hour": (3600, 52)}, Severity.CRITICAL, id="the fast rate in an hour"),
-        pytest.param({"six_hours": (21_600, 129)}, Severity.HEALTHY, id="just below the slow rate"),
-        pytest.param({"six_hours": (21_600, 130)}, Severity.WARNING, id="the slow rate in 6 hours"),
+        pytest.param(
+            {"hour": (3600, 22), "six_hours": (21_600, 129)},
+            Severity.HEALTHY, id="just below the slow rate",
+        ),
+        pytest.param(
+            {"hour": (3600, 22), "six_hours": (21_600, 130)},
+            Severity.WARNING, id="the slow rate in an hour and in 6 hours",
+        ),
+        pytest.param({"six_hours": (21_600, 130)}, Severity.HEALTHY, id="the slow rate ended"),
+        pytest.param(
+            {"period": (PERIOD_S, BUDGET_S * 0.91)}, Severity.WARNING, id="a tenth of the budget left"
+        ),
         pytest.param({"period": (PERIOD_S, BUDGET_S + 1)}, Severity.CRITICAL, id="overspent"),
         pytest.param({"hour": (0, 0)}, Severity.HEALTHY, id="an hour not measured"),
         pytest.param(
@@ -36,7 +47,19 @@ def status(hour=(3600, 0), six_hours=(21_600, 0), period=(PERIOD_S, 0)):
     ],
 )  # fmt: skip
 def test_the_state_is_that_of_the_budget_and_the_burn_rates(windows, severity):
-    assert status(**windows).severity == severity
+    assert severity_of(status(**windows), BURN.defaults, BUDGET.defaults) == severity
+
+
+def test_the_thresholds_are_those_of_the_checks():
+    burning = status((3600, 10), (21_600, 60))
+    limits = BURN.defaults | {"slow_burn": 2}
+    assert severity_of(burning, limits, None) == Severity.WARNING
+    assert severity_of(burning, None, None) == Severity.HEALTHY
+
+
+def test_a_spent_budget_is_critical_without_its_check():
+    spent = status(period=(PERIOD_S, BUDGET_S + 1))
+    assert severity_of(spent, None, None) == Severity.CRITICAL
 
 
 def test_burn_rates_are_those_of_an_hour_six_hours_and_the_period():
