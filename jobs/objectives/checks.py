@@ -87,7 +87,7 @@ def severity_of(
 ) -> Severity:
     """Return the state of an objective, by the thresholds of both checks (None: excluded).
 
-    A spent budget is always critical. Unknown: not bad, and nothing was measured in the last six hours.
+    A spent budget is always critical. Unknown: not bad, and nothing was measured in the last hour.
     """
     one = Judgeable(0, "", status, status.hour)
     found = [finding.severity for finding in (*burns(one, burn), *spent(one, budget))]
@@ -95,4 +95,4 @@ def severity_of(
         return Severity.CRITICAL
     if found:
         return max(found, key=lambda severity: severity.rank)
-    return Severity.HEALTHY if status.six_hours.known_s else Severity.UNKNOWN
+    return Severity.HEALTHY if status.hour.known_s else Severity.UNKNOWN

@@ -33,10 +33,7 @@ def status(hour=(3600, 0), six_hours=(21_600, 0), period=(PERIOD_S, 0)):
             {"period": (PERIOD_S, BUDGET_S * 0.91)}, Severity.WARNING, id="a tenth of the budget left"
         ),
         pytest.param({"period": (PERIOD_S, BUDGET_S + 1)}, Severity.CRITICAL, id="overspent"),
-        pytest.param({"hour": (0, 0)}, Severity.HEALTHY, id="an hour not measured"),
-        pytest.param(
-            {"hour": (0, 0), "six_hours": (0, 0)}, Severity.UNKNOWN, id="six hours not measured"
-        ),
+        pytest.param({"hour": (0, 0)}, Severity.UNKNOWN, id="an hour not measured"),
         pytest.param(
             {"hour": (0, 0), "six_hours": (0, 0), "period": (PERIOD_S, 9999)},
             Severity.CRITICAL, id="overspent before six hours not measured",
