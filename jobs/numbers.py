@@ -75,6 +75,15 @@ def format_percent(share: float | None) -> str:
     return f"{_trimmed(percent)}{NO_BREAK}%"
 
 
+def format_times(factor: float | None) -> str:
+    """Return how many times as much: 0x, <0.1x, 2.4x, 1,440x."""
+    if factor is None:
+        return DASH
+    if 0 < factor < 0.05:  # noqa: PLR2004 - would be rounded to 0
+        return "<0.1x"
+    return f"{f'{factor:,.1f}'.removesuffix('.0')}x"
+
+
 def format_moment(at: datetime, now: datetime) -> str:
     """Return a moment of the last 24 hours as its time, another one with its date."""
     is_near = abs(now - at) < timedelta(days=1)

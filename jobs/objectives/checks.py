@@ -80,3 +80,19 @@ def spent(one: Judgeable, limits: Mapping[str, float] | None) -> Iterator[Findin
         subject=f"objective {one.key}",
         evidence={"budget_left_percent": round(left * 100, 1), "budget_left_s": round(left_s)},
     )
+
+
+def severity_of(
+    status: Status, burn: Mapping[str, float] | None, budget: Mapping[str, float] | None
+) -> Severity:
+    """Return the state of an objective, by the thresholds of both checks (None: excluded).
+
+    A spent budget is always critical. Unknown: not bad, and nothing was measured in the last hour.
+    """
+    one = Judgeable(0, "", status, status.hour)
+    found = [finding.severity for finding in (*burns(one, burn), *spent(one, budget))]
+    if status.overspent_s:
+        return Severity.CRITICAL
+    if found:
+        return max(found, key=lambda severity: severity.rank)
+    return Severity.HEALTHY if status.hour.known_s else Severity.UNKNOWN

@@ -52,6 +52,11 @@ class Window:
         """Return the share of good time (0 to 1); None: nothing was measured."""
         return self.good_s / self.known_s if self.known_s else None
 
+    @property
+    def not_measured_s(self) -> float:
+        """Time without a measurement, also where there is no step."""
+        return max(0.0, self.window_s - self.known_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -81,6 +86,16 @@ class Status:
     def burn(self, window: Window) -> float | None:
         """Return how many times faster than allowed the budget burns; None: nothing was measured."""
         return window.bad_s / window.known_s / (1 - self.target) if window.known_s else None
+
+    @property
+    def burns(self) -> tuple[float | None, ...]:
+        """The burn rates of the windows, the shortest first."""
+        return tuple(self.burn(one) for one in (self.hour, self.six_hours, self.period))
+
+    @property
+    def overspent_s(self) -> float:
+        """Bad time beyond the budget; 0 while the budget lasts."""
+        return max(0.0, self.period.bad_s - self.budget_s)
 
 
 def status_of(steps: Iterable[Step], target: float, now_s: int) -> Status:

@@ -29,6 +29,7 @@ from console.reports.kinds.asked import (
     window_of,
 )
 from console.reports.kinds.isr_records import read_churn, read_peaks, read_unclean
+from console.reports.kinds.objectives import read_objectives
 from console.reports.kinds.partition_records import (
     OPEN_MS,
     Partitions,
@@ -116,7 +117,8 @@ def questions(asked: Asked) -> Sequence[Question]:
 def read(asked: Asked) -> AvailabilityRecorded:
     """Return what was recorded of the period."""
     clusters = tuple(_read(asked, cluster) for cluster in asked.subjects)
-    return AvailabilityRecorded(asked.period, clusters)
+    objectives = read_objectives(asked, "cluster", asked.subjects)
+    return AvailabilityRecorded(asked.period, clusters, objectives)
 
 
 def _read(asked: Asked, cluster: Cluster) -> ClusterAvailability:

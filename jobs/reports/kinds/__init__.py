@@ -2,5 +2,5 @@
 
 Sub-rooms: `flows` (disaster recovery, replication), `clusters` (availability, quorum and metadata).
 
-In reading order: `columns`, `kind`, `audit_trail`.
+In reading order: `columns`, `kind`, `objectives`, `audit_trail`.
 """

@@ -27,6 +27,7 @@ from jobs.reports.kinds.clusters.availability_recorded import (
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
 from jobs.reports.kinds.columns import Column, Layout, before_column
 from jobs.reports.kinds.kind import Content, counted, failed_analysis, runbook_table, worst_first
+from jobs.reports.kinds.objectives import objectives_sections
 from jobs.reports.values import ValueType, stamp, text_of
 from jobs.severity import Severity
 
@@ -46,7 +47,7 @@ _DEFINITIONS = {
 def build(recorded: AvailabilityRecorded, before: AvailabilityRecorded | None) -> Content:
     """Return what the report tells of a period, with the period before beside it when it is given."""
     earlier = {one.alias: one for one in before.clusters} if before else {}
-    sections: list[Section] = []
+    sections = [*objectives_sections(recorded.objectives, "cluster")]
     verdicts: list[Verdict] = []
     for cluster in sorted(recorded.clusters, key=lambda one: one.alias):
         found = tuple(_verdicts(cluster))

@@ -8,6 +8,7 @@ from datetime import datetime
 from jobs.reports.document import Gap
 from jobs.reports.kinds.clusters.partition_time import TimeTotals
 from jobs.reports.kinds.kind import OpenStep
+from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
 
 
@@ -153,3 +154,4 @@ class AvailabilityRecorded:
 
     period: Period
     clusters: tuple[ClusterAvailability, ...] = ()
+    objectives: tuple[ObjectiveResult, ...] = ()

@@ -26,6 +26,7 @@ from jobs.reports.kinds.flows.recovery import (
 )
 from jobs.reports.kinds.flows.sampling import in_all, told_gaps
 from jobs.reports.kinds.kind import Content
+from jobs.reports.kinds.objectives import objectives_sections
 from jobs.reports.values import ValueType, around, stamp, text_of, within
 from jobs.severity import Severity
 
@@ -41,6 +42,7 @@ def build(recorded: DisasterRecoveryRecorded, before: DisasterRecoveryRecorded |
     flows, earlier = judge(recorded), judge(before) if before else None
     sections = (
         _readiness(recorded, flows, earlier),
+        *objectives_sections(recorded.objectives, "flow"),
         _groups(recorded, flows, earlier),
         recovery_tables.exercises(recorded, before),
         recovery_tables.risks(recorded),

@@ -20,6 +20,7 @@ from jobs.reports.kinds.flows.readiness import (
 )
 from jobs.reports.kinds.flows.sampling import Interval
 from jobs.reports.kinds.kind import WORST_FIRST
+from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
 from jobs.reports.values import within
 from jobs.severity import Severity
@@ -103,6 +104,7 @@ class DisasterRecoveryRecorded:
     flows: tuple[FlowRecovery, ...] = ()
     exercises: tuple[Exercise, ...] = ()
     risks: tuple[Risk, ...] = ()
+    objectives: tuple[ObjectiveResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from jobs.reports.kinds.flows.replication_data import (
 )
 from jobs.reports.kinds.flows.sampling import Spread, in_all, told_gaps, with_events, with_samples
 from jobs.reports.kinds.kind import Content
+from jobs.reports.kinds.objectives import objectives_sections
 from jobs.reports.values import ValueType, around, stamp, text_of, within
 from jobs.severity import Severity
 
@@ -42,6 +43,7 @@ def build(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -> 
     """Return what the report tells of a period, with the period before beside it when it is given."""
     sections = (
         _lag(recorded, before),
+        *objectives_sections(recorded.objectives, "flow"),
         _volume(recorded, before),
         _topics(recorded, before),
         _runs(recorded, before),

@@ -9,6 +9,7 @@ from typing import Any
 
 from jobs.numbers import format_bytes
 from jobs.reports.kinds.flows.lag_samples import LagSummary
+from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
 from jobs.severity import Severity
 
@@ -156,6 +157,7 @@ class ReplicationRecorded:
     runs_from: datetime | None = None
     tasks_from: datetime | None = None
     findings_from: datetime | None = None
+    objectives: tuple[ObjectiveResult, ...] = ()
 
 
 def run_events(recorded: ReplicationRecorded) -> list[RunEvent]:

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from jobs.objectives.objective import Window
 from jobs.reports.document import Document
 from jobs.reports.kinds.kind import KINDS, Content
+from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
 from jobs.reports.rendering.formats import json_of
 
@@ -25,6 +27,16 @@ START, END = datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=U
 NOVEMBER = Period(START, END, "UTC", "last-week")
 # Right to left, a formula, a tag, and as long as a topic's name may be.
 ODD = "=1+1\u202e<b>" + "o" * 241
+
+
+def objectives_of(subject: str, period: Period) -> tuple[ObjectiveResult, ...]:
+    """One that was missed, and one of a topic with a strange name that was set after the period."""
+    span_s = int(period.span.total_seconds())
+    missed = Window(span_s, span_s - 7200 - 900, 900)
+    return (
+        ObjectiveResult(subject, "RPO of 1 m", 0.999, missed, "/objectives/1/"),
+        ObjectiveResult(subject, f"Availability of {ODD}", 0.999, Window(span_s), "/objectives/2/"),
+    )
 
 
 def document_of(

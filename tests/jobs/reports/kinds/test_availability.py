@@ -21,7 +21,7 @@ from jobs.reports.kinds.clusters.partition_time import TimeTotals
 from jobs.reports.kinds.kind import OpenStep
 from jobs.reports.values import stamp
 from jobs.severity import Severity
-from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
+from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden, objectives_of
 
 START, END = WEEK.start, WEEK.end
 HOUR = 3_600_000
@@ -74,7 +74,8 @@ def earlier():
 
 
 def test_the_whole_document_is_the_same_as_ever():
-    check_golden("availability", told(full(), before=earlier()), WEEK.before())
+    recorded = AvailabilityRecorded(WEEK, (full(),), objectives_of("east", WEEK))
+    check_golden("availability", build(recorded, earlier()), WEEK.before())
 
 
 def test_the_same_rows_in_another_order_are_the_same_document():

@@ -24,6 +24,7 @@ from tests.jobs.reports.kinds.golden_documents import (
     START,
     check_golden,
     document_of,
+    objectives_of,
 )
 
 READY = State("Ready", Severity.HEALTHY, is_ready=True)
@@ -137,6 +138,7 @@ def test_the_whole_document():
                 "/replication/2/findings/",
             ),
         ),
+        objectives=objectives_of("orders to west", NOVEMBER),
     )
     before = DisasterRecoveryRecorded(
         NOVEMBER.before(),

@@ -28,6 +28,7 @@ from tests.jobs.reports.kinds.golden_documents import (
     START,
     check_golden,
     document_of,
+    objectives_of,
 )
 
 WHOLE = Interval(START, END)
@@ -116,6 +117,7 @@ def test_the_whole_document():
         samples_from=after(hours=7),
         runs_from=after(days=-7),
         tasks_from=after(days=6),
+        objectives=objectives_of("orders to west", NOVEMBER),
     )
     before = replace(recorded(flow(summary=lag(30_000))), period=NOVEMBER.before())
     check_golden("replication", build(now, before), NOVEMBER.before(), NOVEMBER)
