@@ -173,7 +173,7 @@ def _is_moved(kept: Mapping[str, str], given: Mapping[str, str]) -> bool:
 def _write(  # noqa: PLR0913 - one keyword per part of a row
     row: Any,
     before: Mapping[str, Any] | None,
-    errors: Mapping[str, str],
+    errors: dict[str, str],
     person: User,
     now: datetime,
     *,

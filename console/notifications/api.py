@@ -31,8 +31,8 @@ class _RowViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
 
     serializer_class: Any
     changed_class: Any
-    save: Callable[..., Any]
-    delete: Callable[..., None]
+    save_row: Callable[..., Any]
+    delete_row: Callable[..., None]
     ordering = "name"
     access: ClassVar = {"read": "administer", "write": "administer"}
     lookup_value_regex = r"\d{1,18}"
@@ -51,17 +51,17 @@ class _RowViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     def create(self, request: Request) -> Response:
         """Create one."""
         values = body_of(self.serializer_class, request)
-        row = self.save(self.get_queryset().model(), values, request.user, timezone.now())
+        row = self.save_row(self.get_queryset().model(), values, request.user, timezone.now())
         return Response(self.get_serializer(row).data, status.HTTP_201_CREATED)
 
     def changed(self, request: Request) -> Response:
         values = body_of(self.changed_class, request, partial=True)
-        row = self.save(self.row(), values, request.user, timezone.now())
+        row = self.save_row(self.row(), values, request.user, timezone.now())
         return Response(self.get_serializer(row).data)
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Delete one."""
-        self.delete(self.row())
+        self.delete_row(self.row())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -70,8 +70,8 @@ class NotificationChannelViewSet(_RowViewSet):
 
     serializer_class = NotificationChannelSerializer
     changed_class = ChangedNotificationChannelSerializer
-    save = staticmethod(actions.save_channel)
-    delete = staticmethod(actions.delete_channel)
+    save_row = staticmethod(actions.save_channel)
+    delete_row = staticmethod(actions.delete_channel)
 
     def get_queryset(self) -> QuerySet[NotificationChannel]:
         return queries.list_channels()
@@ -100,8 +100,8 @@ class NotificationRouteViewSet(_RowViewSet):
     """Routes: which incidents are sent to which channels."""
 
     serializer_class = changed_class = NotificationRouteSerializer
-    save = staticmethod(actions.save_route)
-    delete = staticmethod(actions.delete_route)
+    save_row = staticmethod(actions.save_route)
+    delete_row = staticmethod(actions.delete_route)
 
     def get_queryset(self) -> QuerySet[NotificationRoute]:
         return queries.list_routes()

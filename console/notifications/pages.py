@@ -38,7 +38,7 @@ def routes_page(request: HttpRequest) -> HttpResponseBase:
     counts = queries.count_matches(table.rows)
     for row in table.rows:
         row.condition, row.never = condition_of(row), never_matches(row)
-        row.matches = counts[row.pk]
+        row.names, row.matches = _names(row), counts[row.pk]
     has_channels = NotificationChannel.objects.exists()
     context = {"table": table, "tabs": tabs_of(ROUTES_AT), "has_channels": has_channels}
     return render_page(request, "notifications/routes.html", context)
@@ -163,8 +163,8 @@ def _person(request: HttpRequest) -> Any:
     return request.user
 
 
-def _names(channels: Any) -> str:
-    return ", ".join(one.name for one in channels.all())
+def _names(row: NotificationRoute) -> str:
+    return ", ".join(one.name for one in row.channels.all())
 
 
 def _word(value: Any) -> str:
@@ -181,7 +181,7 @@ ROUTES = Table(
             link=lambda row: reverse("notifications:route", args=[row.pk]),
         ),
         Column("condition", "Condition", csv=condition_of, template=f"{_CELLS}condition.html"),
-        Column("channels", "Channels", csv=lambda row: _names(row.channels), format=_names),
+        Column("names", "Channels", csv=_names),
         Column("is_enabled", "State", "is_enabled", format=_word),
         Column("matches", "Open incidents", template=f"{_CELLS}matches.html"),
     ),

@@ -19,6 +19,8 @@ from console.notifications.models import (
 )
 from console.notifications.route_values import LONGEST_CHECK, MOST_CHECKS
 
+LARGEST_KEY = 2**63 - 1
+
 
 class NotificationChannelSerializer(
     BodySerializer, serializers.ModelSerializer[NotificationChannel]
@@ -98,7 +100,9 @@ class NotificationRouteSerializer(BodySerializer, serializers.ModelSerializer[No
         required=False,
         help_text="0 is Monday.",
     )
-    channels = KeysField(child=serializers.IntegerField(min_value=1), max_length=200)
+    channels = KeysField(
+        child=serializers.IntegerField(min_value=1, max_value=LARGEST_KEY), max_length=200
+    )
     wait_s = serializers.IntegerField(required=False)
     repeat_s = serializers.IntegerField(required=False, help_text="0: it is not repeated.")
     changed_by = serializers.CharField(source="changed_by.username", default=None, read_only=True)
