@@ -1,16 +1,5 @@
-"""The receiver of webhooks of the tests of deliveries, and hosts that may be called."""
+"""The mail server and the receiver of webhooks, as tests of deliveries have them."""
 
-import pytest
+from tests.console.delivery.conftest import home, mail_servers, mailbox, receiver, silent
 
-from tests.console.delivery.conftest import receiver
-
-__all__ = ["receiver"]
-
-HOSTS = ["hooks.example.org", "hooks.slack.com", "api.telegram.org", "events.pagerduty.com"]
-
-
-@pytest.fixture(autouse=True)
-def hosts(settings):
-    settings.OUTBOUND_HOSTS, settings.OUTBOUND_SCHEMES = HOSTS, ["https"]
-    settings.WEBHOOK_KEY = ""
-    settings.EMAIL_HOST, settings.DEFAULT_FROM_EMAIL = "mail.example.org", "crosslog@example.org"
+__all__ = ["home", "mail_servers", "mailbox", "receiver", "silent"]

@@ -13,6 +13,7 @@ from console.notifications.route_values import condition_of, never_matches
 from jobs.cluster.errors import InvalidFields
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import make_cluster
+from tests.console.notifications.hosts import hosts  # noqa: F401  # a fixture
 from tests.console.notifications.making import make_channel, make_route
 
 pytestmark = pytest.mark.django_db

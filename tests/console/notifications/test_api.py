@@ -6,6 +6,7 @@ from console.accounts.models import AuditEntry
 from console.frame.security.sealing import unseal
 from console.notifications.models import NotificationChannel, NotificationRoute
 from tests.console.making import make_cluster
+from tests.console.notifications.hosts import hosts  # noqa: F401  # a fixture
 from tests.console.notifications.making import make_channel, make_route
 
 pytestmark = pytest.mark.django_db

@@ -8,6 +8,7 @@ from console.delivery.models import Delivery
 from console.frame.security.sealing import unseal
 from console.notifications.models import NotificationChannel, NotificationRoute
 from tests.console.making import count_queries
+from tests.console.notifications.hosts import hosts  # noqa: F401  # a fixture
 from tests.console.notifications.making import NOW, make_channel, make_route
 
 pytestmark = pytest.mark.django_db
