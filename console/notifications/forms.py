@@ -78,7 +78,9 @@ class RouteForm(ActionForm):
     name = _text("Name", LONGEST_NAME)
     is_enabled = forms.BooleanField(label="Enabled", required=False, initial=True)
     channels = forms.MultipleChoiceField(
-        label="Channels", required=False, widget=forms.CheckboxSelectMultiple
+        label="Channels",
+        error_messages={"required": "Select at least one channel."},
+        widget=forms.CheckboxSelectMultiple,
     )
     severity = forms.ChoiceField(label="Least severity", choices=SEVERITIES, initial="warning")
     checks = lines_field("Checks", "Ids or globs, one per line: broker_*. Empty: all checks.")
@@ -93,7 +95,7 @@ class RouteForm(ActionForm):
         label="Days",
         choices=list(enumerate(DAYS)),
         coerce=int,
-        required=False,
+        error_messages={"required": "Select at least one day."},
         initial=list(range(len(DAYS))),
         widget=forms.CheckboxSelectMultiple,
     )
