@@ -43,6 +43,7 @@ from console.findings.api import FindingViewSet
 from console.findings.incidents.api import IncidentViewSet
 from console.frame.rest.api_docs import ResourcesView, api_docs
 from console.frame.rest.schema_view import SchemaView
+from console.notifications.api import NotificationChannelViewSet, NotificationRouteViewSet
 from console.quorum.api import (
     ElectionViewSet,
     MetadataChangeViewSet,
@@ -111,6 +112,8 @@ router.register("reports", ReportViewSet, "api-reports")
 router.register("report-runs", ReportRunViewSet, "api-report-run")
 router.register("schedules", ScheduleViewSet, "api-schedule")
 router.register("deliveries", DeliveryViewSet, "api-delivery")
+router.register("notification-channels", NotificationChannelViewSet, "api-notification-channel")
+router.register("notification-routes", NotificationRouteViewSet, "api-notification-route")
 router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")

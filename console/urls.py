@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("console.findings.urls")),
     path("", include("console.checks.urls")),
     path("", include("console.delivery.urls")),
+    path("", include("console.notifications.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
     path("", include("console.quorum.urls")),

@@ -82,7 +82,11 @@ _AGO = "delivery/cells/ago.html"
 
 def tabs_of(current: str) -> list[dict[str, Any]]:
     """Return the tabs of notifications; `current` is the name of a route."""
-    tabs = {"delivery:list": "Deliveries"}
+    tabs = {
+        "notifications:routes": "Routes",
+        "notifications:channels": "Channels",
+        "delivery:list": "Deliveries",
+    }
     return [
         {"label": label, "href": reverse(name), "is_current": name == current}
         for name, label in tabs.items()

@@ -1,4 +1,7 @@
 """Notifications: which incidents are sent where, by routes and channels.
 
-In reading order: `apps`, `models`, `kinds`, `round`, `apprise_door`, `services`, `sending`, `urls`.
+Sub-rooms: `sending` (how each kind of channel sends).
+
+In reading order: `apps`, `models`, `kinds`, `channel_values`, `route_values`, `queries`, `actions`, `forms`,
+`pages`, `serializers`, `api`, `navigation`, `round`, `urls`.
 """

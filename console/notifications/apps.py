@@ -10,8 +10,8 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         from console.findings.incidents.store import FOLLOW_UPS
-        from console.notifications import sending
         from console.notifications.round import notify
+        from console.notifications.sending import channels as sending
 
         sending.register()
         FOLLOW_UPS["notifications"] = notify

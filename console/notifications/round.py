@@ -20,7 +20,7 @@ from console.delivery.models import Channel, Delivery
 from console.delivery.outbox import queue
 from console.findings.incidents.models import EventKind, Incident, IncidentEvent
 from console.notifications.models import Notice, NotificationChannel, NotificationRoute
-from console.notifications.sending import NOTIFICATION
+from console.notifications.sending.channels import NOTIFICATION
 from jobs.notifications.message import MOST_ITEMS, Event, Item, Message
 from jobs.notifications.routes import OPENED_EVERY, Due, OpenIncident, Route, Sent, due_messages
 from jobs.notifications.texts import subject_of

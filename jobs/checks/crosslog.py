@@ -132,7 +132,7 @@ CRASHED = Check(
 )
 NOT_DELIVERED = Check(
     id="delivery_failed",
-    title="Report not delivered",
+    title="Not delivered",
     question="Do reports reach their recipients?",
     rule="A delivery was refused or given up within the last 24 hours.",
     severity=Severity.WARNING,

@@ -10,6 +10,7 @@ from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from console.findings.models import CheckSetting, Incident, Objective
 from console.frame.help.chapters import CHAPTERS
+from console.notifications.models import NotificationChannel, NotificationRoute
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
 from jobs.spark.analyses.kinds import ANALYSES
@@ -27,6 +28,7 @@ SCHEDULE = "schedule"
 REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
 INCIDENT, SETTING, OBJECTIVE = "incident", "setting", "objective"
+ROUTE, CHANNEL = "route", "channel"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
@@ -121,6 +123,13 @@ PLACES = {
     "reports:settings": [REPORT],
     "reports:run": [MADE],
     "delivery:list": [],
+    "notifications:routes": [],
+    "notifications:new-route": [],
+    "notifications:route": [ROUTE],
+    "notifications:channels": [],
+    "notifications:kinds": [],
+    "notifications:new-channel": ["webhook"],
+    "notifications:channel": [CHANNEL],
     "help:list": [],
     "help:chapter": ["operate"],
     "accounts:people": [],
@@ -150,6 +159,7 @@ NOT_PAGES = {
     "runs:cancel", "runs:csv", "runs:parquet",
     "reports:file", "reports:chart", "reports:remove", "reports:run-now", "reports:delete",
     "delivery:test", "delivery:retry",
+    "notifications:delete-route", "notifications:test-channel", "notifications:delete-channel",
     "schedules:preview", "schedules:run", "schedules:set-enabled", "schedules:delete",
     "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
     "accounts:set-active", "accounts:reset-password", "accounts:unlock",
@@ -273,6 +283,7 @@ def test_page_is_readable_for_all(name, reader, site):
         SETTING: CheckSetting.objects.first().pk, OBJECTIVE: Objective.objects.first().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
         SCHEDULE: Schedule.objects.first().pk,
+        ROUTE: NotificationRoute.objects.get().pk, CHANNEL: NotificationChannel.objects.get().pk,
         REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
     }  # fmt: skip

@@ -50,6 +50,7 @@ from tests.console.checks.making import make_objectives, make_setting, make_wind
 from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
+from tests.console.notifications.making import make_route
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
@@ -206,6 +207,7 @@ def fill_reports(now: datetime) -> None:
     make_report_run(report=report, created_at=now - timedelta(days=7), **failed)
     make_delivery()
     make_delivery(channel="folder", address="weekly", state="delivered", log=[])
+    make_route(checks=["broker_*"])
 
 
 def fill_unreachable(alias: str, now: datetime) -> None:

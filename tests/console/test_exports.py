@@ -36,6 +36,8 @@ PAGES = {
     "runs:list": [],
     "schedules:list": [],
     "delivery:list": [],
+    "notifications:routes": [],
+    "notifications:channels": [],
     "accounts:people": [],
     "accounts:audit": [],
 }

@@ -30,6 +30,7 @@ CHAPTER_OF_PAGE = {
     "checks": "checks",
     "checks/settings": "incidents#thresholds-and-exclusions",
     "checks/maintenance": "incidents#maintenance-windows",
+    "notifications": "incidents",
     "clusters": "operate#kafka-versions",
     "replication": "operate#runtime-controls",
     "replication/checkpoints": "operate#failover-readiness",

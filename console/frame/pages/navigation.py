@@ -85,6 +85,7 @@ SECTIONS = (
     Section("Incidents", "/incidents/", "i", "findings.incidents"),
     Section("Findings", "/findings/", "f", "findings", below="Incidents"),
     Section("Checks", "/checks/", "k", below="Incidents"),
+    Section("Notifications", "/notifications/", "t", below="Incidents"),
     Section("Clusters", "/clusters/", "c", "clusters"),
     Section("Replication", "/replication/", "r", "replication"),
     Section("Quorum", "/quorum/", "q", "quorum"),

@@ -17,6 +17,7 @@ from tests.console.availability.promotion_world import fill_promotion
 from tests.console.checks.making import make_objective, make_setting
 from tests.console.delivery.making import make_report_run
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
+from tests.console.notifications.making import make_route
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
 from tests.console.reports.making.worlds import make_report
@@ -64,11 +65,9 @@ ROUTES_OF_PAGES = {
     "clusters:group": {"GET group-offsets/"},
     "clusters:mirror": {"GET clusters/{alias}/mirror/", "GET clusters/{alias}/mirror/consumer-offsets/"},
     "clusters:settings": {"PATCH clusters/{alias}/"},
-    "clusters:check": {"POST clusters/{alias}/check/"},
-    "clusters:confirm": {"POST clusters/{alias}/confirm-cluster-id/"},
+    "clusters:check": {"POST clusters/{alias}/check/"}, "clusters:confirm": {"POST clusters/{alias}/confirm-cluster-id/"},
     "clusters:delete": {"DELETE clusters/{alias}/"},
-    "replication:list": {"GET flows/"},
-    "replication:new": {"POST flows/"},
+    "replication:list": {"GET flows/"}, "replication:new": {"POST flows/"},
     "replication:preview": {
         "POST flows/preview/", "POST flows/preview/capabilities/", "GET naming-policies/",
     },
@@ -111,8 +110,7 @@ ROUTES_OF_PAGES = {
         "GET report-key/",
     },
     "replication:failover-report": {"GET flows/{id}/failover-plans/{id}/report/"},
-    "quorum:list": {"GET quorum/"},
-    "quorum:import": {"GET quorum/imports/", "POST quorum/imports/"},
+    "quorum:list": {"GET quorum/"}, "quorum:import": {"GET quorum/imports/", "POST quorum/imports/"},
     "quorum:forget": {"DELETE quorum/imports/{alias}/"},
     "quorum:read": {"POST quorum/imports/{alias}/read/"},
     "quorum:detail": {"GET quorum/{alias}/", "GET quorum/{alias}/findings/"},
@@ -170,45 +168,40 @@ ROUTES_OF_PAGES = {
     "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
-    "runs:list": {"GET runs/"},
-    "runs:new": {"GET runs/kinds/"},
+    "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
         "GET runs/{id}/", "GET runs/{id}/log/", "GET runs/{id}/result/", "GET runs/{id}/tables/{table}/",
     },
-    "runs:cancel": {"POST runs/{id}/cancel/"},
-    "runs:csv": {"GET runs/{id}/tables/{table}/csv/"},
+    "runs:cancel": {"POST runs/{id}/cancel/"}, "runs:csv": {"GET runs/{id}/tables/{table}/csv/"},
     "runs:parquet": {"GET runs/{id}/tables/{table}/parquet/"},
-    "schedules:list": {"GET schedules/"},
-    "schedules:new": {"POST schedules/"},
-    "schedules:detail": {"GET schedules/{id}/"},
-    "schedules:settings": {"PATCH schedules/{id}/"},
-    "schedules:run": {"POST schedules/{id}/run/"},
-    "schedules:set-enabled": {"PATCH schedules/{id}/"},
+    "schedules:list": {"GET schedules/"}, "schedules:new": {"POST schedules/"},
+    "schedules:detail": {"GET schedules/{id}/"}, "schedules:settings": {"PATCH schedules/{id}/"},
+    "schedules:run": {"POST schedules/{id}/run/"}, "schedules:set-enabled": {"PATCH schedules/{id}/"},
     "schedules:delete": {"DELETE schedules/{id}/"},
-    "delivery:list": {"GET deliveries/"},
-    "delivery:test": {"POST deliveries/test/"},
+    "delivery:list": {"GET deliveries/"}, "delivery:test": {"POST deliveries/test/"},
     "delivery:retry": {"POST deliveries/{id}/retry/"},
-    "reports:list": {"GET reports/"},
-    "reports:runs": {"GET report-runs/"},
-    "reports:run": {"GET report-runs/{id}/"},
-    "reports:file": {"GET report-runs/{id}/files/{file_format}/"},
-    "reports:remove": {"DELETE report-runs/{id}/"},
-    "reports:new": {"POST reports/", "POST report-runs/"},
+    "notifications:routes": {"GET notification-routes/"},
+    "notifications:new-route": {"POST notification-routes/"},
+    "notifications:route": {"GET notification-routes/{id}/", "PATCH notification-routes/{id}/"},
+    "notifications:delete-route": {"DELETE notification-routes/{id}/"},
+    "notifications:channels": {"GET notification-channels/"},
+    "notifications:new-channel": {"POST notification-channels/"},
+    "notifications:channel": {"GET notification-channels/{id}/", "PATCH notification-channels/{id}/"},
+    "notifications:test-channel": {"POST notification-channels/{id}/test/"},
+    "notifications:delete-channel": {"DELETE notification-channels/{id}/"},
+    "reports:list": {"GET reports/"}, "reports:runs": {"GET report-runs/"},
+    "reports:run": {"GET report-runs/{id}/"}, "reports:file": {"GET report-runs/{id}/files/{file_format}/"},
+    "reports:remove": {"DELETE report-runs/{id}/"}, "reports:new": {"POST reports/", "POST report-runs/"},
     "reports:detail": {"GET reports/{id}/", "GET reports/{id}/runs/"},
-    "reports:settings": {"PATCH reports/{id}/"},
-    "reports:run-now": {"POST reports/{id}/runs/"},
+    "reports:settings": {"PATCH reports/{id}/"}, "reports:run-now": {"POST reports/{id}/runs/"},
     "reports:delete": {"DELETE reports/{id}/"},
-    "accounts:tokens": {"GET tokens/", "POST tokens/"},
-    "accounts:revoke-token": {"DELETE tokens/{id}/"},
-    "accounts:people": {"GET people/"},
-    "accounts:new-person": {"POST people/"},
+    "accounts:tokens": {"GET tokens/", "POST tokens/"}, "accounts:revoke-token": {"DELETE tokens/{id}/"},
+    "accounts:people": {"GET people/"}, "accounts:new-person": {"POST people/"},
     "accounts:person": {"GET people/{id}/", "PATCH people/{id}/"},
-    "accounts:grant": {"POST people/{id}/grant/"},
-    "accounts:set-active": {"PATCH people/{id}/"},
+    "accounts:grant": {"POST people/{id}/grant/"}, "accounts:set-active": {"PATCH people/{id}/"},
     "accounts:reset-password": {"POST people/{id}/reset-password/"},
-    "accounts:unlock": {"POST people/{id}/unlock/"},
-    "accounts:audit": {"GET audit-trail/"},
+    "accounts:unlock": {"POST people/{id}/unlock/"}, "accounts:audit": {"GET audit-trail/"},
 }  # fmt: skip
 # Addresses that are no page about Kafka, and why they need no route.
 WITHOUT_ROUTE = {
@@ -227,6 +220,7 @@ WITHOUT_ROUTE = {
     "checks:preview-window": "a window itself says its next starts",
     "schedules:preview": "a schedule itself says its next times",
     "reports:kinds": "kinds are words of the schema",
+    "notifications:kinds": "likewise",
     "reports:chart": "a drawing; the document has its numbers",
     "overview:events": "it is read from lists of the API: metadata changes, elections, runs, the audit log",
     "overview:series": "flows and clusters have series of their own",
@@ -305,6 +299,10 @@ SHOWN = [
     ("reports:detail", "/reports/{report}/"),
     ("reports:run", "/reports/made/{report_run}/"),
     ("delivery:list", "/deliveries/"),
+    ("notifications:routes", "/notifications/"),
+    ("notifications:route", "/notifications/{route}/"),
+    ("notifications:channels", "/notifications/channels/"),
+    ("notifications:channel", "/notifications/channels/{channel}/"),
     ("accounts:audit", "/audit/"),
 ]
 
@@ -333,7 +331,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -366,6 +364,8 @@ def numbers(sign_in, admin):
     action = fill_promotion(flow.source)
     drill = flow.source.drills.get()
     failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}
+    route = make_route()
+    failover |= {"route": route.pk, "channel": route.channels.get().pk}
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+from console.frame.security.sealing import seal
 from console.notifications.models import NotificationChannel, NotificationRoute
-from tests.console.making import NOW
+
+NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
 
-def make_channel(
-    name: str = "Ops Slack", kind: str = "slack", **fields: Any
-) -> NotificationChannel:
-    values = {"address": "hooks.example.org/…", "changed_at": NOW} | fields
-    return NotificationChannel.objects.create(name=name, kind=kind, **values)
+def make_channel(name: str = "on-call", **fields: Any) -> NotificationChannel:
+    secrets = fields.pop("secrets", {"url": "https://hooks.example.org/pelargonium"})
+    values = {"kind": "webhook", "address": "https://hooks.example.org/… #0badcafe"}
+    sealed = seal(secrets) if secrets else ""
+    return NotificationChannel.objects.create(
+        name=name, sealed=sealed, changed_at=NOW, **values | fields
+    )
 
 
-def make_route(
-    *channels: NotificationChannel, name: str = "All", **fields: Any
-) -> NotificationRoute:
-    """Make a route of all incidents that waits for nothing."""
-    values = {"severity": "info", "wait_s": 0, "changed_at": NOW} | fields
-    route = NotificationRoute.objects.create(name=name, **values)
-    route.channels.set(channels)
+def make_route(*channels: NotificationChannel, **fields: Any) -> NotificationRoute:
+    values = {"name": "urgent", "severity": "critical", "changed_at": NOW} | fields
+    route = NotificationRoute.objects.create(**values)
+    route.channels.set(channels or [make_channel()])
     return route

@@ -23,7 +23,7 @@ from jobs.notifications.routes import OPENED_EVERY
 from jobs.severity import Severity
 from tests.console.findings.incident_rows import make_incident, resolved
 from tests.console.making import NOW, make_cluster, make_flow
-from tests.console.notifications.making import make_channel, make_route
+from tests.console.notifications.round_rows import make_channel, make_route
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -288,7 +288,7 @@ from console.delivery.models import Delivery
 from console.notifications.round import notify
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import NOW
-from tests.console.notifications.making import make_channel, make_route
+from tests.console.notifications.round_rows import make_channel, make_route
 make_route(make_channel())
 [make_incident("broker", str(number)) for number in range(5)]
 start = threading.Barrier(2)

@@ -13,7 +13,7 @@ from console.delivery.outbox import deliver_due
 from console.delivery.results import Refused, TryAgain
 from console.frame.security import masking, sealing
 from console.notifications.models import NotificationChannel
-from console.notifications.sending import send_test
+from console.notifications.sending.channels import send_test
 from jobs.notifications.message import Event
 from tests.console.delivery.making import DAY, MINUTE, NOW
 from tests.jobs.notifications.messages import make_item, make_message

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from console.delivery.results import Refused, TryAgain
-from console.notifications.apprise_door import Door, plugin_module
-from console.notifications.services import push
+from console.notifications.sending.apprise_door import Door, plugin_module
+from console.notifications.sending.services import push
 from jobs.notifications.message import Event, Item, Message
 from tests.console.delivery.receiver import Receiver
 from tests.console.notifications.five_services import (

@@ -336,6 +336,22 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-delivery-list": {"GET": SEE_ANY},
     "api-delivery-retry": {"POST": RULE_ALL},
     "api-delivery-test": {"POST": RULE_ALL},
+    # notifications
+    "notifications:routes": {"GET": RULE_ALL},
+    "notifications:new-route": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "notifications:route": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "notifications:delete-route": {"POST": RULE_ALL},
+    "notifications:channels": {"GET": RULE_ALL},
+    "notifications:kinds": {"GET": RULE_ALL},
+    "notifications:new-channel": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "notifications:channel": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "notifications:test-channel": {"POST": RULE_ALL},
+    "notifications:delete-channel": {"POST": RULE_ALL},
+    "api-notification-channel-list": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "api-notification-channel-detail": {"GET": RULE_ALL, "PATCH": RULE_ALL, "DELETE": RULE_ALL},
+    "api-notification-channel-test": {"POST": RULE_ALL},
+    "api-notification-route-list": {"GET": RULE_ALL, "POST": RULE_ALL},
+    "api-notification-route-detail": {"GET": RULE_ALL, "PATCH": RULE_ALL, "DELETE": RULE_ALL},
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

@@ -6,6 +6,7 @@ from django.db import connection, transaction
 
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow, Objective
+from console.notifications.models import NotificationChannel, NotificationRoute
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident
 from tests.console.safety.needs import ANYWHERE, HERE, MINE, OPEN, OWN, PUBLIC, SOURCE, Need
@@ -102,6 +103,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "schedule_id": world.schedule.pk,
         "setting_id": CheckSetting.objects.get(cluster=cluster).pk,
         "objective_id": Objective.objects.get(cluster=cluster).pk,
+        "route_id": NotificationRoute.objects.get().pk,
+        "channel_id": NotificationChannel.objects.get().pk,
+        "channel_kind": "opsgenie",
         "window_id": MaintenanceWindow.objects.get(cluster=cluster).pk,
         "report_id": world.report.pk,
         "report_kind": "replication",
@@ -130,6 +134,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "api-setting": {"pk": CheckSetting.objects.get(cluster=cluster).pk},
             "api-objective": {"pk": Objective.objects.get(cluster=cluster).pk},
             "api-window": {"pk": MaintenanceWindow.objects.get(cluster=cluster).pk},
+            "api-notification": {"pk": NotificationRoute.objects.get().pk},
             "reports": {"run_id": report_run.pk},
             "api-delivery": {"pk": report_run.deliveries.get().pk},
             "api-reports": {"pk": world.report.pk},

@@ -27,6 +27,7 @@ from tests.console.checks.making import make_objective, make_setting, make_windo
 from tests.console.clusters.making import make_seen
 from tests.console.delivery.making import make_delivery, make_report_run
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
+from tests.console.notifications.making import make_channel, make_route
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
 from tests.console.schedules.making import make_schedule
@@ -86,6 +87,9 @@ def make_world() -> World:
     placements = (placement, dark_placement)
     runs_and_plans = (run, dark_run, plan, dark_plan)
     schedule = make_schedule(None)
+    # One key for both of their routes of the API.
+    channel = make_channel(pk=7)
+    make_route(channel, pk=channel.pk)
     reports = make_reports(flow, dark_flow)
     for cluster in (east, dark):
         make_setting(cluster=cluster)

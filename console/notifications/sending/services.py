@@ -16,8 +16,8 @@ from console.delivery.models import Channel
 from console.delivery.results import Refused
 from console.delivery.webhook import judged
 from console.frame.security.outbound import Outbound
-from console.notifications.apprise_door import opened, plugin_module
 from console.notifications.kinds import KEY, KINDS, TOKEN, URL
+from console.notifications.sending.apprise_door import opened, plugin_module
 from jobs.cluster.untrusted_text import register_secret
 from jobs.notifications.message import Event, Message
 from jobs.notifications.texts import body_of, subject_of

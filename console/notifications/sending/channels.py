@@ -114,7 +114,7 @@ def _send(kind: str, secrets: Mapping[str, str], address: str, outgoing: _Outgoi
             body = alertmanager_of(message, outgoing.receiver, settings.CROSSLOG_URL)
             headers = _authorization(secrets.get(TOKEN, ""))
             return webhook.send_json(url, json.dumps(body).encode(), headers)
-    from console.notifications import services  # loads Apprise
+    from console.notifications.sending import services  # loads Apprise
 
     return services.push(kind, secrets, address, message, outgoing.id)
 
