@@ -66,6 +66,13 @@ def audit(  # noqa: PLR0913 - one keyword per field of an entry
     return entry
 
 
+def audit_row(verb: str, row: Any, **values: Any) -> None:
+    """Write what was done to a row, by the name of its model: `check_setting.change`."""
+    noun = str(row._meta.verbose_name)
+    subject = f"{noun.replace(' ', '-')}:{row.pk}"
+    audit(f"{noun.replace(' ', '_')}.{verb}", subject, **values)
+
+
 def write_counts(now: datetime) -> int:
     """Write what was only counted, of minutes that are over; return how many entries."""
     over = SignInFailures.objects.filter(kind=_KIND, since__lte=now - MINUTE)

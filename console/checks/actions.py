@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 
-from console.accounts.audit import audit, change
+from console.accounts.audit import audit_row, change
 from console.accounts.models import User
 from console.checks.windows import read_window, refuse_too_many
 from console.clusters.models import Cluster
@@ -194,7 +194,4 @@ def _write(row: CheckSetting | MaintenanceWindow, before: Mapping[str, Any] | No
 
 
 def _audit(verb: str, row: CheckSetting | MaintenanceWindow, **values: Any) -> None:
-    noun = str(row._meta.verbose_name)
-    alias = row.cluster.alias if row.cluster_id else ""
-    action, subject = f"{noun.replace(' ', '_')}.{verb}", f"{noun.replace(' ', '-')}:{row.pk}"
-    audit(action, subject, cluster=alias, **values)
+    audit_row(verb, row, cluster=row.cluster.alias if row.cluster_id else "", **values)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -25,7 +24,7 @@ from console.findings.models import MaintenanceWindow
 from console.frame.errors import or_404
 from console.frame.rest.parameters import Parameters
 from console.frame.rest.parsing import body_of
-from console.frame.rest.viewset import ApiViewSet
+from console.frame.rest.viewset import ApiViewSet, RowViewSet
 from console.frame.security.access import visible
 
 
@@ -53,41 +52,21 @@ class CheckViewSet(ApiViewSet[Any]):
         return Response(self.get_serializer(or_404(found)).data)
 
 
-class RowViewSet(ApiViewSet[Any]):
+class ScopedViewSet(RowViewSet):
     """Rows of a cluster, a flow or of all."""
 
-    serializer_class: Any
-    lookup_value_regex = r"\d{1,18}"
     # The scope of a new one is in its body; what holds everywhere is seen by all.
     anywhere_actions: ClassVar = ("list", "create", "retrieve")
 
-    def row(self) -> Any:
-        return or_404(self.get_queryset().filter(pk=self.kwargs["pk"]).first())
-
-    def list(self, request: Request) -> Response:
-        """List those of the clusters that you may see."""
-        return self.paged(self.get_queryset(), self.serializer_class)
-
-    def retrieve(self, request: Request, pk: str) -> Response:
-        """Return one of them."""
-        return Response(self.get_serializer(self.row()).data)
-
     def create(self, request: Request) -> Response:
         """Create one; for all clusters it needs the role admin everywhere."""
-        row = self.save_new(body_of(self.serializer_class, request), request.user)
-        return Response(self.get_serializer(row).data, status.HTTP_201_CREATED)
+        return super().create(request)
 
-    def save_new(self, values: dict[str, Any], person: Any) -> Any:
-        raise NotImplementedError
-
-    def destroy(self, request: Request, pk: str) -> Response:
-        """Remove one; from the next round it has no effect."""
-        person: Any = request.user
-        actions.remove(self.row(), person)
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def delete_row(self, row: Any, person: Any) -> None:
+        actions.remove(row, person)
 
 
-class CheckSettingViewSet(RowViewSet):
+class CheckSettingViewSet(ScopedViewSet):
     """Settings of checks: thresholds and exclusions, for everything or narrowed."""
 
     serializer_class = CheckSettingSerializer
@@ -113,7 +92,7 @@ class CheckSettingViewSet(RowViewSet):
         return Response(self.get_serializer(row).data)
 
 
-class MaintenanceWindowViewSet(RowViewSet):
+class MaintenanceWindowViewSet(ScopedViewSet):
     """Maintenance windows: incidents that open in one are silenced until its end."""
 
     serializer_class = MaintenanceWindowSerializer

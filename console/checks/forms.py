@@ -9,21 +9,13 @@ from django import forms
 from console.checks.actions import scope_of, shown
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.findings.check_settings import CheckSetting
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, text_field
 from console.frame.security.access import can, rights_of
 from console.replication.flows.queries import list_flows
 from jobs.checks.check import Check
 from jobs.checks.maintenance import HELP, LONGEST_RULE
 
-_TYPED = {"autocomplete": "off", "spellcheck": "false"}
 _THRESHOLD = "thresholds."
-
-
-def text_field(label: str, longest: int, help_text: str = "", **more: Any) -> forms.CharField:
-    widget = forms.TextInput(attrs={**_TYPED, **more.pop("attrs", {})})
-    return forms.CharField(
-        label=label, max_length=longest, help_text=help_text, widget=widget, **more
-    )
 
 
 def scope_field(user: Any, scope: str, none: str = "") -> forms.ChoiceField:

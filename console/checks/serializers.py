@@ -13,7 +13,7 @@ from console.checks import queries
 from console.findings.check_settings import CheckSetting
 from console.findings.models import SEVERITIES, MaintenanceWindow
 from console.frame.rest.parameters import PageParameters
-from console.frame.rest.serializers import BodySerializer
+from console.frame.rest.serializers import AliasField, BodySerializer
 from jobs.checks.check import Area, Check, Pattern, Unit
 from jobs.checks.maintenance import HELP
 
@@ -64,21 +64,6 @@ class CheckSettingFilters(PageParameters):
 @extend_schema_field({"type": "object", "additionalProperties": {"type": "number"}})
 class ThresholdsField(serializers.DictField):
     """Numbers by the names of thresholds."""
-
-
-class AliasField(serializers.CharField):
-    """The alias of the cluster of a row."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            allow_null=True,
-            default=None,
-            max_length=63,
-            help_text="An alias; null for all clusters.",
-        )
-
-    def get_attribute(self, instance: Any) -> str | None:
-        return instance.cluster.alias if instance.cluster else None
 
 
 class CheckSettingSerializer(BodySerializer, serializers.ModelSerializer[CheckSetting]):

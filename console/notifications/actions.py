@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from console.accounts.audit import audit, change
+from console.accounts.audit import audit, audit_row, change
 from console.accounts.models import Outcome, User
 from console.clusters.models import Cluster
 from console.delivery.results import Refused, TryAgain
@@ -18,6 +18,7 @@ from console.frame.security.sealing import NotReadable, seal, unseal
 from console.notifications.channel_values import AT, check
 from console.notifications.kinds import KINDS, TOKEN, URL
 from console.notifications.models import LONGEST_NAME, NotificationChannel, NotificationRoute
+from console.notifications.queries import secrets_of
 from console.notifications.route_values import problems_of
 from console.notifications.sending.channels import send_test as send_test_at_once
 from jobs.cluster.errors import InvalidFields
@@ -32,15 +33,20 @@ ROUTE_FIELDS = (
 _NOT_READABLE = "The secrets of this channel cannot be read: SECRET_KEY is another one. Enter them."
 
 
-@change("notification_channel.save")
-def save_channel(
+@change("notification.save")
+def save(row: Any, values: Mapping[str, Any], person: User, now: datetime) -> Any:
+    """Create a channel or a route, or change what is in `values`.
+
+    Raises `InvalidFields` at all fields that are wrong.
+    """
+    do = _save_channel if isinstance(row, NotificationChannel) else _save_route
+    return do(row, values, person, now)
+
+
+def _save_channel(
     row: NotificationChannel, values: Mapping[str, Any], person: User, now: datetime
 ) -> NotificationChannel:
-    """Create a channel, or change what is in `values`; its kind stays.
-
-    `secrets` are texts by their names: an empty one is removed, those that are not named stay. Raises
-    `InvalidFields` at all fields that are wrong.
-    """
+    """Save a channel; of `secrets` an empty one is removed, those that are not named stay."""
     before = shown(row) if row.pk else None
     if not row.pk:
         row.kind = values.get("kind", row.kind)
@@ -52,7 +58,7 @@ def save_channel(
     stored = row.address if KINDS[row.kind].address else ""
     address = values.get("address", stored)
     if given or before is None or address.splitlines() != stored.splitlines():
-        kept = _kept(row)
+        kept = secrets_of(row)
         try:
             row.address, secrets = check(row.kind, address, kept | given)
             row.sealed = seal(secrets) if secrets else ""
@@ -62,16 +68,6 @@ def save_channel(
             errors[f"{AT}{TOKEN}"] = "Enter it again: the URL is on another host."
     _write(row, before, errors, person, now, replaced=sorted(given))
     return row
-
-
-@change("notification_channel.delete")
-def delete_channel(row: NotificationChannel) -> None:
-    """Delete a channel; raises `ActionRefused` while a route sends to it."""
-    names = list(row.routes.values_list("name", flat=True)[:5])
-    if names:
-        text = f"Routes send to {row.name}: {', '.join(names)}. Remove it from them first."
-        raise ActionRefused("in_use", text)
-    _delete(row)
 
 
 @change("notification_channel.test")
@@ -89,21 +85,16 @@ def send_test(row: NotificationChannel, person: User, now: datetime) -> str:
         sentence = cut_out(send_test_at_once(row.kind, secrets, row.address, now), secrets.values())
     except (Refused, TryAgain) as failed:
         sentence = cut_out(failed.sentence, secrets.values())
-        told = {"sentence": sentence}
-        audit(action, subject, after=told, outcome=Outcome.FAILED, by=person)
+        audit(action, subject, after={"sentence": sentence}, outcome=Outcome.FAILED, by=person)
         raise ActionRefused("not_delivered", sentence) from None
     audit(action, subject, after={"sentence": sentence}, by=person)
     return sentence
 
 
-@change("notification_route.save")
-def save_route(
+def _save_route(
     row: NotificationRoute, values: Mapping[str, Any], person: User, now: datetime
 ) -> NotificationRoute:
-    """Create a route, or change what is in `values`; raises `InvalidFields` at all fields that are wrong.
-
-    `cluster` is an alias, None or empty for all; `channels` are keys.
-    """
+    """Save a route; `cluster` is an alias, None or empty for all; `channels` are keys."""
     before = shown(row) if row.pk else None
     for name in ROUTE_FIELDS:
         setattr(row, name, values.get(name, getattr(row, name)))
@@ -127,10 +118,16 @@ def save_route(
     return row
 
 
-@change("notification_route.delete")
-def delete_route(row: NotificationRoute) -> None:
-    """Delete a route; what it sent stays."""
-    _delete(row)
+@change("notification.delete")
+def delete(row: Row) -> None:
+    """Delete a route, or a channel; raises `ActionRefused` while a route sends to it."""
+    routes = row.routes.all() if isinstance(row, NotificationChannel) else ()
+    if names := ", ".join(one.name for one in routes[:5]):
+        text = f"Routes send to {row.name}: {names}. Remove it from them first."
+        raise ActionRefused("in_use", text)
+    with transaction.atomic():
+        audit_row("delete", row, before=shown(row))
+        row.delete()
 
 
 def shown(row: Row) -> dict[str, Any]:
@@ -148,17 +145,7 @@ def _take_name(row: Row, values: Mapping[str, Any]) -> dict[str, str]:
     row.name = values.get("name", row.name).strip()
     if not row.name or len(row.name) > LONGEST_NAME or not row.name.isprintable():
         return {"name": f"Enter a name of up to {LONGEST_NAME} visible characters."}
-    if type(row).objects.filter(name=row.name).exclude(pk=row.pk).exists():
-        return {"name": f"There is a {_noun(row).split()[-1]} {row.name}. Enter another name."}
     return {}
-
-
-def _kept(row: NotificationChannel) -> dict[str, str]:
-    """Return the secrets of a row; what cannot be read has to be entered again."""
-    try:
-        return unseal(row.sealed)
-    except NotReadable:
-        return {}
 
 
 def _is_moved(kept: Mapping[str, str], given: Mapping[str, str]) -> bool:
@@ -190,21 +177,10 @@ def _write(  # noqa: PLR0913 - one keyword per part of a row
             if channels is not None:
                 row.channels.set(channels)
             after = shown(row) | ({"replaced": replaced} if replaced else {})
-            _audit("change" if before else "create", row, before=before, after=after)
+            audit_row("change" if before else "create", row, before=before, after=after)
     except IntegrityError:
-        raise InvalidFields({"name": f"There is one of the name {row.name}."}) from None
-
-
-def _delete(row: Row) -> None:
-    with transaction.atomic():
-        _audit("delete", row, before=shown(row))
-        row.delete()
-
-
-def _audit(verb: str, row: Row, **values: Any) -> None:
-    noun = _noun(row)
-    subject = f"{noun.replace(' ', '-')}:{row.pk}"
-    audit(f"{noun.replace(' ', '_')}.{verb}", subject, **values)
+        text = f"There is a {_noun(row).split()[-1]} {row.name}. Enter another name."
+        raise InvalidFields({"name": text}) from None
 
 
 def _noun(row: Row) -> str:

@@ -9,7 +9,7 @@ from django import forms
 
 from console.clusters.models import Cluster
 from console.findings.models import SEVERITIES
-from console.frame.pages.forms import ActionForm, lines_field, split_lines
+from console.frame.pages.forms import ActionForm, lines_field, split_lines, text_field
 from console.notifications.actions import shown
 from console.notifications.channel_values import AT
 from console.notifications.kinds import KINDS
@@ -23,21 +23,13 @@ from console.notifications.route_values import DAYS
 from jobs.notifications.routes import GroupBy
 
 _REMOVE = "remove."
-_TYPED = {"autocomplete": "off", "spellcheck": "false"}
-_CLOCK = {"type": "time"}
-
-
-def _text(label: str, longest: int, help_text: str = "", *, required: bool = True) -> Any:
-    widget = forms.TextInput(attrs=_TYPED)
-    return forms.CharField(
-        label=label, max_length=longest, help_text=help_text, widget=widget, required=required
-    )
+_CLOCK = forms.TimeInput(format="%H:%M", attrs={"type": "time"})
 
 
 class ChannelForm(ActionForm):
     """A channel of one kind; a secret that is set is never shown, and stays when its field is empty."""
 
-    name = _text("Name", LONGEST_NAME, "Routes name it: On-call, Storage team.")
+    name = text_field("Name", LONGEST_NAME, "Routes name it: On-call, Storage team.")
     is_enabled = forms.BooleanField(label="Enabled", required=False, initial=True)
 
     def __init__(self, row: NotificationChannel, has: Collection[str], data: Any) -> None:
@@ -46,9 +38,11 @@ class ChannelForm(ActionForm):
         told = KINDS[row.kind]
         if told.address:
             self.fields["address"] = lines_field(
-                told.address, told.address_help, rows=3 if row.kind == "email" else 1
+                told.address,
+                told.address_help,
+                rows=3 if row.kind == "email" else 1,
+                missing="Enter it.",
             )
-            self.fields["address"].required = True
         for one in told.secrets:
             is_set = one.name in has
             self.fields[f"{AT}{one.name}"] = forms.CharField(
@@ -75,17 +69,17 @@ class ChannelForm(ActionForm):
 class RouteForm(ActionForm):
     """A route."""
 
-    name = _text("Name", LONGEST_NAME)
+    name = text_field("Name", LONGEST_NAME)
     is_enabled = forms.BooleanField(label="Enabled", required=False, initial=True)
-    channels = forms.MultipleChoiceField(
+    channels = forms.TypedMultipleChoiceField(
         label="Channels",
-        error_messages={"required": "Select at least one channel."},
+        coerce=int,
         widget=forms.CheckboxSelectMultiple,
     )
     severity = forms.ChoiceField(label="Least severity", choices=SEVERITIES, initial="warning")
     checks = lines_field("Checks", "Ids or globs, one per line: broker_*. Empty: all checks.")
     cluster = forms.ChoiceField(label="Cluster", required=False)
-    subject_pattern = _text(
+    subject_pattern = text_field(
         "Subject",
         LONGEST_PATTERN,
         "A glob over names of topics, groups, brokers: orders-*. Empty: all.",
@@ -95,20 +89,17 @@ class RouteForm(ActionForm):
         label="Days",
         choices=list(enumerate(DAYS)),
         coerce=int,
-        error_messages={"required": "Select at least one day."},
         initial=list(range(len(DAYS))),
         widget=forms.CheckboxSelectMultiple,
     )
-    starts = forms.TimeField(
-        label="From", required=False, widget=forms.TimeInput(format="%H:%M", attrs=_CLOCK)
-    )
+    starts = forms.TimeField(label="From", required=False, widget=_CLOCK)
     ends = forms.TimeField(
         label="To",
         required=False,
         help_text="No times: the whole day. An end before the start is on the next day.",
-        widget=forms.TimeInput(format="%H:%M", attrs=_CLOCK),
+        widget=_CLOCK,
     )
-    time_zone = _text("Time zone", 64, "Europe/Berlin or UTC.")
+    time_zone = text_field("Time zone", 64, "Europe/Berlin or UTC.")
     group_by = forms.ChoiceField(
         label="One message for",
         choices=[(one.value, one.label) for one in GroupBy],
@@ -128,16 +119,14 @@ class RouteForm(ActionForm):
         told = shown(row) | {"channels": [one.pk for one in row.channels.all()]} if row.pk else {}
         numbers = {name: getattr(row, name) for name in ("wait_s", "repeat_s", "time_zone")}
         super().__init__(data, initial=numbers | told | {"checks": "\n".join(row.checks)})
-        aliases = Cluster.objects.order_by("alias").values_list("alias", flat=True)
         fields: dict[str, Any] = self.fields
-        fields["cluster"].choices = [("", "All clusters"), *((one, one) for one in aliases)]
+        aliases = Cluster.objects.order_by("alias").values_list("alias", "alias")
+        fields["cluster"].choices = [("", "All clusters"), *aliases]
         fields["channels"].choices = [
             (one.pk, f"{one.name} ({one.get_kind_display()})")
             for one in NotificationChannel.objects.order_by("name")
         ]
 
-    def clean_checks(self) -> list[str]:
-        return split_lines(self.cleaned_data["checks"])
-
-    def clean_channels(self) -> list[int]:
-        return [int(one) for one in self.cleaned_data["channels"]]
+    def values(self) -> dict[str, Any]:
+        """Return the values as the action takes them."""
+        return {**self.cleaned_data, "checks": split_lines(self.cleaned_data["checks"])}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.delivery.models import Channel
 from console.delivery.pages import tabs_of
 from console.frame.errors import or_404
-from console.frame.pages.forms import ActionForm, attempt
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.frame.tables.columns import Choice, Column, equals
@@ -46,24 +45,18 @@ def routes_page(request: HttpRequest) -> HttpResponseBase:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("administer")
-def new_route_page(request: HttpRequest) -> HttpResponse:
-    """Create a route."""
-    return _route(request, NotificationRoute())
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@page("administer")
-def route_page(request: HttpRequest, route_id: int) -> HttpResponse:
-    """Show a route, or change it."""
-    return _route(request, _get(queries.list_routes(), route_id))
+def route_page(request: HttpRequest, route_id: int = 0) -> HttpResponse:
+    """Show a route, or change it; without a key, create one."""
+    row = _get(queries.list_routes(), route_id) if route_id else NotificationRoute()
+    form = RouteForm(row, request.POST or None)
+    has_channels = bool(form.fields["channels"].choices)  # type: ignore[attr-defined]  # a MultipleChoiceField has them
+    return _edit(request, row, form, ROUTES_AT, {"has_channels": has_channels, "noun": "route"})
 
 
 @require_POST
 @page("administer")
 def delete_route(request: HttpRequest, route_id: int) -> HttpResponse:
-    row = _get(queries.list_routes(), route_id)
-    attempt(request, lambda: actions.delete_route(row), f"{row.name} deleted.")
-    return redirect(ROUTES_AT)
+    return _delete(request, _get(queries.list_routes(), route_id), ROUTES_AT)
 
 
 @require_safe
@@ -104,7 +97,8 @@ def send_test(request: HttpRequest, channel_id: int) -> HttpResponse:
     row, said = _get(queries.list_channels(), channel_id), [""]
 
     def send() -> None:
-        said[0] = actions.send_test(row, _person(request), timezone.now())
+        person: Any = request.user
+        said[0] = actions.send_test(row, person, timezone.now())
 
     if attempt(request, send):
         messages.success(request, said[0])
@@ -115,52 +109,36 @@ def send_test(request: HttpRequest, channel_id: int) -> HttpResponse:
 @page("administer")
 def delete_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     """Delete a channel; refused while a route sends to it."""
-    row = _get(queries.list_channels(), channel_id)
-    attempt(request, lambda: actions.delete_channel(row), f"{row.name} deleted.")
-    return redirect(CHANNELS_AT)
-
-
-def _route(request: HttpRequest, row: NotificationRoute) -> HttpResponse:
-    form, name = RouteForm(row, request.POST or None), row.name
-    if _saved(request, form, lambda: _save_route(request, row, form)):
-        return redirect(ROUTES_AT)
-    has_channels = bool(form.fields["channels"].choices)  # type: ignore[attr-defined]  # a MultipleChoiceField has them
-    call = f"GET /api/v1/notification-routes/{row.pk}/"
-    context = {"form": form, "row": row, "name": name, "has_channels": has_channels, "call": call}
-    return render_page(request, "notifications/route.html", context)
+    return _delete(request, _get(queries.list_channels(), channel_id), CHANNELS_AT)
 
 
 def _channel(request: HttpRequest, row: NotificationChannel) -> HttpResponse:
-    form = ChannelForm(row, queries.secrets_set(row), request.POST or None)
-    name, label = row.name, Channel(row.kind).label
-    if _saved(request, form, lambda: _save_channel(request, row, form)):
-        return redirect(CHANNELS_AT)
-    call = f"GET /api/v1/notification-channels/{row.pk}/"
-    context = {"form": form, "row": row, "name": name, "label": label, "call": call}
-    return render_page(request, "notifications/channel.html", context)
+    form = ChannelForm(row, queries.secrets_of(row), request.POST or None)
+    more = {"label": Channel(row.kind).label, "has_channels": True, "noun": "channel"}
+    return _edit(request, row, form, CHANNELS_AT, more)
 
 
-def _save_route(request: HttpRequest, row: NotificationRoute, form: RouteForm) -> None:
-    actions.save_route(row, form.cleaned_data, _person(request), timezone.now())
+def _edit(request: HttpRequest, row: Any, form: Any, back: str, more: Any) -> HttpResponse:
+    """Show the form of a row; save what is sent."""
+    person: Any = request.user
+    name, noun, now = row.name, more["noun"], timezone.now()
+    if form.is_valid() and form.attempt(lambda: actions.save(row, form.values(), person, now)):
+        messages.success(request, f"{row.name} saved.")
+        return redirect(back)
+    call = f"GET /api/v1/notification-{noun}s/{row.pk}/"
+    context = {"form": form, "row": row, "name": name, "call": call, "back": reverse(back), **more}
+    if row.pk:
+        context["delete"] = reverse(f"notifications:delete-{noun}", args=[row.pk])
+    return render_page(request, "notifications/edit.html", context)
 
 
-def _save_channel(request: HttpRequest, row: NotificationChannel, form: ChannelForm) -> None:
-    actions.save_channel(row, form.values(), _person(request), timezone.now())
-
-
-def _saved(request: HttpRequest, form: ActionForm, save: Callable[[], None]) -> bool:
-    is_saved = request.method == "POST" and form.is_valid() and form.attempt(save)
-    if is_saved:
-        messages.success(request, f"{form.cleaned_data['name']} saved.")
-    return is_saved
+def _delete(request: HttpRequest, row: Any, back: str) -> HttpResponse:
+    attempt(request, lambda: actions.delete(row), f"{row.name} deleted.")
+    return redirect(back)
 
 
 def _get(rows: Any, pk: int) -> Any:
     return or_404(rows.filter(pk=pk).first())
-
-
-def _person(request: HttpRequest) -> Any:
-    return request.user
 
 
 def _names(row: NotificationRoute) -> str:
@@ -171,18 +149,18 @@ def _word(value: Any) -> str:
     return "Enabled" if value else "Disabled"
 
 
+def _name(of: str) -> Column:
+    return Column("name", "Name", "name", link=lambda row: reverse(of, args=[row.pk]))
+
+
+_STATE = Column("is_enabled", "State", "is_enabled", format=_word)
 _CELLS = "notifications/cells/"
 ROUTES = Table(
     (
-        Column(
-            "name",
-            "Name",
-            "name",
-            link=lambda row: reverse("notifications:route", args=[row.pk]),
-        ),
-        Column("condition", "Condition", csv=condition_of, template=f"{_CELLS}condition.html"),
+        _name("notifications:route"),
+        Column("condition", "Condition", csv=condition_of, template=f"{_CELLS}prose.html"),
         Column("names", "Channels", csv=_names),
-        Column("is_enabled", "State", "is_enabled", format=_word),
+        _STATE,
         Column("matches", "Open incidents", template=f"{_CELLS}matches.html"),
     ),
     search=("name", "subject_pattern", "cluster__alias", "channels__name"),
@@ -190,15 +168,10 @@ ROUTES = Table(
 )
 CHANNELS = Table(
     (
-        Column(
-            "name",
-            "Name",
-            "name",
-            link=lambda row: reverse("notifications:channel", args=[row.pk]),
-        ),
+        _name("notifications:channel"),
         Column("kind", "Kind", "kind", format=lambda value: Channel(value).label),
-        Column("address", "Address", "address", template=f"{_CELLS}address.html"),
-        Column("is_enabled", "State", "is_enabled", format=_word),
+        Column("address", "Address", "address", template=f"{_CELLS}prose.html"),
+        _STATE,
         Column("last_state", "Last delivery", "last_state", template=f"{_CELLS}last.html"),
         Column("test", "Test", csv=lambda row: "", template=f"{_CELLS}test.html"),
     ),

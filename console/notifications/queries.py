@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,11 +11,13 @@ from console.delivery.models import Delivery
 from console.findings.incidents.models import Incident
 from console.frame.security.sealing import NotReadable, unseal
 from console.notifications.models import NotificationChannel, NotificationRoute
-from console.notifications.route_values import checks_of
-from jobs.patterns.matching import Matcher, glob_expression
+from jobs.notifications.routes import OpenIncident, Route, matching
 from jobs.severity import Severity
 
-_CLUSTERS = ("cluster", "log__cluster", "flow__source", "flow__target")
+_OF_INCIDENT = (
+    "pk", "check_id", "rank", "state", "opened_at", "subject", "title",
+    "cluster_id", "log__cluster_id", "flow__source_id", "flow__target_id",
+)  # fmt: skip
 
 
 def list_channels() -> QuerySet[Any]:
@@ -32,29 +33,26 @@ def list_routes() -> QuerySet[NotificationRoute]:
     return rows.prefetch_related("channels").order_by("name")
 
 
-def secrets_set(channel: NotificationChannel) -> list[str]:
-    """Return the names of the secrets that a channel has; none when they are not readable."""
+def secrets_of(channel: NotificationChannel) -> dict[str, str]:
+    """Return the secrets of a channel; none when they are not readable and are to be entered again."""
     try:
-        return sorted(unseal(channel.sealed))
+        return unseal(channel.sealed)
     except NotReadable:
-        return []
+        return {}
+
+
+def list_open() -> list[OpenIncident]:
+    """Return the open incidents as routes see them; one query."""
+    rows: Any = Incident.objects.filter(ended_at=None).order_by("pk").values_list(*_OF_INCIDENT)
+    return [OpenIncident(*(*row[:7], tuple(filter(None, row[7:])))) for row in rows]
 
 
 def count_matches(routes: Iterable[NotificationRoute]) -> dict[int, int]:
     """Return how many open incidents each route matches, at any time of day; one query."""
-    rows = Incident.objects.filter(ended_at=None)
-    open_ = Counter(rows.values_list("rank", "check_id", "subject", "title", *_CLUSTERS))
+    rows = {one.id: one for one in list_open()}
     found = {}
-    for route in routes:
-        ids = {one.id for one in checks_of(route.checks or ["*"])}
-        subjects = Matcher([glob_expression(route.subject_pattern or "*")])
-        least = Severity(route.severity).rank
-        found[route.pk] = sum(
-            count
-            for (rank, check, subject, title, *clusters), count in open_.items()
-            if rank >= least
-            and (not route.checks or check in ids)
-            and (route.cluster_id is None or route.cluster_id in clusters)
-            and (not route.subject_pattern or any(map(subjects.matches, (subject, title))))
-        )
+    for one in routes:
+        what = one.checks, one.cluster_id, one.subject_pattern
+        route = Route(one.pk, (), Severity(one.severity).rank, *what)
+        found[one.pk] = len(matching(route, rows))
     return found

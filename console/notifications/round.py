@@ -19,10 +19,11 @@ from django.db.models import F, OuterRef, Q, Subquery
 from console.delivery.models import Channel, Delivery
 from console.delivery.outbox import queue
 from console.findings.incidents.models import EventKind, Incident, IncidentEvent
+from console.notifications import queries
 from console.notifications.models import Notice, NotificationChannel, NotificationRoute
 from console.notifications.sending.channels import NOTIFICATION
 from jobs.notifications.message import MOST_ITEMS, Event, Item, Message
-from jobs.notifications.routes import OPENED_EVERY, Due, OpenIncident, Route, Sent, due_messages
+from jobs.notifications.routes import OPENED_EVERY, Due, Route, Sent, due_messages
 from jobs.notifications.texts import subject_of
 from jobs.reports.values import stamp
 from jobs.severity import Severity
@@ -41,10 +42,6 @@ _OF_NOTICE = (
 _OF_ITEM = (
     "key", "title", "sentence", "severity", "state", "place", "subject_kind", "subject", "todo",
 )  # fmt: skip
-_OF_INCIDENT = (
-    "pk", "check_id", "rank", "state", "opened_at", "subject", "title",
-    "cluster_id", "log__cluster_id", "flow__source_id", "flow__target_id",
-)  # fmt: skip
 
 
 def notify(now: datetime) -> int:
@@ -53,7 +50,7 @@ def notify(now: datetime) -> int:
     channels = {row.pk: row for row in enabled.select_for_update(no_key=True)}
     if not channels:
         return 0
-    sent, incidents = _read_sent(channels, now), _read_incidents()
+    sent, incidents = _read_sent(channels, now), queries.list_open()
     due = due_messages(_read_routes(channels), incidents, sent.values(), now)
     known = {one.id for one in incidents}
     groups = Counter((one.channel, one.group) for one in sent.values() if one.incident in known)
@@ -152,11 +149,6 @@ def _read_routes(channels: Iterable[int]) -> list[Route]:
         Route(pk, channels_of.get(pk, ()), Severity(severity).rank, *told)
         for pk, severity, *told in rows
     ]
-
-
-def _read_incidents() -> list[OpenIncident]:
-    rows: Any = Incident.objects.filter(ended_at=None).order_by("pk").values_list(*_OF_INCIDENT)
-    return [OpenIncident(*(*row[:7], tuple(filter(None, row[7:])))) for row in rows]
 
 
 def _read_sent(channels: Iterable[int], now: datetime) -> dict[tuple[int, int], Sent]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from console.findings.models import SEVERITIES
 from console.notifications.models import LONGEST_PATTERN, NotificationRoute
 from jobs.checks.check import CHECKS, Area, Check
 from jobs.near_names import near_name
-from jobs.notifications.routes import GroupBy
 from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import Matcher, glob_expression
 from jobs.reports.periods import zone_problem
@@ -21,16 +19,11 @@ _WILD = set("*?[")
 
 
 def problems_of(route: NotificationRoute) -> dict[str, str]:
-    """Return what is wrong with the fields of a route, without name, cluster and channels."""
+    """Return what is wrong with fields of a route; forms and the API check what is one of a few words."""
     found = {
-        "severity": ""
-        if route.severity in dict(SEVERITIES)
-        else "The severity is info, warning or critical.",
         "checks": _checks_problem(route.checks),
         "subject_pattern": _glob_problem(route.subject_pattern, LONGEST_PATTERN),
-        "days": _days_problem(route.days),
         "time_zone": zone_problem(route.time_zone),
-        "group_by": "" if route.group_by in set(GroupBy) else f"It is one of {', '.join(GroupBy)}.",
         **_times_problems(route),
     }
     return {name: problem for name, problem in found.items() if problem}
@@ -90,12 +83,6 @@ def _glob_problem(glob: str, longest: int) -> str:
     except NotAPattern as problem:
         return f"This pattern cannot be evaluated: {problem}"
     return ""
-
-
-def _days_problem(days: Sequence[Any]) -> str:
-    if not days:
-        return "Select at least one day."
-    return "" if set(days) <= set(range(len(DAYS))) else "A day is 0 (Monday) to 6 (Sunday)."
 
 
 def _times_problems(route: NotificationRoute) -> Mapping[str, str]:

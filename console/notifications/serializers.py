@@ -8,18 +8,14 @@ from rest_framework import serializers
 
 from console.delivery.destinations import LONGEST, MOST
 from console.findings.models import SEVERITIES
-from console.frame.rest.serializers import BodySerializer
+from console.frame.rest.serializers import AliasField, BodySerializer
 from console.notifications import queries
 from console.notifications.models import (
     KINDS,
     LONGEST_NAME,
-    LONGEST_PATTERN,
     NotificationChannel,
     NotificationRoute,
 )
-from console.notifications.route_values import LONGEST_CHECK, MOST_CHECKS
-
-LARGEST_KEY = 2**63 - 1
 
 
 class NotificationChannelSerializer(
@@ -50,7 +46,7 @@ class NotificationChannelSerializer(
         read_only_fields = ("changed_at",)
 
     def get_secrets_set(self, row: NotificationChannel) -> list[str]:
-        return queries.secrets_set(row)
+        return sorted(queries.secrets_of(row))
 
 
 class ChangedNotificationChannelSerializer(NotificationChannelSerializer):
@@ -63,13 +59,6 @@ class ChangedNotificationChannelSerializer(NotificationChannelSerializer):
         exclude = ("sealed", "kind")
 
 
-class AliasField(serializers.CharField):
-    """The alias of the cluster of a route."""
-
-    def get_attribute(self, instance: Any) -> str | None:
-        return instance.cluster.alias if instance.cluster else None
-
-
 class KeysField(serializers.ListField):
     """The keys of the channels of a route."""
 
@@ -78,30 +67,23 @@ class KeysField(serializers.ListField):
 
 
 class NotificationRouteSerializer(BodySerializer, serializers.ModelSerializer[NotificationRoute]):
-    """Which incidents are sent to which channels."""
+    """Which incidents are sent to which channels; `subject_pattern` is a glob."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
     severity = serializers.ChoiceField(choices=SEVERITIES, help_text="The least one.")
     checks = serializers.ListField(
-        child=serializers.CharField(max_length=LONGEST_CHECK),
-        max_length=MOST_CHECKS,
-        required=False,
-        help_text="Ids or globs; empty for all.",
+        child=serializers.CharField(), required=False, help_text="Ids or globs; empty for all."
     )
-    cluster = AliasField(
-        required=False, allow_null=True, max_length=63, help_text="An alias; null for all clusters."
-    )
-    subject_pattern = serializers.CharField(
-        required=False, allow_blank=True, max_length=LONGEST_PATTERN, help_text="A glob."
-    )
+    cluster = AliasField()
     days = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=6),
         max_length=7,
+        allow_empty=False,
         required=False,
         help_text="0 is Monday.",
     )
     channels = KeysField(
-        child=serializers.IntegerField(min_value=1, max_value=LARGEST_KEY), max_length=200
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=200
     )
     wait_s = serializers.IntegerField(required=False)
     repeat_s = serializers.IntegerField(required=False, help_text="0: it is not repeated.")

@@ -7,7 +7,7 @@ from console.notifications import pages
 app_name = "notifications"
 urlpatterns = [
     path("notifications/", pages.routes_page, name="routes"),
-    path("notifications/new/", pages.new_route_page, name="new-route"),
+    path("notifications/new/", pages.route_page, name="new-route"),
     path("notifications/<int:route_id>/", pages.route_page, name="route"),
     path("notifications/<int:route_id>/delete/", pages.delete_route, name="delete-route"),
     path("notifications/channels/", pages.channels_page, name="channels"),

@@ -147,7 +147,7 @@ def due_messages(
     plan = _Plan({(one.channel, one.incident): one for one in sent}, now)
     for route in ordered:
         if route.is_enabled and route.is_active(now):
-            plan.add(route, [one for one in listed if one.rank >= route.rank])
+            plan.add(route, listed)
     plan.add_resolved({one.id: one for one in ordered})
     return [Due(*key, tuple(ids)) for key, ids in _with_storms(plan.found).items()]
 
@@ -170,12 +170,12 @@ class _Plan:
             if (channel, one.id) not in self.taken
             if (event := self._event(route, one, self.sent.get((channel, one.id))))
         ]
-        matching = _matching(route, {one.id: one for _, _, one in news})
+        about = matching(route, {one.id: one for _, _, one in news})
         opened: dict[tuple[int, str], list[OpenIncident]] = defaultdict(list)
         for event, channel, one in news:
-            if one.id in matching and event is Event.OPENED:
+            if one.id in about and event is Event.OPENED:
                 opened[channel, _group(route, one)].append(one)
-            elif one.id in matching:
+            elif one.id in about:
                 group = self.sent[channel, one.id].group
                 self._take((event, channel, route.id, group), [one])
         lately = self._lately()
@@ -215,13 +215,13 @@ class _Plan:
         self.taken.update((key[1], one) for one in ids)
 
 
-def _matching(route: Route, rows: Mapping[int, OpenIncident]) -> set[int]:
+def matching(route: Route, rows: Mapping[int, OpenIncident]) -> set[int]:
     """Return the incidents that a route is about; a name is matched once."""
     checks = _matched(route.checks, {one.check for one in rows.values()})
     found = {
         key: one
         for key, one in rows.items()
-        if one.check in checks and route.cluster in {None, *one.clusters}
+        if one.rank >= route.rank and one.check in checks and route.cluster in {None, *one.clusters}
     }
     globs = [route.subject] if route.subject else []
     named = _matched(globs, {text for one in found.values() for text in (one.subject, one.title)})

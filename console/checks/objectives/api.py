@@ -7,11 +7,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.checks.api import RowViewSet
+from console.checks.api import ScopedViewSet
 from console.checks.objectives import actions
 from console.checks.objectives.serializers import ChangedObjectiveSerializer, ObjectiveSerializer
 from console.findings.objectives import queries
@@ -20,7 +19,7 @@ from console.frame.rest.parsing import body_of
 from console.frame.security.access import visible
 
 
-class ObjectiveViewSet(RowViewSet):
+class ObjectiveViewSet(ScopedViewSet):
     """Objectives with what is left of their error budgets, and how fast these burn."""
 
     serializer_class = ObjectiveSerializer
@@ -57,8 +56,5 @@ class ObjectiveViewSet(RowViewSet):
         actions.save(self.row(), values, person, timezone.now())
         return Response(self.get_serializer(self.row()).data)
 
-    def destroy(self, request: Request, pk: str) -> Response:
-        """Remove one with what was measured of it."""
-        person: Any = request.user
-        actions.remove(self.row(), person)
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def delete_row(self, row: Any, person: Any) -> None:
+        actions.remove(row, person)

@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 
-from console.checks.forms import scope_field, text_field
+from console.checks.forms import scope_field
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.findings.objectives.models import CountsAs, Kind
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, text_field
 
 
 class ObjectiveForm(ActionForm):

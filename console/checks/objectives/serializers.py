@@ -6,9 +6,8 @@ from typing import ClassVar
 
 from rest_framework import serializers
 
-from console.checks.serializers import AliasField
 from console.findings.objectives.models import CountsAs, Objective
-from console.frame.rest.serializers import BodySerializer
+from console.frame.rest.serializers import AliasField, BodySerializer
 from jobs.objectives.objective import Status, Window
 
 

@@ -13,6 +13,8 @@ from django.http import HttpRequest
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
 
+_TYPED = {"autocomplete": "off", "spellcheck": "false"}
+
 
 def first_wrong(form: forms.BaseForm) -> str:
     """Return the name of the first field that was refused; empty without one."""
@@ -37,9 +39,7 @@ class FormRenderer(DjangoTemplates):
 class RemovalForm(forms.Form):
     """The name of what is removed, typed again; `noun` is what it is the name of: `cluster's alias`."""
 
-    confirm = forms.CharField(
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
+    confirm = forms.CharField(widget=forms.TextInput(attrs=_TYPED))
 
     prefix = "remove"
 
@@ -100,6 +100,13 @@ def attempt(request: HttpRequest, do: Callable[[], object], done: str = "") -> b
             messages.success(request, done)
         return True
     return False
+
+
+def text_field(label: str, longest: int, help_text: str = "", **more: Any) -> forms.CharField:
+    widget = forms.TextInput(attrs={**_TYPED, **more.pop("attrs", {})})
+    return forms.CharField(
+        label=label, max_length=longest, help_text=help_text, widget=widget, **more
+    )
 
 
 def lines_field(

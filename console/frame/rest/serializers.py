@@ -35,6 +35,21 @@ class RenamedChoiceField(serializers.ChoiceField):
         return super().to_representation(self._before.get(value, value))
 
 
+class AliasField(serializers.CharField):
+    """The alias of the cluster of a row."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            allow_null=True,
+            default=None,
+            max_length=63,
+            help_text="An alias; null for all clusters.",
+        )
+
+    def get_attribute(self, instance: Any) -> str | None:
+        return instance.cluster.alias if instance.cluster else None
+
+
 class BodySerializer(serializers.Serializer[Any]):
     """The body of a request, or an object in it. A field that does not exist is refused by name.
 

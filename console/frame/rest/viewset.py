@@ -7,14 +7,16 @@ from typing import Any, ClassVar, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from rest_framework import viewsets
+from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
+from console.frame.errors import or_404
 from console.frame.rest import idempotency
 from console.frame.rest.etag import add_etag, check_if_match
 from console.frame.rest.parameters import PageParameters, Parameters, read_parameters
+from console.frame.rest.parsing import body_of
 
 # A UUID as the key in an address.
 UUID_PATTERN = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -84,3 +86,37 @@ class ApiViewSet(viewsets.GenericViewSet[_M_co]):
             )
 
         return performed
+
+
+class RowViewSet(ApiViewSet[Any]):
+    """Rows that are listed, shown, created and deleted by their number."""
+
+    serializer_class: Any
+    lookup_value_regex = r"\d{1,18}"
+
+    def row(self) -> Any:
+        return or_404(self.get_queryset().filter(pk=self.kwargs["pk"]).first())
+
+    def list(self, request: Request) -> Response:
+        """List those that you may see."""
+        return self.paged(self.get_queryset(), self.serializer_class)
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one of them."""
+        return Response(self.get_serializer(self.row()).data)
+
+    def create(self, request: Request) -> Response:
+        """Create one."""
+        row = self.save_new(body_of(self.serializer_class, request), request.user)
+        return Response(self.get_serializer(row).data, status.HTTP_201_CREATED)
+
+    def save_new(self, values: dict[str, Any], person: Any) -> Any:
+        raise NotImplementedError
+
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Delete one."""
+        self.delete_row(self.row(), request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def delete_row(self, row: Any, person: Any) -> None:
+        raise NotImplementedError

@@ -11,13 +11,12 @@ from console.notifications.models import NotificationChannel, NotificationRoute
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
 
-def make_channel(name: str = "on-call", **fields: Any) -> NotificationChannel:
+def make_channel(
+    name: str = "on-call", kind: str = "webhook", **fields: Any
+) -> NotificationChannel:
     secrets = fields.pop("secrets", {"url": "https://hooks.example.org/pelargonium"})
-    values = {"kind": "webhook", "address": "https://hooks.example.org/… #0badcafe"}
-    sealed = seal(secrets) if secrets else ""
-    return NotificationChannel.objects.create(
-        name=name, sealed=sealed, changed_at=NOW, **values | fields
-    )
+    values = {"address": "https://hooks.example.org/… #0badcafe", "changed_at": NOW} | fields
+    return NotificationChannel.objects.create(name=name, kind=kind, sealed=seal(secrets), **values)
 
 
 def make_route(*channels: NotificationChannel, **fields: Any) -> NotificationRoute:

@@ -26,7 +26,7 @@ BOT = "12345:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 
 def save(person, row=None, **values):
     row = row or NotificationChannel(kind=values.get("kind", "webhook"))
-    return actions.save_channel(row, values, person, timezone.now())
+    return actions.save(row, values, person, timezone.now())
 
 
 def errors(person, row=None, **values):
@@ -36,7 +36,7 @@ def errors(person, row=None, **values):
 
 
 def saved_route(person, row=None, **values):
-    return actions.save_route(row or NotificationRoute(), values, person, timezone.now())
+    return actions.save(row or NotificationRoute(), values, person, timezone.now())
 
 
 def route_errors(person, **values):
@@ -49,35 +49,16 @@ def route_errors(person, **values):
 @pytest.mark.parametrize(
     ("kind", "address", "secrets", "shown"),
     [
-        pytest.param(
-            "email",
-            "Ops@Example.org\nops@example.org",
-            {},
-            "Ops@example.org\nops@example.org",
-            id="mail",
-        ),
-        pytest.param(
-            "webhook", "", {"url": HOOK, "key": KEY}, "https://hooks.example.org/… #", id="webhook"
-        ),
-        pytest.param(
-            "alertmanager", "", {"url": HOOK}, "https://hooks.example.org/… #", id="alertmanager"
-        ),
-        pytest.param("slack", "", {"url": SLACK}, "https://hooks.slack.com/… #", id="Slack"),
-        pytest.param("teams", "", {"url": HOOK}, "https://hooks.example.org/… #", id="Teams"),
+        pytest.param("email", "Ops@Example.org\nops@example.org", {}, "Ops@example.org\nops@example.org", id="mail"),
+        pytest.param("webhook", "", {"url": HOOK, "key": KEY}, "https://hooks.example.org/… #", id="webhook"),
         pytest.param("pagerduty", "", {"key": KEY}, "events.pagerduty.com #", id="PagerDuty"),
         pytest.param("telegram", "-100123", {"token": BOT}, "-100123", id="Telegram"),
     ],
-)
+)  # fmt: skip
 def test_each_kind_keeps_its_secrets_encrypted_and_shows_where_it_leads(
     admin, kind, address, secrets, shown
 ):
-    row = save(
-        admin,
-        kind=kind,
-        name="on-call",
-        secrets=secrets,
-        **({"address": address} if address else {}),
-    )
+    row = save(admin, kind=kind, name="on-call", secrets=secrets, address=address)
     assert row.address.startswith(shown)
     assert unseal(row.sealed) == secrets
     assert not any(text in row.sealed + row.address for text in secrets.values())
@@ -86,11 +67,9 @@ def test_each_kind_keeps_its_secrets_encrypted_and_shows_where_it_leads(
 @pytest.mark.parametrize(
     ("kind", "values", "field", "text"),
     [
-        pytest.param("email", {"address": "ops"}, "address", "ops: This is no e-mail", id="no mailbox"),
         pytest.param("email", {"address": "a@x.org\nb"}, "address", "b: This is no", id="second mailbox"),
         pytest.param("email", {}, "address", "Enter it.", id="no address"),
         pytest.param("slack", {}, "secrets.url", "Enter it", id="no URL"),
-        pytest.param("slack", {"secrets": {"url": HOOK}}, "secrets.url", "hooks.slack.com/services/", id="not of Slack"),
         pytest.param("slack", {"address": "x", "secrets": {"url": SLACK}}, "address", "no address", id="address of a URL kind"),
         pytest.param("webhook", {"secrets": {"url": HOOK}}, "secrets.key", "set WEBHOOK_KEY", id="no key at all"),
         pytest.param("webhook", {"secrets": {"url": HOOK, "key": "short"}}, "secrets.key", "16", id="short key"),
@@ -102,8 +81,7 @@ def test_each_kind_keeps_its_secrets_encrypted_and_shows_where_it_leads(
         pytest.param("teams", {"secrets": {"url": "https://a.example.net/pelargonium"}}, "secrets.url", "Add a.example.net to OUTBOUND_HOSTS", id="host that may not be called"),
         pytest.param("opsgenie", {"address": "eu", "secrets": {"key": KEY}}, "address", "Add api.eu.opsgenie.com to", id="host of a service"),
         pytest.param("opsgenie", {"address": "asia", "secrets": {"key": KEY}}, "address", "us or eu", id="region"),
-        pytest.param("telegram", {"address": "me", "secrets": {"token": BOT}}, "address", "-100", id="chat"),
-        pytest.param("telegram", {"address": "1", "secrets": {"token": "../pelargonium"}}, "secrets.token", "BotFather", id="bot token"),
+        pytest.param("telegram", {"address": "1\u202e", "secrets": {"token": BOT}}, "address", "visible", id="mark in an address"),
         pytest.param("slack", {"secrets": {"url": SLACK, "colour": "x"}}, "secrets.colour", "no such field", id="unknown secret"),
         pytest.param("webhook", {"name": "a\r\nb"}, "name", "visible", id="line end in a name"),
         pytest.param("webhook", {"name": "a\u202eb"}, "name", "visible", id="mark in a name"),
@@ -151,7 +129,7 @@ def test_secrets_of_another_secret_key_have_to_be_entered_again(admin, settings)
 def test_audit_entries_have_no_secret(admin):
     row = save(admin, name="on-call", secrets={"url": HOOK, "key": KEY})
     save(admin, row, secrets={"key": "sorrel-and-purslane"})
-    actions.delete_channel(row)
+    actions.delete(row)
     entries = AuditEntry.objects.order_by("pk")
     assert [one.action for one in entries] == [
         "notification_channel.create", "notification_channel.change", "notification_channel.delete",
@@ -165,9 +143,9 @@ def test_a_channel_that_a_route_uses_is_not_deleted(admin):
     row = make_channel()
     make_route(row)
     with pytest.raises(ActionRefused, match=r"Routes send to on-call: urgent\."):
-        actions.delete_channel(row)
-    actions.delete_route(NotificationRoute.objects.get())
-    actions.delete_channel(row)
+        actions.delete(row)
+    actions.delete(NotificationRoute.objects.get())
+    actions.delete(row)
     assert not NotificationChannel.objects.exists()
 
 
@@ -180,15 +158,11 @@ def test_a_channel_that_a_route_uses_is_not_deleted(admin):
         pytest.param({"checks": ["broker_*"] * 101}, "checks", "At most 100", id="too many checks"),
         pytest.param({"subject_pattern": "a\nb"}, "subject_pattern", "visible", id="line end"),
         pytest.param({"cluster": "gone"}, "cluster", "no cluster gone", id="removed cluster"),
-        pytest.param({"days": []}, "days", "at least one day", id="no day"),
-        pytest.param({"days": [7]}, "days", "0 (Monday)", id="eighth day"),
         pytest.param({"time_zone": "Mars"}, "time_zone", "No time zone", id="unknown zone"),
         pytest.param({"wait_s": -1}, "wait_s", "0 to 3600", id="negative wait"),
         pytest.param({"repeat_s": 5}, "repeat_s", "60 to", id="too often"),
         pytest.param({"channels": []}, "channels", "at least one channel", id="no channel"),
         pytest.param({"channels": [10**9]}, "channels", "no channel 1000000000", id="removed channel"),
-        pytest.param({"severity": "bad"}, "severity", "critical", id="unknown severity"),
-        pytest.param({"group_by": "x"}, "group_by", "cluster", id="unknown group"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_route_is_said_at_its_field(admin, values, field, text):
@@ -244,9 +218,7 @@ def test_a_route_counts_the_open_incidents_that_it_matches(admin):
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        pytest.param(
-            {"checks": ["gone_check"]}, "There is no check gone_check.", id="removed check"
-        ),
+        pytest.param({"checks": ["gone_check"]}, "There is no check gone_check.", id="removed"),
         pytest.param({"checks": ["broker_down"]}, "", id="a check"),
         pytest.param({}, "", id="all"),
     ],
@@ -256,7 +228,6 @@ def test_a_route_says_why_it_can_never_match(fields, text):
 
 
 def test_a_test_is_sent_and_audited_without_secrets(admin, receiver):
-    pytest.importorskip("console.notifications.sending.channels")
     row = make_channel(secrets={"url": receiver.url, "key": KEY})
     assert "answered 200" in actions.send_test(row, admin, timezone.now())
     receiver.status, receiver.answer = 400, b"no abc today"

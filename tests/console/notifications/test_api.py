@@ -42,15 +42,11 @@ def test_a_channel_is_created_and_its_secrets_are_in_no_answer_or_entry(sign_in,
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        pytest.param({"secrets": {}}, "secrets.url", id="missing secret"),
-        pytest.param({"secrets": {"url": "x"}}, "secrets.url", id="no URL"),
         pytest.param({"secrets": [HOOK]}, "secrets", id="a list"),
         pytest.param({"secrets": {"url": {"a": 1}}}, "secrets.url", id="an object in it"),
         pytest.param({"kind": "folder"}, "kind", id="kind of reports"),
-        pytest.param({"name": ""}, "name", id="no name"),
         pytest.param({"name": "x" * 101}, "name", id="long name"),
         pytest.param({"is_enabled": 7}, "is_enabled", id="number"),
-        pytest.param({"sealed": "x"}, "sealed", id="sealed"),
         pytest.param({"colour": 1}, "colour", id="unknown field"),
     ],
 )
@@ -85,9 +81,11 @@ def test_a_route_is_created_changed_and_deleted(sign_in, admin):
     assert told | body | {"starts": "08:00:00", "ends": "18:00:00"} == told
     one = f"{ROUTES}{told['id']}/"
     changed = patch(client, one, {"name": "urgent", "is_enabled": False, "cluster": None}).json()
-    assert (changed["is_enabled"], changed["cluster"], changed["channels"]) == (
-        False, None, [channel.pk],
-    )  # fmt: skip
+    assert changed == told | changed | {
+        "is_enabled": False,
+        "cluster": None,
+        "channels": [channel.pk],
+    }
     assert client.delete(one).status_code == 204
     assert not NotificationRoute.objects.exists()
 
@@ -95,17 +93,15 @@ def test_a_route_is_created_changed_and_deleted(sign_in, admin):
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        pytest.param({"channels": []}, "channels", id="no channel"),
         pytest.param({"channels": ["x"]}, "channels.0", id="no key"),
         pytest.param({"channels": [10**30]}, "channels.0", id="huge key"),
         pytest.param({"checks": "broker_*"}, "checks", id="no list"),
-        pytest.param({"checks": ["broker_dwn"]}, "checks", id="unknown check"),
+        pytest.param({"days": []}, "days", id="no day"),
         pytest.param({"days": [7]}, "days.0", id="eighth day"),
         pytest.param({"starts": "25:00"}, "starts", id="no time"),
-        pytest.param({"starts": "08:00"}, "ends", id="no end"),
-        pytest.param({"time_zone": "Mars"}, "time_zone", id="unknown zone"),
+        pytest.param({"severity": "bad"}, "severity", id="unknown severity"),
+        pytest.param({"group_by": "x"}, "group_by", id="unknown group"),
         pytest.param({"wait_s": 10**30}, "wait_s", id="huge wait"),
-        pytest.param({"cluster": "gone"}, "cluster", id="removed cluster"),
         pytest.param({"colour": 1}, "colour", id="unknown field"),
     ],
 )

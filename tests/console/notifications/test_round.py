@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -23,10 +24,12 @@ from jobs.notifications.routes import OPENED_EVERY
 from jobs.severity import Severity
 from tests.console.findings.incident_rows import make_incident, resolved
 from tests.console.making import NOW, make_cluster, make_flow
-from tests.console.notifications.round_rows import make_channel, make_route
+from tests.console.notifications import making
+from tests.console.notifications.making import make_channel
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
+make_route = partial(making.make_route, severity="info", wait_s=0)
 DOWN = Found(
     "broker_down", Severity.CRITICAL, "Broker 3 of east is down.", "Start it.", "broker 3",
     since=NOW, brokers=(3,), evidence={"broker": 3},
@@ -81,10 +84,10 @@ def test_an_incident_is_told_from_its_opening_to_its_end(settings):
         ("resolved", "critical"),
     ]  # fmt: skip
     assert entries() == [
-        "Sent to Ops Slack (Slack): opened.",
-        "Sent to Ops Slack (Slack): reminder.",
-        "Sent to Ops Slack (Slack): worse.",
-        "Sent to Ops Slack (Slack): resolved.",
+        "Sent to on-call (Webhook): opened.",
+        "Sent to on-call (Webhook): reminder.",
+        "Sent to on-call (Webhook): worse.",
+        "Sent to on-call (Webhook): resolved.",
     ]
     (item,) = messages()[0].items
     assert (item.place, item.link) == ("Cluster east", f"https://crosslog.example{row.href}")
@@ -288,8 +291,8 @@ from console.delivery.models import Delivery
 from console.notifications.round import notify
 from tests.console.findings.incident_rows import make_incident
 from tests.console.making import NOW
-from tests.console.notifications.round_rows import make_channel, make_route
-make_route(make_channel())
+from tests.console.notifications.making import make_channel, make_route
+make_route(make_channel(), severity="info", wait_s=0)
 [make_incident("broker", str(number)) for number in range(5)]
 start = threading.Barrier(2)
 def work():
