@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from console.accounts.audit import audit, audit_row, change
+from console.accounts.audit import audit_row, change
 from console.accounts.models import Outcome, User
 from console.clusters.models import Cluster
 from console.delivery.results import Refused, TryAgain
@@ -76,7 +76,6 @@ def send_test(row: NotificationChannel, person: User, now: datetime) -> str:
 
     Raises `ActionRefused` when it was not delivered, with the reason.
     """
-    action, subject = "notification_channel.test", f"notification-channel:{row.pk}"
     try:
         secrets = unseal(row.sealed)
     except NotReadable:
@@ -85,9 +84,9 @@ def send_test(row: NotificationChannel, person: User, now: datetime) -> str:
         sentence = cut_out(send_test_at_once(row.kind, secrets, row.address, now), secrets.values())
     except (Refused, TryAgain) as failed:
         sentence = cut_out(failed.sentence, secrets.values())
-        audit(action, subject, after={"sentence": sentence}, outcome=Outcome.FAILED, by=person)
+        audit_row("test", row, after={"sentence": sentence}, outcome=Outcome.FAILED, by=person)
         raise ActionRefused("not_delivered", sentence) from None
-    audit(action, subject, after={"sentence": sentence}, by=person)
+    audit_row("test", row, after={"sentence": sentence}, by=person)
     return sentence
 
 

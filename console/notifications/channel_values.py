@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from console.delivery.destinations import LONGEST, MOST, check_address
+from console.delivery.destinations import LONGEST, check_recipients
 from console.delivery.models import Channel
 from console.frame.pages.forms import split_lines
 from console.frame.security.masking import mark_of, shown_address
@@ -18,15 +18,14 @@ from console.frame.security.outbound import Outbound, OutboundRefused
 from console.notifications.kinds import KEY, KINDS, URL
 from jobs.cluster.errors import InvalidFields
 from jobs.cluster.untrusted_text import register_secret
-from jobs.visible import visible_line, without_paths
 
 AT = "secrets."
 _SHORTEST_KEY, _ENCODED = 16, "whsec_"
 _HOSTS = {
     Channel.PAGERDUTY.value: "events.pagerduty.com",
     Channel.TELEGRAM.value: "api.telegram.org",
-    "us": "api.opsgenie.com",
-    "eu": "api.eu.opsgenie.com",
+    "opsgenie us": "api.opsgenie.com",
+    "opsgenie eu": "api.eu.opsgenie.com",
 }
 
 
@@ -99,29 +98,21 @@ def url_problem(url: str) -> str:
 def _address(kind: str, address: str, given: Mapping[str, str]) -> str:
     """Return what is stored and shown; raises `ValueError`."""
     if kind == Channel.EMAIL:
-        return _mailboxes(split_lines(address))
+        lines = [{"channel": kind, "address": line} for line in split_lines(address)]
+        try:
+            return "\n".join(one["address"] for one in check_recipients(lines))
+        except InvalidFields as wrong:
+            raise ValueError(*wrong.errors.values()) from None
     if len(address) > LONGEST or not address.isprintable():
         raise ValueError(f"Enter up to {LONGEST} visible characters.")
     if kind == Channel.OPSGENIE:
         address = address.lower()
     if URL in given:
         return shown_address(given[URL])
-    host = _HOSTS.get(address if kind == Channel.OPSGENIE else kind)
+    host = _HOSTS.get(f"{kind} {address}") or _HOSTS.get(kind)
     if not host:
         raise ValueError("The region is us or eu.")
     problem = url_problem(f"https://{host}/")
     if problem:
         raise ValueError(problem)
     return address or f"{host} {mark_of(given.get(KEY, ''))}"
-
-
-def _mailboxes(lines: list[str]) -> str:
-    if len(lines) > MOST:
-        raise ValueError(f"At most {MOST} addresses; these are {len(lines)}.")
-    found = []
-    for line in lines:
-        try:
-            found.append(check_address(Channel.EMAIL, line))
-        except ValueError as wrong:
-            raise ValueError(f"{visible_line(without_paths(line))[:100]}: {wrong}") from None
-    return "\n".join(dict.fromkeys(found))

@@ -45,9 +45,10 @@ def routes_page(request: HttpRequest) -> HttpResponseBase:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("administer")
-def route_page(request: HttpRequest, route_id: int = 0) -> HttpResponse:
+def route_page(request: HttpRequest, route_id: int | None = None) -> HttpResponse:
     """Show a route, or change it; without a key, create one."""
-    row = _get(queries.list_routes(), route_id) if route_id else NotificationRoute()
+    is_new = route_id is None
+    row = NotificationRoute() if is_new else _get(queries.list_routes(), route_id)
     form = RouteForm(row, request.POST or None)
     has_channels = bool(form.fields["channels"].choices)  # type: ignore[attr-defined]  # a MultipleChoiceField has them
     return _edit(request, row, form, ROUTES_AT, {"has_channels": has_channels, "noun": "route"})
@@ -62,17 +63,10 @@ def delete_route(request: HttpRequest, route_id: int) -> HttpResponse:
 @require_safe
 @page("administer")
 def channels_page(request: HttpRequest) -> HttpResponseBase:
-    """Show the channels with the state of their last delivery."""
+    """Show the channels with the state of their last delivery, and the kinds of which one can be new."""
     table = CHANNELS.read(request, queries.list_channels(), "notification-channels")
-    context = {"table": table, "tabs": tabs_of(CHANNELS_AT)}
+    context = {"table": table, "tabs": tabs_of(CHANNELS_AT), "kinds": LABELS}
     return render_page(request, "notifications/channels.html", context)
-
-
-@require_safe
-@page("administer")
-def kinds_page(request: HttpRequest) -> HttpResponse:
-    """Show the kinds of channels: which one is new."""
-    return render_page(request, "notifications/kinds.html", {"kinds": LABELS})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -137,7 +131,7 @@ def _delete(request: HttpRequest, row: Any, back: str) -> HttpResponse:
     return redirect(back)
 
 
-def _get(rows: Any, pk: int) -> Any:
+def _get(rows: Any, pk: int | None) -> Any:
     return or_404(rows.filter(pk=pk).first())
 
 

@@ -11,7 +11,6 @@ urlpatterns = [
     path("notifications/<int:route_id>/", pages.route_page, name="route"),
     path("notifications/<int:route_id>/delete/", pages.delete_route, name="delete-route"),
     path("notifications/channels/", pages.channels_page, name="channels"),
-    path("notifications/channels/new/", pages.kinds_page, name="kinds"),
     path(
         "notifications/channels/new/<slug:channel_kind>/",
         pages.new_channel_page,

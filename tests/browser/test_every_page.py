@@ -127,7 +127,6 @@ PLACES = {
     "notifications:new-route": [],
     "notifications:route": [ROUTE],
     "notifications:channels": [],
-    "notifications:kinds": [],
     "notifications:new-channel": ["webhook"],
     "notifications:channel": [CHANNEL],
     "help:list": [],

@@ -220,7 +220,6 @@ WITHOUT_ROUTE = {
     "checks:preview-window": "a window itself says its next starts",
     "schedules:preview": "a schedule itself says its next times",
     "reports:kinds": "kinds are words of the schema",
-    "notifications:kinds": "likewise",
     "reports:chart": "a drawing; the document has its numbers",
     "overview:events": "it is read from lists of the API: metadata changes, elections, runs, the audit log",
     "overview:series": "flows and clusters have series of their own",

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.django_db
 
 ROUTES, CHANNELS = "/notifications/", "/notifications/channels/"
 HOOK = "https://hooks.slack.com/services/T0/B0/pelargonium"
-PAGES = [ROUTES, f"{ROUTES}new/", f"{ROUTES}7/", CHANNELS, f"{CHANNELS}new/"]
-PAGES += [f"{CHANNELS}new/slack/", f"{CHANNELS}7/"]
+PAGES = [ROUTES, f"{ROUTES}new/", f"{ROUTES}7/", CHANNELS, f"{CHANNELS}new/slack/", f"{CHANNELS}7/"]
 POSTS = [f"{CHANNELS}7/test/", f"{CHANNELS}7/delete/", f"{ROUTES}7/delete/", f"{ROUTES}new/"]
 FORM = {
     "name": "urgent", "severity": "critical", "days": ["0", "6"], "time_zone": "UTC", "group_by": "all",
@@ -44,8 +43,9 @@ def test_only_administrators_open_pages_and_find_them_in_the_sidebar(sign_in, op
 def test_without_a_channel_the_first_step_is_one(sign_in, admin):
     page = text_of(sign_in(admin).get(ROUTES))
     assert "Create a channel first, then a route" in page
-    assert f'href="{CHANNELS}new/"' in page
+    assert page.count(f'href="{CHANNELS}"') == 2
     assert "Create a channel first" in text_of(sign_in(admin).get(f"{ROUTES}new/"))
+    assert f'href="{CHANNELS}new/telegram/"' in text_of(sign_in(admin).get(CHANNELS))
 
 
 def test_a_secret_is_in_no_page_log_or_export(sign_in, admin, caplog):

@@ -342,7 +342,6 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "notifications:route": {"GET": RULE_ALL, "POST": RULE_ALL},
     "notifications:delete-route": {"POST": RULE_ALL},
     "notifications:channels": {"GET": RULE_ALL},
-    "notifications:kinds": {"GET": RULE_ALL},
     "notifications:new-channel": {"GET": RULE_ALL, "POST": RULE_ALL},
     "notifications:channel": {"GET": RULE_ALL, "POST": RULE_ALL},
     "notifications:test-channel": {"POST": RULE_ALL},
