@@ -133,11 +133,11 @@ CRASHED = Check(
 NOT_DELIVERED = Check(
     id="delivery_failed",
     title="Not delivered",
-    question="Do reports reach their recipients?",
+    question="Do reports and notifications reach their recipients?",
     rule="A delivery was refused or given up within the last 24 hours.",
     severity=Severity.WARNING,
     area=Area.CROSSLOG,
-    runbook="The page of the report shows what the receiver answered. Correct the address, then retry.",
+    runbook="The page Deliveries shows what the receiver answered. Correct the address, then retry.",
 )
 REPORT = Check(
     id="report_failed",
