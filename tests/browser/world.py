@@ -394,8 +394,6 @@ def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
     )  # fmt: skip
     make_incident("partitions", "", cluster=east, state="resolved", ended_at=now, **times)
     make_setting(cluster=east, is_excluded=True, note="Its disk is replaced.", changed_at=now)
-    make_setting(
-        "group_lag_time", group_pattern="a-*", thresholds={"warning_s": 60}, changed_at=now
-    )
+    make_setting("group_lag_time", group_pattern="a*", thresholds={"warning_s": 60}, changed_at=now)
     make_window(starts_at=now, created_at=now, cluster=east)
     make_objectives(east, flow, now)
