@@ -28,8 +28,8 @@ NO_CHANGES = {
     "console.accounts.tokens": {"subject_of"},
     "console.checks.actions": {"may_change", "require_on", "scope_of", "shown"},
     "console.checks.objectives.actions": {"shown"},
-    "console.notifications.actions": {"shown"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
+    "console.notifications.actions": {"shown"},
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {
         "queue_run",
