@@ -7,7 +7,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -56,9 +55,3 @@ class ObjectiveViewSet(RowViewSet):
         person: Any = request.user
         actions.save(self.row(), values, person, timezone.now())
         return Response(self.get_serializer(self.row()).data)
-
-    def destroy(self, request: Request, pk: str) -> Response:
-        """Remove one with what was measured of it."""
-        person: Any = request.user
-        actions.remove(self.row(), person)
-        return Response(status=status.HTTP_204_NO_CONTENT)

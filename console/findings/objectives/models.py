@@ -115,7 +115,7 @@ class Objective(models.Model):
 
 
 class ObjectiveStep(models.Model):
-    """Measured time of a step; `at_s` is its begin (Unix seconds). The three parts are its length.
+    """Measured time of a step; `at_s` is its begin (Unix seconds). The rest of it was not measured.
 
     The newest step of an objective may be part of one. Pruned after `STEPS_KEPT_S`.
     """
@@ -124,7 +124,6 @@ class ObjectiveStep(models.Model):
     at_s = models.BigIntegerField()
     good_s = models.FloatField()
     bad_s = models.FloatField()
-    unknown_s = models.FloatField(default=0)
 
     clusters_at: ClassVar = (
         "objective__cluster",

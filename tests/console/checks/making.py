@@ -33,10 +33,8 @@ def make_objective(**fields: Any) -> Objective:
 
 
 def make_step(objective: Objective, at_s: int, good_s: float, bad_s: float = 0) -> ObjectiveStep:
-    """Make a step of 300 s; what is neither good nor bad is unknown."""
-    return ObjectiveStep.objects.create(
-        objective=objective, at_s=at_s, good_s=good_s, bad_s=bad_s, unknown_s=300 - good_s - bad_s
-    )
+    """Make a step of 300 s; what is neither good nor bad was not measured."""
+    return ObjectiveStep.objects.create(objective=objective, at_s=at_s, good_s=good_s, bad_s=bad_s)
 
 
 def make_objectives(cluster: Any, flow: Any, now: datetime) -> None:

@@ -14,8 +14,8 @@ from console.checks.areas.area import Given
 from console.checks.areas.objectives import AREA
 from console.checks.round import due_checks, run_checks
 from console.findings.models import Finding, Incident
-from console.findings.objectives.models import ObjectiveStep
-from console.findings.objectives.queries import statuses_of_cluster, statuses_of_flow
+from console.findings.objectives.models import Objective, ObjectiveStep
+from console.findings.objectives.queries import list_objectives, with_states
 from console.findings.objectives.store import prune, save_steps
 from console.replication.flows.models import LagSample
 from jobs.checks.settings import Settings
@@ -52,9 +52,17 @@ def sample(flow, start_s, end_s, lag_ms, every_s=30, **fields):
     )
 
 
+def status_at(now):
+    (row,) = with_states(list_objectives(), now)
+    return row.status
+
+
 def parts(objective):
     rows = ObjectiveStep.objects.filter(objective=objective)
-    return {row.at_s - NOW_S: (row.good_s, row.bad_s, row.unknown_s) for row in rows}
+    return {
+        row.at_s - NOW_S: (row.good_s, row.bad_s, round(300 - row.good_s - row.bad_s, 6))
+        for row in rows
+    }
 
 
 @pytest.fixture
@@ -95,8 +103,8 @@ def test_an_rpo_is_measured_from_the_samples_of_the_whole_flow(flow):
     sample(flow, -900, 0, 99_000, topic="orders")
     judge_at()
     assert parts(objective) == {-900: (300, 0, 0), -600: (0, 300, 0), -300: (0, 0, 300)}
-    ((_, status),) = statuses_of_flow(flow, NOW)
-    assert (status.period.good_s, status.period.bad_s, status.period.unknown_s) == (300, 300, 300)
+    status = status_at(NOW)
+    assert (status.period.good_s, status.period.bad_s) == (300, 300)
 
 
 def test_a_lag_of_which_partitions_are_not_known_is_unknown(flow):
@@ -160,7 +168,7 @@ def test_late_samples_change_steps_that_are_just_over(flow):
     assert parts(objective)[-300][2] > 0
     sample(flow, -150, 60, 1_000)
     judge_at(NOW + timedelta(seconds=60))
-    assert parts(objective) == {-300: (300, 0, 0), 0: (60, 0, 0)}
+    assert parts(objective) == {-300: (300, 0, 0), 0: (60, 0, 240)}
 
 
 def test_a_step_is_measured_once_a_minute(flow):
@@ -182,10 +190,10 @@ def test_a_clock_that_was_set_leaves_no_wrong_steps(flow, jump):
     for moment in (timedelta(seconds=-120), jump, timedelta(seconds=60), timedelta(seconds=120)):
         measuring.at(NOW + moment)
     found = {at_s: step for at_s, step in parts(objective).items() if at_s <= 0}
-    assert found.pop(0) == (120, 0, 0)
+    assert found.pop(0) == (120, 0, 180)
     assert set(found.values()) == {(300, 0, 0)}
-    ((_, status),) = statuses_of_flow(flow, NOW + timedelta(seconds=120))
-    assert (status.period.bad_s, status.period.unknown_s) == (0, 0)
+    status = status_at(NOW + timedelta(seconds=120))
+    assert (status.period.bad_s, status.hour.not_measured_s) == (0, 180)
 
 
 def test_a_long_past_is_measured_in_portions(flow):
@@ -200,9 +208,9 @@ def test_a_long_past_is_measured_in_portions(flow):
 def test_steps_of_a_changed_objective_are_not_written(flow):
     objective = make_objective(flow=flow)
     type(objective).objects.update(changed_at=NOW + HOUR)
-    save_steps(objective, [Step(NOW_S, 300, 0)])
-    objective.delete()
-    save_steps(objective, [Step(NOW_S, 300, 0)])
+    save_steps({objective: [Step(NOW_S, 300, 0)]})
+    Objective.objects.all().delete()
+    save_steps({objective: [Step(NOW_S, 300, 0)]})
     assert not ObjectiveStep.objects.exists()
 
 
@@ -215,8 +223,10 @@ def test_a_budget_that_burns_opens_an_incident_of_its_cluster(cluster):
         judge_at(NOW + timedelta(seconds=seconds))
     found = {row.code: row.severity for row in Finding.objects.all()}
     assert found == {"objective_burn": "critical"}
+    (row,) = with_states(list_objectives(), NOW)
+    assert row.state == "critical"
     assert Incident.objects.get().cluster == cluster
-    assert statuses_of_cluster(cluster, NOW)[0][1].hour.bad_s == 1200
+    assert status_at(NOW).hour.bad_s == 1200
 
 
 def test_findings_end_with_their_objective(cluster):
@@ -242,5 +252,5 @@ def test_what_was_before_a_window_does_not_count_in_it(flow):
     objective = make_objective(flow=flow)
     for seconds, bad in ((3600, 100), (3900, 10), (31 * 86_400, 300), (-300, 300)):
         make_step(objective, NOW_S - seconds, 0, bad)
-    ((_, status),) = statuses_of_flow(flow, NOW)
+    status = status_at(NOW)
     assert (status.hour.bad_s, status.six_hours.bad_s, status.period.bad_s) == (100, 110, 110)

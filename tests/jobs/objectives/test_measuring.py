@@ -11,6 +11,10 @@ START, ALL = 300_000, [(0.0, 1e9)]
 TIMES = st.integers(START - 400, START + 2000)
 
 
+def parts(step):
+    return step.good_s, step.bad_s, STEP_S - step.good_s - step.bad_s
+
+
 def spans(*pairs):
     return shares([(START + begin, end and START + end, count) for begin, end, count in pairs], 4)
 
@@ -28,16 +32,16 @@ def spans(*pairs):
 )
 def test_bad_time_is_that_of_the_partitions_divided_by_how_many_there_are(bad, steps):
     found = measure(START, START + 2 * STEP_S, ALL, spans(*bad))
-    assert [(one.good_s, one.bad_s, one.unknown_s) for one in found] == steps
+    assert [parts(one) for one in found] == steps
 
 
 def test_what_is_bad_while_nothing_was_watched_is_unknown():
     known = [(START + 100.0, START + 250.0)]
-    assert measure(START, START + 300, known, spans((0, 200, 4))) == [Step(START, 50, 100, 150)]
+    assert measure(START, START + 300, known, spans((0, 200, 4))) == [Step(START, 50, 100)]
 
 
 def test_the_step_of_now_has_the_time_that_has_passed():
-    assert measure(START, START + 310, ALL, ())[-1] == Step(START + 300, 10, 0, 0)
+    assert measure(START, START + 310, ALL, ())[-1] == Step(START + 300, 10, 0)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,7 @@ def test_the_step_of_now_has_the_time_that_has_passed():
 def test_a_sample_holds_until_the_next_one_for_the_longest_rest_at_most(samples, step):
     known, bad = above([(START + at, lag) for at, lag in samples], 10, 120, START + 300)
     (one,) = measure(START, START + 300, known, bad)
-    assert (one.good_s, one.bad_s, one.unknown_s) == step
+    assert parts(one) == step
 
 
 @given(
@@ -64,7 +68,7 @@ def test_a_sample_holds_until_the_next_one_for_the_longest_rest_at_most(samples,
     st.integers(1, 1500),
     st.integers(1, 400),
 )
-def test_the_parts_of_samples_are_the_length_of_a_step(rows, length, gap):
+def test_the_parts_of_samples_are_within_the_length_of_a_step(rows, length, gap):
     known, bad = above(sorted(rows, key=lambda one: one[0]), 10, gap, START + length)
     check(measure(START, START + length, known, bad), length)
 
@@ -74,7 +78,7 @@ def test_the_parts_of_samples_are_the_length_of_a_step(rows, length, gap):
     st.tuples(TIMES, TIMES),
     st.integers(1, 1500),
 )
-def test_the_parts_of_spans_are_the_length_of_a_step(rows, watched, length):
+def test_the_parts_of_spans_are_within_the_length_of_a_step(rows, watched, length):
     known = [tuple(map(float, sorted(watched)))]
     check(measure(START, START + length, known, shares(rows, 5)), length)
 
@@ -82,15 +86,13 @@ def test_the_parts_of_spans_are_the_length_of_a_step(rows, watched, length):
 def check(steps, length):
     assert [one.at_s for one in steps] == list(range(START, START + length, STEP_S))
     for one in steps:
-        parts = one.good_s, one.bad_s, one.unknown_s
-        assert min(parts) >= 0
-        assert sum(parts) == pytest.approx(min(STEP_S, START + length - one.at_s))
+        assert min(one.good_s, one.bad_s) >= 0
+        assert one.good_s + one.bad_s <= min(STEP_S, START + length - one.at_s) + 1e-6
 
 
 @pytest.mark.parametrize(
     ("oldest", "newest", "source", "found"),
     [
-        pytest.param(None, None, None, [], id="no data"),
         pytest.param(None, None, (0, 3100), [(2700, 3100), (0, 2700)], id="new"),
         pytest.param(0, 2700, (0, 3100), [(2700, 3100)], id="nothing to catch up"),
         pytest.param(0, 3000, (0, 3100), [(2700, 3100)], id="late samples"),

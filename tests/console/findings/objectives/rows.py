@@ -21,12 +21,7 @@ def make_objective(scope, target_percent=99.9, **fields):
     return Objective.objects.create(**values | fields)
 
 
-def measure(objective: Objective, at: datetime, good_s: float, bad_s: float = 0, unknown_s=0):
+def measure(objective: Objective, at: datetime, good_s: float, bad_s: float = 0):
     """Write one step, whatever its length."""
-    return ObjectiveStep.objects.create(
-        objective=objective,
-        at_s=int(at.timestamp()),
-        good_s=good_s,
-        bad_s=bad_s,
-        unknown_s=unknown_s,
-    )
+    at_s = int(at.timestamp())
+    return ObjectiveStep.objects.create(objective=objective, at_s=at_s, good_s=good_s, bad_s=bad_s)
