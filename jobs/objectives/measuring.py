@@ -69,14 +69,6 @@ def above(
     return known, bad
 
 
-def shares(spans: Iterable[tuple[float, float | None, int]], partitions: int) -> list[Weighted]:
-    """Return spans (begin, end or None while it lasts, number of partitions) as shares of all partitions."""
-    found = []
-    for begin, end, count in spans:
-        found.append((begin, float("inf") if end is None else end, count / partitions))
-    return found
-
-
 def portions(
     oldest: int | None,
     newest: int | None,

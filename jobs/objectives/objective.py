@@ -7,20 +7,9 @@ of 1 spends it in exactly the period. Time that was not measured is neither good
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 # The last steps, an hour, six hours, and the period of the budget.
 WINDOWS_S = (600, 3600, 6 * 3600, 30 * 86_400)
-
-
-class ObjectiveKind(StrEnum):
-    """RPO: time in which the target is at most so far behind.
-
-    AVAILABILITY: time in which partitions are available, for clients or for writes with acks=all.
-    """
-
-    RPO = "rpo"
-    AVAILABILITY = "availability"
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,7 +368,7 @@ def numbers(sign_in, admin):
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,
-        "objective": make_objective(cluster=flow.source).pk,
+        "objective": make_objective(flow.source).pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

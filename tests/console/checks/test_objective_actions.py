@@ -40,7 +40,7 @@ def test_topics_count_as_offline_without_a_leader_by_default(sign_in, admin, flo
 
 
 def test_the_list_has_what_was_measured(sign_in, admin, flow, monkeypatch):
-    objective = make_objective(flow=flow, target_percent=90)
+    objective = make_objective(flow, target_percent=90)
     make_step(objective, int(NOW.timestamp()), 150, 100)
     monkeypatch.setattr("django.utils.timezone.now", lambda: NOW.replace(minute=10))
     (row,) = sign_in(admin).get(URL).json()["results"]
@@ -102,7 +102,7 @@ def test_a_scope_has_one_objective(sign_in, admin, flow):
 def test_what_is_measured_otherwise_is_measured_from_the_beginning(
     sign_in, admin, flow, change, steps
 ):
-    row = make_objective(cluster=flow.source)
+    row = make_objective(flow.source)
     make_step(row, int(NOW.timestamp()), 300)
     answer = sign_in(admin).patch(f"{URL}{row.pk}/", change, "application/json")
     assert answer.status_code == 200
@@ -121,7 +121,7 @@ def test_what_is_measured_otherwise_is_measured_from_the_beginning(
 def test_an_objective_of_a_flow_needs_the_role_on_both_clusters(
     client, flow, rights, created, changed
 ):
-    row = make_objective(flow=make_flow("other", source="east", target="west"))
+    row = make_objective(make_flow("other", source="east", target="west"))
     client.force_login(make_person("eva", "none", **rights))
     body = {"flow": flow.pk, "limit_ms": 1000, "target_percent": 99.9}
     assert post(client, body).status_code == created
@@ -130,8 +130,8 @@ def test_an_objective_of_a_flow_needs_the_role_on_both_clusters(
 
 
 def test_only_objectives_of_seen_clusters_are_listed(client, flow):
-    make_objective(flow=flow)
-    seen = make_objective(cluster=make_cluster("east"))
+    make_objective(flow)
+    seen = make_objective(make_cluster("east"))
     client.force_login(make_person("eva", "none", east="viewer"))
     assert [row["id"] for row in client.get(URL).json()["results"]] == [seen.pk]
 

@@ -96,7 +96,7 @@ def span(cluster, topic, number, begin_s, end_s, severity):
 
 
 def test_an_rpo_is_measured_from_the_samples_of_the_whole_flow(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -900, -600, 1_000)
     sample(flow, -600, -300, 61_000)
     sample(flow, -300, 0, None, unknown_count=2)
@@ -108,7 +108,7 @@ def test_an_rpo_is_measured_from_the_samples_of_the_whole_flow(flow):
 
 
 def test_a_lag_of_which_partitions_are_not_known_is_unknown(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -300, 0, 1_000, unknown_count=1)
     judge_at()
     assert parts(objective) == {-300: (0, 0, 300)}
@@ -116,7 +116,7 @@ def test_a_lag_of_which_partitions_are_not_known_is_unknown(flow):
 
 def test_a_flow_that_a_person_stopped_is_unknown():
     flow = make_flow(is_wanted=False)
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -300, 0, 99_000)
     judge_at()
     assert parts(objective) == {-300: (0, 0, 300)}
@@ -132,7 +132,7 @@ def test_a_flow_that_a_person_stopped_is_unknown():
     ],
 )
 def test_availability_is_measured_from_the_spans_of_partitions(cluster, pattern, counts_as, bad_s):
-    objective = make_objective(cluster=cluster, topic_pattern=pattern, counts_as=counts_as)
+    objective = make_objective(cluster, topic_pattern=pattern, counts_as=counts_as)
     span(cluster, "orders", 0, -600, -500, severity=4)
     span(cluster, "orders", 1, -600, -400, severity=3)
     span(cluster, "orders", 2, -600, -500, severity=1)
@@ -144,13 +144,13 @@ def test_availability_is_measured_from_the_spans_of_partitions(cluster, pattern,
 
 
 def test_topics_that_are_not_there_are_unknown(cluster):
-    objective = make_objective(cluster=cluster, topic_pattern="none-*")
+    objective = make_objective(cluster, topic_pattern="none-*")
     judge_at()
     assert parts(objective)[-300] == (0, 0, 300)
 
 
 def test_a_cluster_that_was_not_watched_is_measured_when_its_rounds_succeed_again(cluster):
-    objective = make_objective(cluster=cluster)
+    objective = make_objective(cluster)
     judge_at()
     later = NOW + HOUR
     judge_at(later)
@@ -162,7 +162,7 @@ def test_a_cluster_that_was_not_watched_is_measured_when_its_rounds_succeed_agai
 
 
 def test_late_samples_change_steps_that_are_just_over(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -300, -150, 1_000)
     judge_at()
     assert parts(objective)[-300][2] > 0
@@ -172,7 +172,7 @@ def test_late_samples_change_steps_that_are_just_over(flow):
 
 
 def test_a_step_is_measured_once_a_minute(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -300, 0, 1_000)
     judge_at()
     sample(flow, 0, 60, 1_000)
@@ -184,7 +184,7 @@ def test_a_step_is_measured_once_a_minute(flow):
     "jump", [pytest.param(-HOUR, id="back"), pytest.param(24 * HOUR, id="forward and back")]
 )
 def test_a_clock_that_was_set_leaves_no_wrong_steps(flow, jump):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -7200, 120, 1_000)
     measuring = Measuring()
     for moment in (timedelta(seconds=-120), jump, timedelta(seconds=60), timedelta(seconds=120)):
@@ -197,7 +197,7 @@ def test_a_clock_that_was_set_leaves_no_wrong_steps(flow, jump):
 
 
 def test_a_long_past_is_measured_in_portions(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     sample(flow, -3 * 86_400, 0, 1_000, every_s=3600)
     for minute in range(4):
         judge_at(NOW + timedelta(seconds=10 * minute))
@@ -206,7 +206,7 @@ def test_a_long_past_is_measured_in_portions(flow):
 
 
 def test_steps_of_a_changed_objective_are_not_written(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     type(objective).objects.update(changed_at=NOW + HOUR)
     save_steps({objective: [Step(NOW_S, 300, 0)]})
     Objective.objects.all().delete()
@@ -215,7 +215,7 @@ def test_steps_of_a_changed_objective_are_not_written(flow):
 
 
 def test_a_budget_that_burns_opens_an_incident_of_its_cluster(cluster):
-    make_objective(cluster=cluster, topic_pattern="orders")
+    make_objective(cluster, topic_pattern="orders")
     for number in range(3):
         span(cluster, "orders", number, -1200, None, severity=4)
     for seconds in (0, 5, 10):
@@ -230,7 +230,7 @@ def test_a_budget_that_burns_opens_an_incident_of_its_cluster(cluster):
 
 
 def test_findings_end_with_their_objective(cluster):
-    objective = make_objective(cluster=cluster)
+    objective = make_objective(cluster)
     span(cluster, "orders", 0, -1200, None, severity=4)
     judge_at()
     assert Finding.objects.filter(closed_at=None).exists()
@@ -241,7 +241,7 @@ def test_findings_end_with_their_objective(cluster):
 
 
 def test_steps_are_kept_for_35_days(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     for days in (34, 36):
         make_step(objective, NOW_S - days * 86_400, 300)
     assert prune(NOW) == 1
@@ -249,7 +249,7 @@ def test_steps_are_kept_for_35_days(flow):
 
 
 def test_what_was_before_a_window_does_not_count_in_it(flow):
-    objective = make_objective(flow=flow)
+    objective = make_objective(flow)
     for seconds, bad in ((3600, 100), (3900, 10), (31 * 86_400, 300), (-300, 300)):
         make_step(objective, NOW_S - seconds, 0, bad)
     status = status_at(NOW)
