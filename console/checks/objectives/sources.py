@@ -83,7 +83,7 @@ class ClusterSource:
 
     def __init__(self, cluster: Cluster, now: datetime) -> None:
         self._cluster, self._now = cluster, now
-        self._watches: dict[tuple[datetime, ...], availability.Watch] = {}
+        self._watches: dict[tuple[datetime, datetime], availability.Watch] = {}
 
     def known(self) -> Interval | None:
         watch = self._watch(self._now, self._now)
@@ -111,11 +111,10 @@ class ClusterSource:
         ]
         return measure(start_s, end_s, known, bad)
 
-    def _watch(self, *span: datetime) -> availability.Watch:
-        if span not in self._watches:
-            self._watches[span] = availability.read_watch(
-                self._cluster, self._log, *span, self._now
-            )
+    def _watch(self, start: datetime, end: datetime) -> availability.Watch:
+        if (span := (start, end)) not in self._watches:
+            read = availability.read_watch(self._cluster, self._log, start, end, self._now)
+            self._watches[span] = read
         return self._watches[span]
 
     @cached_property
