@@ -1,4 +1,4 @@
-"""Actions on settings of checks and on maintenance windows: check, then write."""
+"""Actions on settings of checks and on maintenance windows: check, then write. Objectives share them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from console.accounts.models import User
 from console.checks.windows import read_window, refuse_too_many
 from console.clusters.models import Cluster
 from console.findings.check_settings import CheckSetting
-from console.findings.models import MaintenanceWindow
+from console.findings.models import MaintenanceWindow, Objective
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, require, visible
 from console.replication.flows.queries import list_flows
@@ -24,10 +24,12 @@ from jobs.patterns.java import NotAPattern
 from jobs.patterns.matching import glob_expression
 
 MOST_SETTINGS = 2000
+Scoped = CheckSetting | MaintenanceWindow | Objective
 _FOR_ALL = "What holds for all clusters needs the role admin everywhere. Name a cluster or a flow."
 SHOWN = {
     CheckSetting: ("topic_pattern", "group_pattern", "thresholds", "is_excluded", "note"),
     MaintenanceWindow: ("title", "starts_at", "duration_s", "rrule", "time_zone"),
+    Objective: ("topic_pattern", "counts_as", "limit_ms", "target_percent"),
 }
 
 
@@ -58,7 +60,7 @@ def save_setting(
         raise ActionRefused("too_many", text)
     row.changed_at, row.changed_by = now, person
     try:
-        _write(row, before)
+        write(row, before)
     except IntegrityError:
         field = f"{check.narrowed_by}_pattern" if check.narrowed_by else scope_of(check)
         text = f"There is a setting of {check.id} for {row.scope}: change that one."
@@ -78,13 +80,13 @@ def create_window(values: Mapping[str, Any], person: User, now: datetime) -> Mai
     if errors:
         raise InvalidFields(errors)
     refuse_too_many(now)
-    _write(row, None)
+    write(row, None)
     return row
 
 
 @change("check_or_window.delete")
-def remove(row: CheckSetting | MaintenanceWindow, person: User) -> None:
-    """Remove a setting or a window; raises `PermissionDenied`."""
+def remove(row: Scoped, person: User) -> None:
+    """Remove a setting, a window, or an objective with its steps; raises `PermissionDenied`."""
     require_on(person, row.clusters)
     with transaction.atomic():
         _audit("delete", row, before=shown(row))
@@ -104,7 +106,7 @@ def may_change(person: Any, clusters: tuple[int, ...]) -> bool:
     return can(person, "operate" if clusters else "administer", *clusters)
 
 
-def shown(row: CheckSetting | MaintenanceWindow) -> dict[str, Any]:
+def shown(row: Scoped) -> dict[str, Any]:
     """Return the fields of a row as forms and the audit log have them."""
     values = {name: getattr(row, name) for name in SHOWN[type(row)]}
     return {k: v.isoformat() if isinstance(v, datetime) else v for k, v in values.items()}
@@ -115,21 +117,27 @@ def _take_scope(
 ) -> dict[str, str]:
     """Put cluster or flow into a row; return what is wrong with them. What may not be seen is not there."""
     errors = {}
-    for field, key in (("cluster", "alias"), ("flow", "pk")):
-        given = values.get(field)
-        if given in {None, ""}:
+    for field in ("cluster", "flow"):
+        if values.get(field) in {None, ""}:
             continue
-        rows: Any = Cluster.objects.all() if field == "cluster" else list_flows()
-        found = visible(person, rows.filter(**{key: given})).first()
         if field != scope:
             errors[field] = f"This check is not narrowed to a {field}."
-        elif found is None:
-            errors[field] = f"There is no {field} {str(given)[:63]}."
         else:
-            setattr(row, field, found)
+            errors |= take(row, field, values[field], person)
     if not errors:
         require_on(person, row.clusters)
     return errors
+
+
+def take(row: Scoped, field: str, given: Any, person: User) -> dict[str, str]:
+    """Put a `cluster` by its alias or a `flow` by its key into a row; return what is wrong with it."""
+    rows: Any = Cluster.objects.all() if field == "cluster" else list_flows()
+    key = "alias" if field == "cluster" else "pk"
+    found = visible(person, rows.filter(**{key: given})).first()
+    if found is None:
+        return {field: f"There is no {field} {str(given)[:63]}."}
+    setattr(row, field, found)
+    return {}
 
 
 def _problems(row: CheckSetting, check: Check) -> dict[str, str]:
@@ -152,11 +160,17 @@ def _pattern_problems(row: CheckSetting, check: Check) -> dict[str, str]:
         text: str = getattr(row, f"{pattern}_pattern")
         if text and check.narrowed_by is not pattern:
             errors[f"{pattern}_pattern"] = f"This check is not narrowed by {pattern}s."
-        try:
-            glob_expression(text)
-        except NotAPattern as problem:
-            errors[f"{pattern}_pattern"] = f"This pattern cannot be evaluated: {problem}"
+        errors |= glob_problem(f"{pattern}_pattern", text)
     return errors
+
+
+def glob_problem(field: str, text: str) -> dict[str, str]:
+    """Return what is wrong with a glob, at its field."""
+    try:
+        glob_expression(text)
+    except NotAPattern as problem:
+        return {field: f"This pattern cannot be evaluated: {problem}"}
+    return {}
 
 
 def _threshold_problems(check: Check, given: Mapping[str, Any]) -> dict[str, str]:
@@ -187,11 +201,12 @@ def _order_problems(check: Check, given: Mapping[str, float]) -> dict[str, str]:
     return errors
 
 
-def _write(row: CheckSetting | MaintenanceWindow, before: Mapping[str, Any] | None) -> None:
+def write(row: Scoped, before: Mapping[str, Any] | None) -> None:
+    """Save a row with its entry in the audit log; `before` is what a changed one showed."""
     with transaction.atomic():
         row.save()
         _audit("change" if before else "create", row, before=before, after=shown(row))
 
 
-def _audit(verb: str, row: CheckSetting | MaintenanceWindow, **values: Any) -> None:
+def _audit(verb: str, row: Scoped, **values: Any) -> None:
     audit_row(verb, row, cluster=row.cluster.alias if row.cluster_id else "", **values)

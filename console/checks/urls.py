@@ -12,9 +12,8 @@ urlpatterns = [
     path("checks/settings/new/", pages.new_setting_page, name="new-setting"),
     path("checks/settings/<int:setting_id>/", pages.setting_page, name="setting"),
     path("checks/settings/<int:setting_id>/remove/", pages.remove_setting, name="remove-setting"),
-    path("objectives/", objectives.list_page, name="objectives"),
-    path("objectives/new/", objectives.new_page, name="new-objective"),
-    path("objectives/<int:objective_id>/", objectives.objective_page, name="objective"),
+    path("objectives/", objectives.objectives_page, name="objectives"),
+    path("objectives/<int:objective_id>/", objectives.objectives_page, name="objective"),
     path(
         "objectives/<int:objective_id>/remove/",
         objectives.remove_objective,

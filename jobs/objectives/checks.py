@@ -12,7 +12,7 @@ from functools import partial
 from jobs.checks.check import Area, Check, Threshold, Unit, check
 from jobs.findings import Finding
 from jobs.numbers import format_span_s
-from jobs.objectives.objective import Status, Window
+from jobs.objectives.objective import Status
 from jobs.severity import Severity
 
 FAST, SLOW, LEFT = "fast_burn", "slow_burn", "left_percent"
@@ -37,19 +37,20 @@ BUDGET = _objective("objective_budget", "Error budget low", "Is error budget lef
 
 @dataclass(frozen=True, slots=True)
 class Judgeable:
-    """An objective to judge. `recent` is its time of the last few minutes, `key` its key."""
+    """An objective to judge; `key` is its key."""
 
     key: int
     label: str
     status: Status
-    recent: Window
 
 
 @check(BURN)
 def burns(one: Judgeable, limits: Mapping[str, float] | None) -> Iterator[Finding]:
     """Find an objective whose budget burns too fast in both windows."""
     status = one.status
-    hour, six, now = (status.burn(window) for window in (status.hour, status.six_hours, one.recent))
+    hour, six, now = (
+        status.burn(window) for window in (status.hour, status.six_hours, status.recent)
+    )
     if limits is None or hour is None:
         return
     if now is not None and min(hour, now) >= limits[FAST]:
@@ -82,17 +83,15 @@ def spent(one: Judgeable, limits: Mapping[str, float] | None) -> Iterator[Findin
     )
 
 
-def severity_of(
-    status: Status, burn: Mapping[str, float] | None, budget: Mapping[str, float] | None
-) -> Severity:
-    """Return the state of an objective, by the thresholds of both checks (None: excluded).
+def judge(
+    one: Judgeable, burn: Mapping[str, float] | None, budget: Mapping[str, float] | None
+) -> tuple[Severity, list[Finding]]:
+    """Return the state of an objective and its findings, by the thresholds of both checks (None: excluded).
 
-    A spent budget is always critical. Unknown: not bad, and nothing was measured in the last hour.
+    Unknown: nothing is found, and a check is excluded or nothing was measured in the last hour.
     """
-    one = Judgeable(0, "", status, status.hour)
-    found = [finding.severity for finding in (*burns(one, burn), *spent(one, budget))]
-    if status.overspent_s:
-        return Severity.CRITICAL
+    found = [*burns(one, burn), *spent(one, budget)]
     if found:
-        return max(found, key=lambda severity: severity.rank)
-    return Severity.HEALTHY if status.hour.known_s else Severity.UNKNOWN
+        return max((each.severity for each in found), key=lambda severity: severity.rank), found
+    is_judged = one.status.hour.known_s and burn is not None and budget is not None
+    return Severity.HEALTHY if is_judged else Severity.UNKNOWN, found

@@ -43,7 +43,7 @@ def measure(
         length = min(STEP_S, end_s - at)
         of_known = min(known_s[at], float(length))
         of_bad = min(bad_s[at], of_known)
-        found.append(Step(at, of_known - of_bad, of_bad, length - of_known))
+        found.append(Step(at, of_known - of_bad, of_bad))
     return found
 
 
@@ -69,29 +69,19 @@ def above(
     return known, bad
 
 
-def shares(spans: Iterable[tuple[float, float | None, int]], partitions: int) -> list[Weighted]:
-    """Return spans (begin, end or None while it lasts, number of partitions) as shares of all partitions."""
-    found = []
-    for begin, end, count in spans:
-        found.append((begin, float("inf") if end is None else end, count / partitions))
-    return found
-
-
 def portions(
     oldest: int | None,
     newest: int | None,
-    source: Interval | None,
+    source: Interval,
     late_s: int,
     most: int,
 ) -> Iterator[tuple[int, int]]:
     """Yield from when to when is to be measured now: at the end, then one portion before the first step.
 
     `oldest` and `newest` are the steps that there are, the newest not after now. `source` is from when to
-    when there is data (None: there is none), `most` how many steps are measured at once. Steps of the last
+    when there is data, `most` how many steps are measured at once. Steps of the last
     `late_s` are measured again.
     """
-    if source is None:
-        return
     end = int(source[1])
     again = step_of(end - late_s)
     begin = max(again if newest is None else min(newest, again), step_of(source[0]))

@@ -6,32 +6,19 @@ of 1 spends it in exactly the period. Time that was not measured is neither good
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
-HOUR_S, SIX_HOURS_S, PERIOD_S = 3600, 6 * 3600, 30 * 86_400
-WINDOWS_S = (HOUR_S, SIX_HOURS_S, PERIOD_S)
-
-
-class ObjectiveKind(StrEnum):
-    """RPO: time in which the target is at most so far behind.
-
-    AVAILABILITY: time in which partitions are available, for clients or for writes with acks=all.
-    """
-
-    RPO = "rpo"
-    AVAILABILITY = "availability"
+# The last steps, an hour, six hours, and the period of the budget.
+WINDOWS_S = (600, 3600, 6 * 3600, 30 * 86_400)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Measured time from `at_s` (Unix seconds) on; the three parts together are the length of the step."""
+    """Measured time of the step that begins at `at_s` (Unix seconds); the rest of it is not known."""
 
     at_s: int
     good_s: float
     bad_s: float
-    unknown_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +28,6 @@ class Window:
     window_s: int
     good_s: float = 0.0
     bad_s: float = 0.0
-    unknown_s: float = 0.0
 
     @property
     def known_s(self) -> float:
@@ -54,7 +40,7 @@ class Window:
 
     @property
     def not_measured_s(self) -> float:
-        """Time without a measurement, also where there is no step."""
+        """Time without a measurement; it spends no budget."""
         return max(0.0, self.window_s - self.known_s)
 
 
@@ -63,19 +49,25 @@ class Status:
     """An objective now. `target` is a share below 1 (0.999)."""
 
     target: float
+    recent: Window
     hour: Window
     six_hours: Window
     period: Window
 
     @property
+    def allowed(self) -> float:
+        """The share of bad time that the target allows, without what subtraction leaves."""
+        return round(1 - self.target, 9)
+
+    @property
     def budget_s(self) -> float:
         """Bad time that the whole period allows."""
-        return (1 - self.target) * self.period.window_s
+        return self.allowed * self.period.window_s
 
     @property
     def budget_left_s(self) -> float | None:
         """What is left of it; negative when it is spent. None: nothing was measured."""
-        return self.budget_s - self.period.bad_s if self.period.known_s else None
+        return round(self.budget_s - self.period.bad_s, 3) if self.period.known_s else None
 
     @property
     def budget_left(self) -> float | None:
@@ -85,27 +77,15 @@ class Status:
 
     def burn(self, window: Window) -> float | None:
         """Return how many times faster than allowed the budget burns; None: nothing was measured."""
-        return window.bad_s / window.known_s / (1 - self.target) if window.known_s else None
+        return window.bad_s / window.known_s / self.allowed if window.known_s else None
 
     @property
-    def burns(self) -> tuple[float | None, ...]:
-        """The burn rates of the windows, the shortest first."""
-        return tuple(self.burn(one) for one in (self.hour, self.six_hours, self.period))
+    def burns(self) -> dict[str, float | None]:
+        """The burn rates by window, the shortest first."""
+        windows = {"1h": self.hour, "6h": self.six_hours, "30d": self.period}
+        return {name: self.burn(one) for name, one in windows.items()}
 
     @property
     def overspent_s(self) -> float:
         """Bad time beyond the budget; 0 while the budget lasts."""
-        return max(0.0, self.period.bad_s - self.budget_s)
-
-
-def status_of(steps: Iterable[Step], target: float, now_s: int) -> Status:
-    """Return the status at a time; steps that begin before a window do not count in it."""
-    sums = {window: [0.0, 0.0, 0.0] for window in WINDOWS_S}
-    for one in steps:
-        for window, parts in sums.items():
-            if now_s - window <= one.at_s < now_s:
-                parts[0] += one.good_s
-                parts[1] += one.bad_s
-                parts[2] += one.unknown_s
-    windows = [Window(window, *parts) for window, parts in sums.items()]
-    return Status(target, *windows)
+        return max(0.0, -(self.budget_left_s or 0.0))

@@ -23,8 +23,7 @@ from console.availability.status.models import AvailabilityRound, PartitionStatu
 from console.availability.status.timelines import draw_partition
 from console.clusters.equivalents import Equivalents, call_of, tool_of
 from console.clusters.models import Cluster
-from console.findings.objectives.queries import statuses_of_cluster
-from console.findings.objectives.states import with_states
+from console.findings.objectives.queries import list_objectives, with_states
 from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
@@ -83,7 +82,7 @@ def _answer(cluster: Cluster, time_range: TimeRange) -> dict[str, Any]:
         "answer": answer_of(counts, queries.freshness_of(cluster)),
         "facts": overview_facts(cluster, counts, oldest, number, time_range.label),
         "unclean": unclean[:MOST_UNCLEAN] if number else [],
-        "objectives": with_states(statuses_of_cluster(cluster, timezone.now())),
+        "objectives": with_states(list_objectives().filter(cluster=cluster), timezone.now()),
         "promotion_findings": shown_findings(cluster),
         "lag_freshness": queries.freshness_of(cluster, AvailabilityRound.Noun.LAG),
         "calls": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from django.db.models import Model, OuterRef, Subquery
@@ -13,20 +12,18 @@ from console.checks.objectives.sources import Source, sources_of
 from console.findings.objectives.models import STEPS_KEPT_S, ObjectiveStep
 from console.findings.objectives.queries import (
     list_objectives,
-    statuses,
-    windows_of,
     with_open_findings,
+    with_states,
 )
 from console.findings.objectives.store import save_steps
 from console.frame.series import LATE_S
 from jobs.findings import Finding
-from jobs.objectives.checks import BUDGET, BURN, Judgeable, burns, spent
+from jobs.objectives.checks import BUDGET, BURN
 from jobs.objectives.measuring import STEP_S, portions
 
 EVERY_S = 60
 # Of one objective in one round: a day.
 MOST_STEPS = 288
-RECENT_S = 2 * STEP_S
 _CODES = frozenset({BURN.id, BUDGET.id})
 
 
@@ -40,19 +37,11 @@ def judge(given: Given) -> Iterator[Judged]:
     # A flow may be removed between the two reads, and its objectives with it.
     rows = [row for row in rows if (row.flow_id, row.cluster_id) in sources]
     is_done = [_measure(row, sources[row.flow_id, row.cluster_id], now_s) for row in rows]
+    save_steps({row: row.measured for row in rows if row.measured})
     given.memory = {"measured_s": now_s} if all(is_done) else {}
     found: dict[Model, list[Finding]] = {one: [] for one in with_open_findings(_CODES)}
-    recent = windows_of([row.pk for row in rows], (RECENT_S,), given.now)
-    for row, status in statuses(rows, given.now):
-        values = partial(given.settings.values, cluster=row.cluster_id, flow=row.flow_id)
-        label = f"{row.name} ({row.scope}, {row.target_percent:g} %)"
-        one = Judgeable(row.pk, label, status, recent[row.pk][0])
-        found.setdefault(row.flow or row.cluster, []).extend(
-            (
-                *burns(one, values(BURN)),
-                *spent(one, values(BUDGET)),
-            )
-        )
+    for row in with_states(rows, given.now, given.settings):
+        found.setdefault(row.flow or row.cluster, []).extend(row.found)
     for scope, findings in found.items():
         yield Judged(scope, _CODES, tuple(findings))
 
@@ -69,14 +58,14 @@ def _with_ends(now_s: int) -> list[Any]:
 
 
 def _measure(row: Any, source: Source, now_s: int) -> bool:
-    """Measure what is due of an objective; return whether nothing of the past is left."""
-    known = source.known()
+    """Put what is due of an objective into its `measured`; return whether nothing of the past is left."""
+    row.measured, known = [], source.known()
     if known is None:
         return True
     kept = max(known[0], now_s - STEPS_KEPT_S), min(known[1], now_s)
     due = list(portions(row.oldest, row.newest, kept, LATE_S, MOST_STEPS))
     for start, end in due:
-        save_steps(row, source.steps(row, start, end))
+        row.measured += source.steps(row, start, end)
     return all(end - start < MOST_STEPS * STEP_S for start, end in due)
 
 

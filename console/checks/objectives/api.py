@@ -55,6 +55,3 @@ class ObjectiveViewSet(ScopedViewSet):
         person: Any = request.user
         actions.save(self.row(), values, person, timezone.now())
         return Response(self.get_serializer(self.row()).data)
-
-    def delete_row(self, row: Any, person: Any) -> None:
-        actions.remove(row, person)

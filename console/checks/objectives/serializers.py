@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from console.findings.objectives.models import CountsAs, Objective
 from console.frame.rest.serializers import AliasField, BodySerializer
-from jobs.objectives.objective import Status, Window
+from jobs.objectives.objective import Status
 
 
 class ObjectiveStatusSerializer(serializers.Serializer[Status]):
@@ -22,24 +22,16 @@ class ObjectiveStatusSerializer(serializers.Serializer[Status]):
         allow_null=True, help_text="1: nothing is spent. Below 0: more than all of it is."
     )
     budget_left_s = serializers.FloatField(allow_null=True)
-    burn_1h = serializers.SerializerMethodField(
-        help_text="1 spends the budget in exactly 30 days; over the last hour."
+    burn_1h = serializers.FloatField(
+        source="burns.1h",
+        allow_null=True,
+        help_text="1 spends the budget in exactly 30 days; over the last hour.",
     )
-    burn_6h = serializers.SerializerMethodField()
-    burn_30d = serializers.SerializerMethodField()
-    unknown_s = serializers.FloatField(
-        source="period.unknown_s", help_text="Of the 30 days; it spends no budget."
+    burn_6h = serializers.FloatField(source="burns.6h", allow_null=True)
+    burn_30d = serializers.FloatField(source="burns.30d", allow_null=True)
+    not_measured_s = serializers.FloatField(
+        source="period.not_measured_s", help_text="Of the 30 days; it spends no budget."
     )
-
-    def get_burn_1h(self, status: Status) -> float | None:
-        return status.burn(status.hour)
-
-    def get_burn_6h(self, status: Status) -> float | None:
-        return status.burn(status.six_hours)
-
-    def get_burn_30d(self, status: Status) -> float | None:
-        window: Window = status.period
-        return status.burn(window)
 
 
 class ObjectiveSerializer(BodySerializer, serializers.ModelSerializer[Objective]):

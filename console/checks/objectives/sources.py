@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Min
@@ -20,7 +20,7 @@ from console.replication.flows import queries as flows
 from console.replication.measurement import queries as measurement
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import ScopeKind
-from jobs.objectives.measuring import Interval, above, measure, shares
+from jobs.objectives.measuring import Interval, above, measure
 from jobs.objectives.objective import Step
 from jobs.patterns.matching import Matcher, glob_expression
 
@@ -30,16 +30,6 @@ _LEAST = {
 }
 # States of a flow in which a person wants nothing to be replicated.
 _AT_REST = frozenset({"paused", "stopped", "stopping", "deleting"})
-
-
-class Source(Protocol):
-    """What was recorded of a flow or of a cluster, read once per round."""
-
-    def known(self) -> Interval | None:
-        """Return from when to when there is data (Unix seconds); None: there is none."""
-
-    def steps(self, objective: Objective, start_s: int, end_s: int) -> list[Step]:
-        """Return the steps from the begin of one to a time."""
 
 
 class FlowSource:
@@ -56,6 +46,7 @@ class FlowSource:
         self._flow, self._now = flow, now
 
     def known(self) -> Interval | None:
+        """Return from when to when there is data (Unix seconds); None: there is none."""
         first = measurement.list_lag_samples(self._flow).filter(topic="").aggregate(at=Min("at_s"))
         return None if first["at"] is None else (first["at"], self._now.timestamp())
 
@@ -101,9 +92,10 @@ class ClusterSource:
         return watch.known_from.timestamp(), watch.known_until.timestamp()
 
     def steps(self, objective: Objective, start_s: int, end_s: int) -> list[Step]:
-        start, end = _moment(start_s), _moment(end_s)
+        start, end = (datetime.fromtimestamp(at_s, UTC) for at_s in (start_s, end_s))
         watched = availability.watched_in(self._watch(start, end), start, end)
-        topics = dict(_matching(objective.topic_pattern, self._topics.items()))
+        matcher = Matcher((glob_expression(objective.topic_pattern or "*"),))
+        topics = {name: count for name, count in self._topics.items() if matcher.matches(name)}
         partitions = sum(topics.values())
         if watched is None or not partitions:
             return measure(start_s, end_s, (), ())
@@ -112,19 +104,18 @@ class ClusterSource:
             self._cluster, TimeRange(start, end), _LEAST[objective.counts_as]
         )
         spans = rows.order_by().values_list("topic", "began_at", "ended_at").annotate(Count("pk"))
-        bad = (
-            (began.timestamp(), ended and ended.timestamp(), count)
+        bad = [
+            (began.timestamp(), ended.timestamp() if ended else end_s, count / partitions)
             for topic, began, ended, count in spans
             if topic in topics
-        )
-        return measure(start_s, end_s, known, shares(bad, partitions))
+        ]
+        return measure(start_s, end_s, known, bad)
 
     def _watch(self, start: datetime, end: datetime) -> availability.Watch:
-        key = start, end
-        if key not in self._watches:
-            told = self._log, start, end, self._now
-            self._watches[key] = availability.read_watch(self._cluster, *told)
-        return self._watches[key]
+        if (span := (start, end)) not in self._watches:
+            read = availability.read_watch(self._cluster, self._log, start, end, self._now)
+            self._watches[span] = read
+        return self._watches[span]
 
     @cached_property
     def _log(self) -> Any:
@@ -134,6 +125,9 @@ class ClusterSource:
     def _topics(self) -> dict[str, int]:
         rows = status.list_rollups(ScopeKind.TOPIC, self._cluster).order_by()
         return dict(rows.values_list("name", "partitions"))
+
+
+Source = FlowSource | ClusterSource
 
 
 def sources_of(
@@ -149,12 +143,3 @@ def sources_of(
         if one.cluster_id is not None:
             found.setdefault((None, one.cluster_id), ClusterSource(one.cluster, now))
     return found
-
-
-def _matching(glob: str, topics: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    matcher = Matcher((glob_expression(glob or "*"),))
-    return ((name, count) for name, count in topics if matcher.matches(name))
-
-
-def _moment(at_s: float) -> datetime:
-    return datetime.fromtimestamp(at_s, UTC)

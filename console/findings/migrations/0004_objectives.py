@@ -95,7 +95,6 @@ class Migration(migrations.Migration):
                 ("at_s", models.BigIntegerField()),
                 ("good_s", models.FloatField()),
                 ("bad_s", models.FloatField()),
-                ("unknown_s", models.FloatField(default=0)),
                 (
                     "objective",
                     models.ForeignKey(

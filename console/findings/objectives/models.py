@@ -14,17 +14,16 @@ from django.urls import reverse
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.security.access import rights_of
 from jobs.numbers import format_span_ms
-from jobs.objectives.objective import ObjectiveKind
 
 # A month of 30 days, and a few days to look back.
 STEPS_KEPT_S = 35 * 86_400
 
 
 class Kind(models.TextChoices):
-    """What is measured, as in `ObjectiveKind`."""
+    """What is measured: how far the target of a flow is behind, or whether partitions are available."""
 
-    RPO = ObjectiveKind.RPO.value, "Recovery point of a flow"
-    AVAILABILITY = ObjectiveKind.AVAILABILITY.value, "Availability of topics"
+    RPO = "rpo", "Recovery point of a flow"
+    AVAILABILITY = "availability", "Availability of topics"
 
 
 class CountsAs(models.TextChoices):
@@ -115,7 +114,7 @@ class Objective(models.Model):
 
 
 class ObjectiveStep(models.Model):
-    """Measured time of a step; `at_s` is its begin (Unix seconds). The three parts are its length.
+    """Measured time of a step; `at_s` is its begin (Unix seconds). The rest of it was not measured.
 
     The newest step of an objective may be part of one. Pruned after `STEPS_KEPT_S`.
     """
@@ -124,7 +123,6 @@ class ObjectiveStep(models.Model):
     at_s = models.BigIntegerField()
     good_s = models.FloatField()
     bad_s = models.FloatField()
-    unknown_s = models.FloatField(default=0)
 
     clusters_at: ClassVar = (
         "objective__cluster",

@@ -1,4 +1,4 @@
-"""Reads of objectives, with what is left of their budgets."""
+"""Reads of objectives, with what is left of their budgets and what their checks say."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet, Sum
 
-from console.clusters.models import Cluster
+from console.findings.check_settings import read_settings
 from console.findings.models import Finding, Kind
 from console.findings.objectives.models import Objective, ObjectiveStep
+from jobs.checks.settings import Settings
+from jobs.objectives.checks import BUDGET, BURN, Judgeable, judge
 from jobs.objectives.objective import WINDOWS_S, Status, Window
-
-_PARTS = ("good_s", "bad_s", "unknown_s")
 
 
 def list_objectives() -> QuerySet[Objective]:
@@ -21,29 +21,30 @@ def list_objectives() -> QuerySet[Objective]:
     return Objective.objects.select_related("cluster", "flow__source", "flow__target", "changed_by")
 
 
-def statuses_of_flow(flow: Any, now: datetime) -> list[tuple[Objective, Status]]:
-    """Return the objectives of a flow with their status; two queries."""
-    return statuses(list_objectives().filter(flow=flow), now)
-
-
-def statuses_of_cluster(cluster: Cluster, now: datetime) -> list[tuple[Objective, Status]]:
-    """Return the objectives of a cluster's topics with their status; two queries."""
-    return statuses(list_objectives().filter(cluster=cluster), now)
-
-
-def statuses(rows: Iterable[Objective], now: datetime) -> list[tuple[Objective, Status]]:
-    """Return objectives with their status, in their order; one query for the sums."""
-    found = list(rows)
-    sums = windows_of([row.pk for row in found], WINDOWS_S, now)
-    return [(row, Status(row.target, *sums[row.pk])) for row in found]
-
-
 def with_status(rows: Iterable[Objective], now: datetime) -> list[Any]:
-    """Return objectives, each with its `status`; one query."""
-    found: list[Any] = []
-    for row, status in statuses(rows, now):
-        found.append(row)
-        found[-1].status = status
+    """Return objectives, each with its `status`; one query for the sums."""
+    found: list[Any] = list(rows)
+    sums = windows_of([row.pk for row in found], WINDOWS_S, now)
+    for row in found:
+        row.status = Status(row.target, *sums[row.pk])
+    return found
+
+
+def with_states(
+    rows: Iterable[Objective], now: datetime, given: Settings | None = None
+) -> list[Any]:
+    """Return objectives with their `status`, and the `state` and findings (`found`) of their checks.
+
+    A query for the sums, and one for the settings unless they are given.
+    """
+    if not (found := with_status(rows, now)):
+        return found
+    values = (given or read_settings()).values
+    for row in found:
+        label = f"{row.name} ({row.scope}, {row.target_percent:g} %)"
+        one = Judgeable(row.pk, label, row.status)
+        where = {"cluster": row.cluster_id, "flow": row.flow_id}
+        row.state, row.found = judge(one, *(values(each, **where) for each in (BURN, BUDGET)))
     return found
 
 
@@ -58,14 +59,14 @@ def windows_of(
     sums = {
         f"{part}_{span}": Sum(part, filter=Q(at_s__gte=now_s - span), default=0.0)
         for span in spans_s
-        for part in _PARTS
+        for part in ("good_s", "bad_s")
     }
     steps = ObjectiveStep.objects.filter(
         objective__in=found, at_s__gte=now_s - max(spans_s), at_s__lt=now_s
     )
     for row in steps.order_by().values("objective").annotate(**sums):
         found[row["objective"]] = [
-            Window(span, *(row[f"{part}_{span}"] for part in _PARTS)) for span in spans_s
+            Window(span, row[f"good_s_{span}"], row[f"bad_s_{span}"]) for span in spans_s
         ]
     return found
 

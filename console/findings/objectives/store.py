@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -12,24 +12,21 @@ from console.frame.series import upsert
 from jobs.objectives.objective import Step
 
 
-def save_steps(objective: Objective, steps: Iterable[Step]) -> None:
-    """Write steps over those with the same begin, unless the objective was changed or removed meanwhile."""
-    rows = [
-        ObjectiveStep(
-            objective=objective,
-            at_s=one.at_s,
-            good_s=one.good_s,
-            bad_s=one.bad_s,
-            unknown_s=one.unknown_s,
-        )
-        for one in steps
-    ]
+def save_steps(measured: Mapping[Objective, Sequence[Step]]) -> None:
+    """Write steps over those with the same begin, unless an objective was changed or removed meanwhile."""
     with transaction.atomic():
-        same = Objective.objects.select_for_update(of=("self",)).filter(
-            pk=objective.pk, changed_at=objective.changed_at
+        rows = Objective.objects.select_for_update(of=("self",)).filter(
+            pk__in=[row.pk for row in measured]
         )
-        if same.exists():
-            upsert(rows)
+        now = dict(rows.order_by("pk").values_list("pk", "changed_at"))
+        upsert(
+            [
+                ObjectiveStep(objective=row, at_s=one.at_s, good_s=one.good_s, bad_s=one.bad_s)
+                for row, steps in measured.items()
+                if now.get(row.pk) == row.changed_at
+                for one in steps
+            ]
+        )
 
 
 def prune(now: datetime) -> int:

@@ -16,8 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from console.accounts.asked_rights import person_of
 from console.clusters.trouble.told import troubles_of
 from console.findings.models import Kind
-from console.findings.objectives.queries import statuses_of_flow
-from console.findings.objectives.states import with_states
+from console.findings.objectives.queries import list_objectives, with_states
 from console.findings.queries import open_findings, worst_of_each_rule
 from console.frame.pages.forms import RemovalForm, attempt
 from console.frame.pages.render import render_page
@@ -77,7 +76,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "empty": why_no_topics(flow),
         "stages": stages_of(flow.run, timezone.now()),
         "findings": queries.findings_of(flow),
-        "objectives": with_states(statuses_of_flow(flow, timezone.now())),
+        "objectives": with_states(list_objectives().filter(flow=flow), timezone.now()),
         "failures": worst_of_each_rule(open_findings(Kind.FLOW, flow=flow)[:MOST_FAILURES]),
         "topic_news": topic_news(flow),
         "answer": readiness_queries.answer_of(flow),

@@ -41,14 +41,18 @@ class ObjectiveResult:
 
     @property
     def verdict(self) -> tuple[Severity, str]:
-        """How it came out; a target that was met in less than half of the period is not known."""
-        achieved = self.window.achieved
-        if achieved is None:
+        """How it came out: missed when more than the budget of the whole period is spent.
+
+        Not known when it was measured in less than half of the period, or missed in what was measured of it.
+        """
+        achieved, spent = self.window.achieved, self.spent_ms
+        if achieved is None or spent is None:
             return Severity.UNKNOWN, "Not measured"
-        if achieved < self.target - _ROUNDING:
+        if spent > self.budget_ms:
             return Severity.CRITICAL, "Missed"
-        if self.window.not_measured_s > self.window.window_s / 2:
-            return Severity.UNKNOWN, "Mostly not measured"
+        is_half = self.window.known_s < self.window.window_s / 2
+        if is_half or achieved < self.target - _ROUNDING:
+            return Severity.UNKNOWN, "Partly measured"
         return Severity.HEALTHY, "Met"
 
     @property

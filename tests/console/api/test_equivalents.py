@@ -45,8 +45,7 @@ ROUTES_OF_PAGES = {
     "checks:new-setting": {"POST check-settings/"},
     "checks:setting": {"GET check-settings/", "GET check-settings/{id}/", "PATCH check-settings/{id}/"},
     "checks:remove-setting": {"DELETE check-settings/{id}/"},
-    "checks:objectives": {"GET objectives/"},
-    "checks:new-objective": {"POST objectives/"},
+    "checks:objectives": {"GET objectives/", "POST objectives/"},
     "checks:objective": {"GET objectives/{id}/", "PATCH objectives/{id}/"},
     "checks:remove-objective": {"DELETE objectives/{id}/"},
     "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
@@ -368,7 +367,7 @@ def numbers(sign_in, admin):
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,
-        "objective": make_objective(cluster=flow.source).pk,
+        "objective": make_objective(flow.source).pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow, Objective, ObjectiveStep
+from console.replication.flows.models import ReplicationFlow
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
@@ -21,26 +22,22 @@ def make_window(**fields: Any) -> MaintenanceWindow:
     return MaintenanceWindow.objects.create(**{**values, "rrule": "FREQ=WEEKLY", **fields})
 
 
-def make_objective(**fields: Any) -> Objective:
-    """Make an objective of a flow, or of the topics of a cluster."""
-    of_kind = (
-        {"kind": "rpo", "limit_ms": 60_000}
-        if "flow" in fields
-        else {"kind": "availability", "counts_as": "offline"}
-    )
-    values = of_kind | {"target_percent": 99.9, "changed_at": NOW} | fields
-    return Objective.objects.create(**values)
+def make_objective(scope: Any, **fields: Any) -> Objective:
+    """Make an objective of a flow (RPO of a minute) or of the topics of a cluster."""
+    if isinstance(scope, ReplicationFlow):
+        values = {"kind": "rpo", "flow": scope, "limit_ms": 60_000}
+    else:
+        values = {"kind": "availability", "cluster": scope, "counts_as": "offline"}
+    return Objective.objects.create(**values | {"target_percent": 99.9, "changed_at": NOW} | fields)
 
 
 def make_step(objective: Objective, at_s: int, good_s: float, bad_s: float = 0) -> ObjectiveStep:
-    """Make a step of 300 s; what is neither good nor bad is unknown."""
-    return ObjectiveStep.objects.create(
-        objective=objective, at_s=at_s, good_s=good_s, bad_s=bad_s, unknown_s=300 - good_s - bad_s
-    )
+    """Make a step of 300 s; what is neither good nor bad was not measured."""
+    return ObjectiveStep.objects.create(objective=objective, at_s=at_s, good_s=good_s, bad_s=bad_s)
 
 
 def make_objectives(cluster: Any, flow: Any, now: datetime) -> None:
     """Make one objective of each kind, with an hour in which some time was bad and some unknown."""
     hour_s = int(now.timestamp()) // 300 * 300 - 3600
-    for one in (make_objective(cluster=cluster, topic_pattern="pay*"), make_objective(flow=flow)):
+    for one in (make_objective(cluster, topic_pattern="pay*"), make_objective(flow)):
         make_step(one, hour_s, 240, 12)

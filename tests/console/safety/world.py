@@ -94,7 +94,7 @@ def make_world() -> World:
     for cluster in (east, dark):
         make_setting(cluster=cluster)
         make_window(cluster=cluster)
-        make_objective(cluster=cluster)
+        make_objective(cluster)
     return World(
         east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
     )

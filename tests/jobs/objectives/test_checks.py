@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.objectives.checks import BUDGET, BURN, Judgeable, burns, spent
-from jobs.objectives.objective import HOUR_S, PERIOD_S, SIX_HOURS_S, Status, Window
+from jobs.objectives.objective import WINDOWS_S, Status, Window
 from jobs.severity import Severity
 
 TARGET = 0.999
@@ -16,8 +16,8 @@ def window(length, burn):
 
 
 def judgeable(hour=0.0, six=0.0, recent=0.0, month=0.0):
-    windows = window(HOUR_S, hour), window(SIX_HOURS_S, six), window(PERIOD_S, month)
-    return Judgeable(7, "RPO of 1 min", Status(TARGET, *windows), window(600, recent))
+    windows = map(window, WINDOWS_S, (recent, hour, six, month))
+    return Judgeable(7, "RPO of 1 min", Status(TARGET, *windows))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,8 @@ def test_a_budget_that_burns_is_found_when_both_windows_agree(burned, severity):
         pytest.param(None, None, id="not measured"),
         pytest.param(0.5, None, id="half"),
         pytest.param(0.95, Severity.WARNING, id="5 % left"),
-        pytest.param(1.5, Severity.CRITICAL, id="spent"),
+        pytest.param(1, Severity.CRITICAL, id="exactly spent"),
+        pytest.param(1.5, Severity.CRITICAL, id="overspent"),
     ],
 )
 def test_what_is_left_of_the_budget_is_judged(month, severity):

@@ -11,7 +11,7 @@ from jobs.reports.kinds.clusters.availability import build as build_availability
 from jobs.reports.kinds.flows.disaster_recovery import build as build_disaster_recovery
 from jobs.reports.kinds.flows.replication import build as build_replication
 from jobs.reports.periods import Period
-from tests.console.findings.objectives.rows import DAY_S, make_objective, measure
+from tests.console.checks.making import make_objective, make_step
 from tests.console.making import make_cluster, make_flow, make_user
 
 pytestmark = pytest.mark.django_db
@@ -46,10 +46,10 @@ def rows_of(content):
 def test_a_report_has_the_numbers_of_its_period(kind, build, make):
     subject = make(created_at=LONG_BEFORE)
     row = make_objective(subject)
-    measure(row, START - timedelta(seconds=1), 0, 999)
-    measure(row, START, 43_200 - 60, 60)
-    measure(row, START + timedelta(hours=12), 36_000, 0, 7_200)
-    measure(row, END, 0, 999)
+    make_step(row, int((START - timedelta(seconds=1)).timestamp()), 0, 999)
+    make_step(row, int(START.timestamp()), 43_200 - 60, 60)
+    make_step(row, int((START + timedelta(hours=12)).timestamp()), 36_000)
+    make_step(row, int(END.timestamp()), 0, 999)
     content = build(kind.read(asked(subject)), None)
     name = getattr(subject, "name", None) or subject.alias
     assert rows_of(content) == [
@@ -61,9 +61,9 @@ def test_a_report_has_the_numbers_of_its_period(kind, build, make):
 
 def test_an_objective_that_was_set_after_the_period_was_not_measured_in_it():
     flow = make_flow(created_at=LONG_BEFORE)
-    measure(make_objective(flow), END, DAY_S)
+    make_step(make_objective(flow), int(END.timestamp()), 86_400)
     content = build_replication(replication.read(asked(flow)), None)
-    assert rows_of(content)[0][0][3:] == (None, 86_400, None, DAY_S * 1000, "Not measured")
+    assert rows_of(content)[0][0][3:] == (None, 86_400, None, 86_400_000, "Not measured")
 
 
 def test_a_report_has_no_objectives_of_other_flows_and_clusters():
@@ -75,6 +75,6 @@ def test_a_report_has_no_objectives_of_other_flows_and_clusters():
 
 def test_a_period_that_is_not_over_counts_up_to_now():
     cluster = make_cluster()
-    measure(make_objective(cluster), START, 3600)
+    make_step(make_objective(cluster), int(START.timestamp()), 3600)
     found = availability.read(asked(cluster, now=START + timedelta(hours=1))).objectives
     assert found[0].window == Window(3600, 3600)

@@ -30,11 +30,12 @@ def test_a_report_without_objectives_has_no_section():
         pytest.param(DAY - 86.4, 86.4, Severity.HEALTHY, "Met", id="all of the budget"),
         pytest.param(DAY - 87, 87, Severity.CRITICAL, "Missed", id="more than the budget"),
         pytest.param(0, 0, Severity.UNKNOWN, "Not measured", id="before it was set"),
-        pytest.param(3600, 0, Severity.UNKNOWN, "Mostly not measured", id="measured for an hour"),
-        pytest.param(3600, 60, Severity.CRITICAL, "Missed", id="missed in the hour measured"),
+        pytest.param(3600, 0, Severity.UNKNOWN, "Partly measured", id="measured for an hour"),
+        pytest.param(3600, 60, Severity.UNKNOWN, "Partly measured", id="budget left of the day"),
+        pytest.param(3600, 87, Severity.CRITICAL, "Missed", id="the day's budget spent in an hour"),
     ],
 )
-def test_the_verdict_is_that_of_the_measured_time(good, bad, level, word):
+def test_the_verdict_is_that_of_the_budget(good, bad, level, word):
     verdict, table = blocks(result(good, bad))
     assert (verdict.level, verdict.word, table.rows[0][-1]) == (level, word, word)
 
