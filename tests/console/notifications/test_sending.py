@@ -136,6 +136,26 @@ def test_a_channel_that_was_down_for_a_day_gets_each_message_once_and_in_order(w
         assert delivery.state == DeliveryState.DELIVERED
 
 
+def test_only_the_last_reminder_of_an_incident_is_sent_when_a_channel_is_back(webhook, receiver):
+    events = (Event.OPENED, Event.REMINDER, Event.REMINDER)
+    rows = [queue_message(webhook, make_message(event=event)) for event in events]
+    queue_message(webhook, make_message(make_item(8), event=Event.REMINDER))
+    deliver_due(NOW)
+    bodies = [json.loads(body) for _, body in receiver.got]
+    told = [(one["type"], one["data"]["incidents"][0]["id"]) for one in bodies]
+    reminder = "incident.reminder"
+    assert told == [("incident.opened", 1), (reminder, 1), (reminder, 8)]
+    rows[1].refresh_from_db()
+    assert rows[1].sentence == "Not sent: a later message of the same incidents is on its way."
+
+
+def test_what_waited_for_an_earlier_message_is_due_as_soon_as_that_is_sent(webhook, receiver):
+    first = queue_message(webhook)
+    later = queue_message(webhook, make_message(event=Event.RESOLVED), next_at=NOW + 15 * MINUTE)
+    sent(first)
+    assert sent(later, NOW + MINUTE).state == DeliveryState.DELIVERED
+
+
 def test_a_new_message_brings_forward_an_earlier_one_that_waits_for_hours(webhook, receiver):
     earlier = queue_message(webhook, next_at=NOW + timedelta(hours=4))
     later = sent(queue_message(webhook, make_message(event=Event.WORSE)))
