@@ -129,7 +129,8 @@ def begin(address: str, subject: str, now: datetime) -> EmailMessage:
     """Return a message with its headers and without a body."""
     name, sender = parseaddr(settings.DEFAULT_FROM_EMAIL)
     built = _Whole(policy=policy.SMTP)
-    built["Subject"] = visible_line(subject)[:LONGEST_SUBJECT]
+    # The library decodes an encoded word (RFC 2047) of a name: line ends in it would be headers.
+    built["Subject"] = visible_line(subject).replace("=?", r"\u003d?")[:LONGEST_SUBJECT]
     built["From"] = Address(display_name=name, addr_spec=sender)
     built["To"] = Address(addr_spec=address)
     built["Date"] = format_datetime(now)

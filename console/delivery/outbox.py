@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
 
 from console.delivery.mail import message_id_of
 from console.delivery.models import Channel, Delivery, DeliveryState
@@ -95,6 +96,16 @@ def log_with(delivery: Delivery, at: datetime, outcome: str, sentence: str) -> l
     return [*delivery.log, line][-KEPT_LOG:]
 
 
+def prune(now: datetime) -> int:
+    """Remove notifications that ended and are as old as incidents may be; return how many rows.
+
+    Those of a report are removed with their run.
+    """
+    limit = now - timedelta(days=settings.INCIDENTS_RETENTION_D)
+    ended = Delivery.objects.filter(run=None, next_at=None, created_at__lt=limit)
+    return ended.delete()[0]
+
+
 class _Round:
     """What a round remembers: what sources read, and which servers are away."""
 
@@ -155,7 +166,9 @@ class _Round:
 
 
 def _due(at: datetime) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(is_free(at), state=DeliveryState.PENDING, next_at__lte=at)
+    # No wait is longer: the clock was set back.
+    is_due = Q(next_at__lte=at) | Q(next_at__gt=at + BACK_OFF[-1])
+    return Delivery.objects.filter(is_free(at), is_due, state=DeliveryState.PENDING)
 
 
 def _next_after(delivery: Delivery, at: datetime) -> datetime | None:

@@ -305,6 +305,16 @@ def test_when_a_flow_is_measured_next_moves_to_the_row_of_its_source_and_back(fr
     assert dict(rows.values_list("name", "claimed_until")) == {"new": None, "orders": NOW}
 
 
+def test_notifications_in_the_outbox_are_removed_on_the_way_back(fresh):
+    connection = fresh()
+    executor = executor_of(connection)
+    apps = executor.migrate(executor.loader.graph.leaf_nodes()).apps
+    deliveries = apps.get_model("delivery", "Delivery").objects
+    deliveries.create(source="notification", channel="alertmanager", address="-", created_at=NOW)
+    apps = went_back(connection, [("delivery", "0001_deliveries_moved")])
+    assert not apps.get_model("delivery", "Delivery").objects.exists()
+
+
 SHARED = ("code", "severity", "rank", "subject", "sentence", "todo", "evidence", "opened_at")
 SHARED += ("last_seen_at", "closed_at")
 OF_FLOWS = (*SHARED, "flow_id", "topic", "partition")

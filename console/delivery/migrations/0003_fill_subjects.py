@@ -1,4 +1,4 @@
-"""Deliveries of reports are named after their report."""
+"""Deliveries of reports are named after their report; backwards, those of other rooms are removed."""
 
 from django.db import migrations
 from django.db.models import OuterRef, Subquery
@@ -10,6 +10,10 @@ def fill(apps, schema_editor):
     delivery.objects.filter(subject="").exclude(run=None).update(subject=Subquery(names))
 
 
+def remove(apps, schema_editor):
+    apps.get_model("delivery", "Delivery").objects.filter(run=None).delete()
+
+
 class Migration(migrations.Migration):
     dependencies = [("delivery", "0002_messages_of_all_rooms")]
-    operations = [migrations.RunPython(fill, migrations.RunPython.noop)]
+    operations = [migrations.RunPython(fill, remove)]

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.html import escape
 
@@ -61,12 +62,16 @@ def send(delivery: Delivery, at: datetime, memory: dict[str, Any]) -> str:
     except sealing.NotReadable:
         text = f"Enter the secrets of channel {name} once more: SECRET_KEY was changed."
         raise Refused(text) from None
-    _let_earlier_go_first(delivery, at)
     message = Message.from_mapping(delivery.content)
+    if message.event is Event.REMINDER and _is_said_later(delivery, message):
+        return "Not sent: a later message of the same incidents is on its way."
+    _let_earlier_go_first(delivery, at)
     mail_id = mail.message_id_of(delivery) if is_mail else ""
     outgoing = _Outgoing(message, _id_of(delivery), mail_id, channel.name, at)
     address = delivery.address if is_mail else channel.address
-    return _send(delivery.channel, secrets, address, outgoing)
+    sentence = _send(delivery.channel, secrets, address, outgoing)
+    _waiting(delivery).filter(pk__gt=delivery.pk, next_at__gt=at).update(next_at=at)
+    return sentence
 
 
 def send_test(kind: str, secrets: Mapping[str, str], address: str, now: datetime) -> str:
@@ -157,17 +162,28 @@ def _html(text: str, links: set[str]) -> str:
 
 def _let_earlier_go_first(delivery: Delivery, at: datetime) -> None:
     """Keep the order of a group: after "resolved", an "opened" that was late would open it again."""
-    earlier = Delivery.objects.filter(
-        source=NOTIFICATION,
-        sender=delivery.sender,
-        address=delivery.address,
-        pk__lt=delivery.pk,
-        state=DeliveryState.PENDING,
-        content__group=delivery.content["group"],
-    )
+    earlier = _waiting(delivery).filter(pk__lt=delivery.pk)
     if earlier.exists():
         earlier.filter(next_at__gt=at).update(next_at=at)
         raise TryAgain("Earlier messages of the same incidents are sent first.")
+
+
+def _waiting(delivery: Delivery) -> QuerySet[Delivery]:
+    """Return what is not delivered yet of a group to one address, with the delivery itself."""
+    return Delivery.objects.filter(
+        source=NOTIFICATION,
+        sender=delivery.sender,
+        address=delivery.address,
+        state=DeliveryState.PENDING,
+        content__group=delivery.content["group"],
+    )
+
+
+def _is_said_later(delivery: Delivery, message: Message) -> bool:
+    """Return whether later messages have all incidents of a reminder: a channel may be down for a day."""
+    later = _waiting(delivery).filter(pk__gt=delivery.pk).values_list("content", flat=True)
+    said = {item["id"] for content in later for item in content["items"]}
+    return {item.id for item in message.items} <= said
 
 
 def _id_of(delivery: Delivery) -> str:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 
 from console.delivery.models import Delivery, DeliveryState
-from console.delivery.outbox import deliver_due
+from console.delivery.outbox import deliver_due, prune
 from console.delivery.results import Refused, TryAgain
 from console.frame.security import masking, sealing
 from console.notifications.models import NotificationChannel
@@ -134,6 +134,26 @@ def test_a_channel_that_was_down_for_a_day_gets_each_message_once_and_in_order(w
     for delivery in (opened, resolved):
         delivery.refresh_from_db()
         assert delivery.state == DeliveryState.DELIVERED
+
+
+def test_only_the_last_reminder_of_an_incident_is_sent_when_a_channel_is_back(webhook, receiver):
+    events = (Event.OPENED, Event.REMINDER, Event.REMINDER)
+    rows = [queue_message(webhook, make_message(event=event)) for event in events]
+    queue_message(webhook, make_message(make_item(8), event=Event.REMINDER))
+    deliver_due(NOW)
+    bodies = [json.loads(body) for _, body in receiver.got]
+    told = [(one["type"], one["data"]["incidents"][0]["id"]) for one in bodies]
+    reminder = "incident.reminder"
+    assert told == [("incident.opened", 1), (reminder, 1), (reminder, 8)]
+    rows[1].refresh_from_db()
+    assert rows[1].sentence == "Not sent: a later message of the same incidents is on its way."
+
+
+def test_what_waited_for_an_earlier_message_is_due_as_soon_as_that_is_sent(webhook, receiver):
+    first = queue_message(webhook)
+    later = queue_message(webhook, make_message(event=Event.RESOLVED), next_at=NOW + 15 * MINUTE)
+    sent(first)
+    assert sent(later, NOW + MINUTE).state == DeliveryState.DELIVERED
 
 
 def test_a_new_message_brings_forward_an_earlier_one_that_waits_for_hours(webhook, receiver):
@@ -283,6 +303,29 @@ def test_a_name_adds_no_header_and_no_markup_to_a_mail(mailbox, mail_channel):
     assert r"&lt;b&gt;orders&lt;/b&gt;\u000d\u000aBcc" in html
     assert html.count("<a href=") == 1
     assert "\u202e" not in f"{html}{mail.get_body(('plain',)).get_content()}"
+
+
+def test_an_encoded_word_of_a_name_adds_no_header_to_a_mail(mailbox, mail_channel):
+    title = "=?utf-8?q?x=0D=0ABcc:_eve@example.org?="
+    queue_mail(mail_channel, make_message(make_item(title=title)))
+    deliver_due(NOW)
+    (mail,) = mailbox.messages
+    assert mail["Bcc"] is None
+    assert mail["Subject"] == r"[Critical] \u003d?utf-8?q?x=0D=0ABcc:_eve@example.org?="
+
+
+def test_what_was_queued_while_the_clock_was_a_day_ahead_is_sent_at_once(webhook):
+    assert sent(queue_message(webhook, at=NOW + DAY)).state == DeliveryState.DELIVERED
+
+
+def test_ended_notifications_are_removed_after_the_time_of_incidents(webhook, settings):
+    sent(queue_message(webhook))
+    waiting = queue_message(webhook, next_at=NOW + MINUTE)
+    days = timedelta(days=settings.INCIDENTS_RETENTION_D)
+    prune(NOW + days)
+    assert Delivery.objects.count() == 2
+    prune(NOW + days + MINUTE)
+    assert Delivery.objects.get() == waiting
 
 
 def test_an_address_that_was_removed_from_its_channel_gets_nothing(mailbox, mail_channel):
