@@ -26,8 +26,9 @@ NO_CHANGES = {
     "console.reports.actions": {"queue_run", "remove_old_runs"},
     "console.accounts.actions": {"create_first_admin", "subject_of"},
     "console.accounts.tokens": {"subject_of"},
-    "console.checks.actions": {"may_change", "require_on", "scope_of", "shown"},
-    "console.checks.objectives.actions": {"shown"},
+    "console.checks.actions": {
+        "may_change", "require_on", "scope_of", "shown", "write", "glob_problem", "take",
+    },
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
     "console.notifications.actions": {"shown"},
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
