@@ -24,7 +24,7 @@ from jobs.notifications.routes import GroupBy
 
 _REMOVE = "remove."
 _TYPED = {"autocomplete": "off", "spellcheck": "false"}
-_CLOCK = {"type": "time"}
+_CLOCK = _TYPED | {"placeholder": "22:00"}
 
 
 def _text(label: str, longest: int, help_text: str = "", *, required: bool = True) -> Any:

@@ -73,7 +73,7 @@ def _take_scope(row: Objective, values: Mapping[str, Any], person: User) -> dict
     """Put flow or cluster and the kind into a row; return what is wrong. What is not seen is not there."""
     flow, cluster = values.get("flow"), values.get("cluster")
     if bool(flow) == bool(cluster):
-        return {"flow": "Name a flow (RPO) or a cluster (availability of topics), one of both."}
+        return {"flow": "Select either a flow (RPO) or a cluster (availability of topics)."}
     rows: Any = list_flows().filter(pk=flow) if flow else list_clusters().filter(alias=cluster)
     found = visible(person, rows).first()
     field = "flow" if flow else "cluster"
@@ -93,7 +93,7 @@ def _problems(row: Objective) -> dict[str, str]:
         )
     if row.kind == Kind.RPO:
         if limit is None or not 1 <= limit <= MOST_LIMIT_MS:
-            errors["limit_ms"] = f"Enter a number from 1 to {MOST_LIMIT_MS} (ms)."
+            errors["limit_ms"] = f"Enter a number from 1 to {MOST_LIMIT_MS} (30 days)."
         of_others = ("topic_pattern", "counts_as")
         return errors | {
             name: "An RPO of a flow has none." for name in of_others if getattr(row, name)

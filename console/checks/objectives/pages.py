@@ -71,7 +71,7 @@ def _objectives(request: HttpRequest, row: Objective) -> HttpResponseBase:
     rows = visible(person, queries.list_objectives())
     context = {
         "rows": [
-            (one, status, _percent(status.period.achieved), [*map(status.burn, _windows(status))])
+            (one, status, [*map(status.burn, _windows(status))])
             for one, status in queries.statuses(rows, now)
         ],
         "form": form,
@@ -83,10 +83,6 @@ def _objectives(request: HttpRequest, row: Objective) -> HttpResponseBase:
 
 def _windows(status: Status) -> tuple[Window, ...]:
     return status.hour, status.six_hours, status.period
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share * 100:.3f} %"
 
 
 def _seen(request: HttpRequest, pk: int) -> Objective:
