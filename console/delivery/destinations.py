@@ -108,7 +108,7 @@ def _webhook(address: str) -> str:
     try:
         Outbound.from_settings().check_name(address)
     except OutboundRefused as refusal:
-        raise ValueError(f"{refusal.message} OUTBOUND_HOSTS names the allowed ones.") from None
+        raise ValueError(refusal.message) from None
     return address
 
 

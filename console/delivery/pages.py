@@ -72,7 +72,8 @@ class DeliveryTestForm(ActionForm):
     address = forms.CharField(
         label="Address",
         max_length=LONGEST,
-        help_text="An e-mail address, the name of a folder below REPORT_FOLDER, or the address of a webhook.",
+        help_text="An e-mail address, the name of a folder below REPORT_FOLDER, or the URL of a webhook "
+        "whose host is in OUTBOUND_HOSTS.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -102,9 +103,9 @@ DELIVERIES = Table(
     (
         Column("created_at", "Created", "pk", template=_AGO),
         Column("subject", "Message", "subject", link=_page),
+        Column("state", "State", "state", template="delivery/cells/state.html"),
         Column("channel", "Channel", "channel", format=lambda value: Channel(value).label),
         Column("shown_address", "Recipient", "address"),
-        Column("state", "State", "state", template="delivery/cells/state.html"),
         Column("attempts", "Attempts", "attempts", numeric=True),
         Column("next_at", "Next attempt", "next_at", template=_AGO),
         Column("sentence", "Last result", template="delivery/cells/sentence.html"),

@@ -23,7 +23,8 @@ from console.notifications.route_values import DAYS
 from jobs.notifications.routes import GroupBy
 
 _REMOVE = "remove."
-_CLOCK = forms.TimeInput(format="%H:%M", attrs={"type": "time"})
+_TYPED = {"autocomplete": "off", "spellcheck": "false", "placeholder": "22:00"}
+_CLOCK = forms.TimeInput(format="%H:%M", attrs=_TYPED)
 
 
 class ChannelForm(ActionForm):

@@ -152,9 +152,9 @@ _CELLS = "notifications/cells/"
 ROUTES = Table(
     (
         _name("notifications:route"),
+        _STATE,
         Column("condition", "Condition", csv=condition_of, template=f"{_CELLS}prose.html"),
         Column("names", "Channels", csv=_names),
-        _STATE,
         Column("matches", "Open incidents", template=f"{_CELLS}matches.html"),
     ),
     search=("name", "subject_pattern", "cluster__alias", "channels__name"),
@@ -164,10 +164,10 @@ CHANNELS = Table(
     (
         _name("notifications:channel"),
         Column("kind", "Kind", "kind", format=lambda value: Channel(value).label),
-        Column("address", "Address", "address", template=f"{_CELLS}prose.html"),
         _STATE,
         Column("last_state", "Last delivery", "last_state", template=f"{_CELLS}last.html"),
         Column("test", "Test", csv=lambda row: "", template=f"{_CELLS}test.html"),
+        Column("address", "Address", "address", template=f"{_CELLS}prose.html"),
     ),
     search=("name", "address"),
     filters={"kind": Choice("Kind", LABELS, equals("kind"))},

@@ -95,7 +95,9 @@ def _times_problems(route: NotificationRoute) -> Mapping[str, str]:
     if not 0 <= route.wait_s <= LONGEST_WAIT_S:
         found["wait_s"] = f"Enter 0 to {LONGEST_WAIT_S} seconds."
     if route.repeat_s and not SHORTEST_REPEAT_S <= route.repeat_s <= LONGEST_REPEAT_S:
-        found["repeat_s"] = f"Enter 0, or {SHORTEST_REPEAT_S} to {LONGEST_REPEAT_S} seconds."
+        found["repeat_s"] = (
+            f"Enter 0, or {SHORTEST_REPEAT_S} to {LONGEST_REPEAT_S} seconds (30 days)."
+        )
     return found
 
 

@@ -56,7 +56,7 @@ def _take_scope(row: Objective, values: Mapping[str, Any], person: User) -> dict
     """Put flow or cluster and the kind into a row; return what is wrong with them."""
     field = "flow" if values.get("flow") else "cluster"
     if bool(values.get("flow")) == bool(values.get("cluster")):
-        return {"flow": "Name a flow (RPO) or a cluster (availability of topics), one of both."}
+        return {"flow": "Select either a flow (RPO) or a cluster (availability of topics)."}
     row.kind = Kind.RPO if field == "flow" else Kind.AVAILABILITY
     return take(row, field, values[field], person)
 
@@ -70,7 +70,7 @@ def _problems(row: Objective) -> dict[str, str]:
         )
     if row.kind == Kind.RPO:
         if limit is None or not 1 <= limit <= MOST_LIMIT_MS:
-            errors["limit_ms"] = f"Enter a number from 1 to {MOST_LIMIT_MS} (ms)."
+            errors["limit_ms"] = f"Enter a number from 1 to {MOST_LIMIT_MS} (30 days)."
         of_others = ("topic_pattern", "counts_as")
         return errors | {
             name: "An RPO of a flow has none." for name in of_others if getattr(row, name)

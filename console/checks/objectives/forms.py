@@ -28,7 +28,7 @@ class ObjectiveForm(ActionForm):
         label="Unavailable",
         required=False,
         choices=[("", "---"), *CountsAs.choices],
-        help_text="Of a cluster: from which state on a partition is unavailable.",
+        help_text="Of a cluster: from which state on a partition is unavailable. Empty: no leader.",
     )
     target_percent = forms.FloatField(
         label="Target (%)",
@@ -42,8 +42,11 @@ class ObjectiveForm(ActionForm):
             others = ("topic_pattern", "counts_as") if kind == Kind.RPO else ("limit_ms",)
             for name in others:
                 del self.fields[name]
+            if kind == Kind.RPO:
+                self.fields["limit_ms"].required = True
             return
         scopes: dict[str, forms.Field] = {
             name: scope_field(user, name, none=f"No {name}") for name in ("flow", "cluster")
         }
+        scopes["flow"].help_text = "For an RPO. For availability select a cluster."
         self.fields = {**scopes, **self.fields}

@@ -91,7 +91,9 @@ class Outbound:
         """Return the parsed address, host and port without resolving them; raises `OutboundRefused`."""
         parts, host, port = self._parsed(url)
         if not any(_fits(host, port, allowed) for allowed in self.hosts):
-            raise OutboundRefused(f"{host}:{port} is not a host that crosslog may call.")
+            raise OutboundRefused(
+                f"OUTBOUND_HOSTS does not name {host}:{port}: crosslog may not call it."
+            )
         return parts, host, port
 
     def check(self, url: str) -> tuple[SplitResult, str]:

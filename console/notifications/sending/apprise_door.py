@@ -49,7 +49,7 @@ class Door:
         request = requests.Request(method.upper(), url, **what).prepare()
         calls.address = request.url or ""
         try:
-            _check_name(calls)
+            calls.guard.check_name(calls.address)
             response = GuardedAdapter(calls.guard).send(request)
         except (OutboundRefused, OutboundFailed) as error:
             calls.ended = error
@@ -84,14 +84,6 @@ def opened(guard: Outbound) -> Iterator[Calls]:
         yield calls
     finally:
         _calls.reset(token)
-
-
-def _check_name(calls: Calls) -> None:
-    try:
-        calls.guard.check_name(calls.address)
-    except OutboundRefused as refusal:
-        sentence = f"{refusal.message} OUTBOUND_HOSTS names the allowed ones."
-        raise OutboundRefused(sentence) from None
 
 
 def _nothing(_: logging.LogRecord) -> bool:

@@ -49,7 +49,7 @@ def test_an_address_is_kept_as_it_is_used(channel, given, kept):
         pytest.param("folder", "/etc", "relative to REPORT_FOLDER", id="an absolute folder"),
         pytest.param("folder", ".", "relative to REPORT_FOLDER", id="the root itself"),
         pytest.param("folder", ".ssh", "relative to REPORT_FOLDER", id="a hidden folder"),
-        pytest.param("webhook", "https://other.example/x", "may call", id="another host"),
+        pytest.param("webhook", "https://other.example/x", "OUTBOUND_HOSTS", id="another host"),
         pytest.param("webhook", "http://hooks.example.org/", "only https", id="no TLS"),
         pytest.param("webhook", "https://u:p@hooks.example.org/", "without user", id="a password"),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from console.delivery.models import Delivery
 from console.frame.security.sealing import unseal
+from console.notifications.kinds import KINDS
 from console.notifications.models import NotificationChannel, NotificationRoute
 from tests.console.making import count_queries
 from tests.console.notifications.hosts import hosts  # noqa: F401  # a fixture
@@ -85,6 +86,7 @@ def test_what_is_wrong_is_at_its_field_and_nothing_is_lost(sign_in, admin):
     assert "broker_dwn</textarea>" in page
     assert 'value="urgent"' in page
     assert page.count("checked") >= 4
+    assert 'role="group" aria-label="Days"' in page
     form = {"name": "phone", "address": "mars", "secrets.key": "x"}
     page = text_of(sign_in(admin).post(f"{CHANNELS}new/opsgenie/", form))
     assert "The region is us or eu." in page
@@ -130,3 +132,8 @@ def test_the_lists_need_as_many_queries_for_many_rows(sign_in, admin, path):
     for number in range(4):
         make_route(make_channel(f"c{number}"), name=f"r{number}")
     assert count_queries(sign_in(admin), path) == few
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"email"}))
+def test_a_form_says_where_the_host_of_a_channel_is_allowed(sign_in, admin, kind):
+    assert "OUTBOUND_HOSTS" in text_of(sign_in(admin).get(f"{CHANNELS}new/{kind}/"))
