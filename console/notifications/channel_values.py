@@ -20,6 +20,8 @@ from jobs.cluster.errors import InvalidFields
 from jobs.cluster.untrusted_text import register_secret
 
 AT = "secrets."
+# A shorter one would be cut out of words in logs.
+_SHORTEST_SECRET = 8
 _SHORTEST_KEY, _ENCODED = 16, "whsec_"
 _HOSTS = {
     Channel.PAGERDUTY.value: "events.pagerduty.com",
@@ -37,8 +39,6 @@ def check(kind: str, address: str, secrets: Mapping[str, str]) -> tuple[str, dic
     """
     told, address = KINDS[kind], address.strip()
     given = {name: text.strip() for name, text in secrets.items() if text and text.strip()}
-    for text in given.values():
-        register_secret(text)
     problems = {name: _secret_problem(name, text) for name, text in given.items()}
     known = {one.name for one in told.secrets}
     unknown = (
@@ -59,13 +59,19 @@ def check(kind: str, address: str, secrets: Mapping[str, str]) -> tuple[str, dic
         errors.setdefault("address" if told.address else f"{AT}{told.secrets[0].name}", str(wrong))
     if errors:
         raise InvalidFields(errors)
+    for text in given.values():
+        register_secret(text)
     return stored, given
 
 
 def _secret_problem(name: str, text: str) -> str:
     """Return what is wrong with a secret of any kind; empty when nothing is."""
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable() or " " in text:
-        return f"Enter up to {LONGEST} ASCII characters without blanks and control characters."
+    has_length = _SHORTEST_SECRET <= len(text) <= LONGEST
+    if not has_length or not text.isascii() or not text.isprintable() or " " in text:
+        return (
+            f"Enter {_SHORTEST_SECRET} to {LONGEST} ASCII characters without blanks and control "
+            "characters."
+        )
     return url_problem(text) if name == URL else ""
 
 

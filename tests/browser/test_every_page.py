@@ -143,7 +143,7 @@ NOT_PAGES = {
     "login", "logout", "healthz", "readyz", "frame:search", "frame:sidebar", "overview:series", "metrics:scrape", "help:file",
     "findings:acknowledge-incident", "findings:silence-incident", "findings:unsilence-incident",
     "findings:set-incident-owner", "findings:set-incident-note",
-    "checks:new-setting", "checks:remove-setting", "checks:new-window", "checks:preview-window", "checks:remove-window",
+    "checks:new-setting", "checks:remove-setting", "checks:remove-objective", "checks:new-window", "checks:preview-window", "checks:remove-window",
     "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget", "quorum:read",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",

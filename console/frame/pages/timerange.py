@@ -34,7 +34,7 @@ AROUND = timedelta(minutes=5)
 # Sections whose addresses carry the range; a run, the account, the audit log and the API do not.
 _SECTIONS = {
     "", "incidents", "findings", "checks", "events", "clusters", "replication", "quorum", "availability",
-    "streams", "reports", "schedules", "frame", "overview",
+    "streams", "reports", "schedules", "frame", "overview", "notifications", "deliveries", "objectives",
 }  # fmt: skip
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _LENGTH = re.compile(r"(\d{1,8})([smhdw])")

@@ -53,7 +53,7 @@ def test_every_room_with_a_history_removes_what_is_old():
     assert set(ROLL_UPS) == {"counts of partitions", "checkpoints", "lag"}
     assert set(PRUNES) == {
         "sessions", "idempotency keys", "streams", "history of partitions", "promotions",
-        "findings", "incidents", "objectives", "readiness of flows", "checkpoints", "lag",
+        "deliveries", "findings", "incidents", "objectives", "readiness of flows", "checkpoints", "lag",
     }  # fmt: skip
     assert set(FILE_PRUNES) == {"reports", "runs", "uploads"}
 
