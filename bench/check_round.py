@@ -1,7 +1,7 @@
 """Rounds of all checks over 50,000 partitions, 5,000 groups and 50 flows, on one core.
 
 The data is what collection rounds would have left; a broker is lost in between. A round reads all of
-it, applies every check, writes findings, and makes incidents of them.
+it, applies every check, writes findings, makes incidents of them, and writes their notifications.
 """
 
 import tempfile
@@ -26,6 +26,7 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
         now = datetime.now(UTC)
         clusters = fill(now, TOPICS // share // len(ALIASES), GROUPS // share // len(ALIASES))
         add_flows(clusters, FLOWS // share, now)
+        add_route(now)
         rows = [check(say, "first round", now), check(say, "second round", now, 5)]
         for cluster in clusters:
             partitions.lose(cluster, now + timedelta(seconds=6))
@@ -117,6 +118,16 @@ def add_flows(clusters: list[Any], count: int, now: datetime) -> None:
             for at_s in range(until - 3600, until, 5)
         ),
     )
+
+
+def add_route(now: datetime) -> None:
+    """Let a route send everything to a channel: rounds write notices and deliveries."""
+    from console.notifications.models import NotificationChannel, NotificationRoute
+
+    told = {"name": "bench", "changed_at": now}
+    channel = NotificationChannel.objects.create(**told, kind="email", address="ops@example.org")
+    route = NotificationRoute.objects.create(**told, severity="info", wait_s=0)
+    route.channels.add(channel)
 
 
 def check(say: pages.Say, name: str, now: datetime, after_s: int = 0) -> dict[str, object]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.checks.groups import (
@@ -92,6 +92,7 @@ def test_three_samples_are_no_trend_whatever_time_they_cover():
     assert list(growing(state, NOW, NO_SETTINGS)) == []
 
 
+@settings(deadline=None)
 @given(more=st.integers(0, 10_000), lag=st.integers(1, 10_000_000))
 def test_a_group_that_consumes_at_least_as_fast_as_is_produced_never_falls_behind(more, lag):
     lags = [max(lag - i * more, 0) for i in range(11)]
@@ -99,6 +100,7 @@ def test_a_group_that_consumes_at_least_as_fast_as_is_produced_never_falls_behin
     assert list(growing(state, NOW, NO_SETTINGS)) == []
 
 
+@settings(deadline=None)
 @given(produced=st.integers(1, 10_000), lag=st.integers(100, 10_000_000))
 def test_a_group_that_stopped_falls_behind_within_the_window(produced, lag):
     state = replace(BILLING, samples=samples(*(lag + i * produced for i in range(11))))

@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from jobs.objectives.measuring import STEP_S, above, measure, portions
 from jobs.objectives.objective import Step
@@ -63,6 +63,7 @@ def test_a_sample_holds_until_the_next_one_for_the_longest_rest_at_most(samples,
     assert parts(one) == step
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(TIMES, st.none() | st.integers(0, 20))),
     st.integers(1, 1500),
@@ -73,6 +74,7 @@ def test_the_parts_of_samples_are_within_the_length_of_a_step(rows, length, gap)
     check(measure(START, START + length, known, bad), length)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(TIMES, TIMES, st.floats(0.2, 2))),
     st.tuples(TIMES, TIMES),
