@@ -30,6 +30,8 @@ DRIVER_MEMORY = "512m"
 EXECUTOR_MEMORY = "512m"
 # What a Python process of an analysis may have of memory, the driver and each task, in MiB.
 TASK_MEMORY_MB, LEAST_TASK_MEMORY_MB = 2_048, 512
+# What an analysis of records reads of a cluster, all its tasks together.
+RECORD_READ_MB_PER_S = 50
 SECRET = "CROSSLOG_SECRET_"  # noqa: S105  what their names begin with
 # Answers of brokers and the batches made of them come and go a megabyte at a time: giving each back to the
 # system and asking for it again costs a third of the time of re-batching. Other jobs gain nothing by it.
@@ -130,6 +132,14 @@ def task_memory_mb(environ: Mapping[str, str] = os.environ) -> int:
             f"CROSSLOG_TASK_MEMORY_MB: {given!r} is no whole number from {LEAST_TASK_MEMORY_MB} on."
         )
     return int(given)
+
+
+def record_read_bytes_per_s(environ: Mapping[str, str] = os.environ) -> float:
+    """Return what analyses of records may read of a cluster; raises ValueError."""
+    given = environ.get("CROSSLOG_RECORD_READ_MB_PER_S") or str(RECORD_READ_MB_PER_S)
+    if not (given.isascii() and given.isdecimal()) or int(given) < 1:
+        raise ValueError(f"CROSSLOG_RECORD_READ_MB_PER_S: {given!r} is no whole number from 1 on.")
+    return int(given) * 1e6
 
 
 def _for_one_machine(spec: JobSpec) -> dict[str, str]:

@@ -27,7 +27,7 @@ from jobs.wire.rebatch.table import BASE_OFFSET, ROW, Bytes, Content, Cut, Int64
 
 def alike(content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s) -> int:
     """See `Kernels.alike`."""
-    at = _address(np.frombuffer(content, np.uint8))
+    at = address_of(np.frombuffer(content, np.uint8))
     end = at + len(content)
     count: int = rebatch_kernels.alike(at, end, mask, before, small_bytes, lengths)
     return count
@@ -35,7 +35,7 @@ def alike(content: Content, mask: int, before: int, small_bytes: int, lengths: I
 
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     """See `Kernels.scan`."""
-    sound = rebatch_kernels.scan(_address(np.frombuffer(buffer, np.uint8)), lengths, table)
+    sound = rebatch_kernels.scan(address_of(np.frombuffer(buffer, np.uint8)), lengths, table)
     if sound == len(table) and rebatch_kernels.HAS_CRC:
         return
     batches = list(split(memoryview(buffer), lengths))
@@ -57,13 +57,13 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
 ) -> Cut:
     """See `Kernels.cut`."""
     before = cursor.copy()
-    content = _address(np.frombuffer(body, np.uint8))
-    to = _address(out)
+    content = address_of(np.frombuffer(body, np.uint8))
+    to = address_of(out)
     is_sound, *written = rebatch_kernels.cut(
         content, table, cursor, from_offset, room_bytes, to, offsets
     )
     if not is_sound:
-        raise _fault(body, table, before, cursor)
+        raise fault_behind(body, table, before, cursor)
     return Cut(*written)
 
 
@@ -77,14 +77,14 @@ def fingerprint(
 ) -> int:
     """See `Kernels.fingerprint`."""
     before = cursor.copy()
-    content = _address(np.frombuffer(body, np.uint8))
+    content = address_of(np.frombuffer(body, np.uint8))
     count: int = rebatch_kernels.fingerprint(content, table, cursor, offsets, times, hashes)
     if count < 0:
-        raise _fault(body, table, before, cursor)
+        raise fault_behind(body, table, before, cursor)
     return count
 
 
-def _fault(body: Content, table: Int64s, before: Int64s, cursor: Int64s) -> Damaged:
+def fault_behind(body: Content, table: Int64s, before: Int64s, cursor: Int64s) -> Damaged:
     """Return what is wrong behind a cursor."""
     try:
         deque(upcoming(body, table, before), maxlen=0)
@@ -94,7 +94,7 @@ def _fault(body: Content, table: Int64s, before: Int64s, cursor: Int64s) -> Dama
     return Damaged(offset, "has records that are refused by the compiled loop alone")
 
 
-def _address(content: Bytes) -> int:
+def address_of(content: Bytes) -> int:
     return int(content.ctypes.data)
 
 

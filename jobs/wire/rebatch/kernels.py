@@ -196,7 +196,7 @@ def _parse(at: int, end: int) -> Parsed:
 
 
 @inlined
-def _offset(batch: Int64s, cursor: Int64s, record: Parsed) -> int:
+def record_offset(batch: Int64s, cursor: Int64s, record: Parsed) -> int:
     """Return a record's offset, or -1 when the record is malformed or not behind the one before it."""
     offset: int = batch[BASE_OFFSET] + record[4]
     if record[5] < 0 or record[4] < 0:
@@ -226,7 +226,7 @@ def _write_varint(to: int, value: int) -> int:
 
 
 @inlined
-def _stand(table: Int64s, cursor: Int64s) -> int:
+def move_to_record(table: Int64s, cursor: Int64s) -> int:
     """Move the cursor to a batch with records left; return its row, behind the last at the end, else -1."""
     row: int = cursor[ROW]
     while row < len(table):
@@ -242,7 +242,7 @@ def _stand(table: Int64s, cursor: Int64s) -> int:
 
 
 @inlined
-def _timestamp(batch: Int64s, delta: int) -> int:
+def record_time(batch: Int64s, delta: int) -> int:
     if batch[LOG_APPEND_TIME]:
         return int(batch[MAX_TIMESTAMP])
     return int(batch[BASE_TIMESTAMP] + delta)
@@ -275,14 +275,14 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
 ) -> tuple[bool, int, int, int, int, int]:
     """Write records to `out`; return whether they are sound, and the fields of a `Cut`."""
     count, to, first, latest, key_value_bytes = 0, out, 0, 0, 0
-    row = _stand(table, cursor)
+    row = move_to_record(table, cursor)
     while 0 <= row < len(table):
         record = _parse(content + cursor[AT], content + table[row, END])
-        offset = _offset(table[row], cursor, record)
+        offset = record_offset(table[row], cursor, record)
         if offset < 0:
             return False, 0, 0, 0, 0, 0
         if offset >= from_offset:
-            timestamp = _timestamp(table[row], record[3])
+            timestamp = record_time(table[row], record[3])
             if count == 0:
                 first = latest = timestamp
             last = out + room_bytes if count else _BEYOND
@@ -296,7 +296,7 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
             count += 1
         cursor[AT], cursor[PREVIOUS] = record[2] - content, offset
         cursor[SEEN] += 1
-        row = _stand(table, cursor)
+        row = move_to_record(table, cursor)
     return row >= 0, count, to - out, first, latest, key_value_bytes
 
 
@@ -307,7 +307,7 @@ def _mixed(hashed: int, word: int) -> int:
 
 
 @inlined
-def _hash(at: int, end: int) -> int:
+def content_hash(at: int, end: int) -> int:
     hashed = _mixed(HASH_SEED, end - at)
     while at + 8 <= end:
         hashed = _mixed(hashed, _int_64(at))
@@ -330,17 +330,17 @@ def fingerprint(
 ) -> int:
     """Fill a row for each record; return how many there are, -1 where they are malformed."""
     count = 0
-    row = _stand(table, cursor)
+    row = move_to_record(table, cursor)
     while 0 <= row < len(table):
         record = _parse(content + cursor[AT], content + table[row, END])
-        offset = _offset(table[row], cursor, record)
+        offset = record_offset(table[row], cursor, record)
         if offset < 0:
             return -1
         offsets[count] = offset
-        times[count] = _timestamp(table[row], record[3])
-        hashes[count] = _hash(record[1], record[2])
+        times[count] = record_time(table[row], record[3])
+        hashes[count] = content_hash(record[1], record[2])
         count += 1
         cursor[AT], cursor[PREVIOUS] = record[2] - content, offset
         cursor[SEEN] += 1
-        row = _stand(table, cursor)
+        row = move_to_record(table, cursor)
     return count if row >= 0 else -1

@@ -123,6 +123,13 @@ def alike(
     return lengths
 
 
+def open_batches(
+    batches: Sequence[memoryview | bytes], kernels: Kernels | None = None
+) -> tuple[Content, Int64s]:
+    """Return the expanded records of consecutive batches, and their table; raises as `rebatch` does."""
+    return _opened(batches, None, 0, kernels or compiled_kernels())[:2]
+
+
 class Fingerprints(NamedTuple):
     """Records as arrays: offsets, times (ms since 1970, -1: none), hashes of key, value and headers."""
 

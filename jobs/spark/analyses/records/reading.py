@@ -1,0 +1,384 @@
+"""Records of spans, read by a task in whole batches and taken apart into columns.
+
+One thread has the connections; it fetches the next bytes while the task works on those before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fetch
+from jobs.cluster.protocol.data.fetch_format import FetchLimits
+from jobs.cluster.protocol.data.offsets import EARLIEST, list_offsets
+from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange
+from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.files import cache_folder
+from jobs.spark.analyses.records.ranges import Span
+from jobs.wire.batches.hashes import checksum
+from jobs.wire.batches.record_batch import (
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_MASK,
+    BatchHeader,
+    ControlType,
+    control_type,
+    iterate_batches,
+)
+from jobs.wire.errors import BatchError, RecordFormatError
+from jobs.wire.rebatch.columns import RecordColumns, record_columns
+from jobs.wire.rebatch.table import Int64s
+from jobs.wire.values import id_text
+
+Bools = npt.NDArray[np.bool_]
+CLIENT_ID = "analysis"
+STEP_BYTES = 4 << 20
+# Of so many bytes of batches records are taken apart at once.
+_CHUNK_BYTES = 1 << 20
+_WAIT_MS = 200
+_BUDGET_S = 30.0
+# So many batches that cannot be read are listed of a span; all are counted.
+MOST_UNREADABLE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How spans are read: `connections` by the argument that names the cluster.
+
+    `bytes_per_s` is what one task may read of a cluster. `hash_keys`, `hash_records`: see `RecordColumns`.
+    `only_headers`: records are not expanded; chunks have no records, but `BatchColumns.checksums`.
+    """
+
+    connections: Mapping[str, Connection]
+    read_committed: bool = True
+    bytes_per_s: float = 50e6
+    hash_keys: bool = False
+    hash_records: bool = False
+    only_headers: bool = False
+
+
+class BatchColumns:
+    """Facts of whole data batches as arrays: one entry for each batch."""
+
+    def __init__(self, headers: Sequence[BatchHeader], checksums: Sequence[int] = ()) -> None:
+        self._fields = np.array(headers, np.int64).reshape(len(headers), len(BatchHeader._fields))
+        # CRC-32C of the bytes behind the header; empty unless `only_headers`.
+        self.checksums = np.array(checksums, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def column(self, name: str) -> Int64s:
+        """Return a field of `BatchHeader` by its name."""
+        found: Int64s = self._fields[:, BatchHeader._fields.index(name)]
+        return found
+
+    @property
+    def last_offsets(self) -> Int64s:
+        return self.column("base_offset") + self.column("last_offset_delta")
+
+    @property
+    def sizes(self) -> Int64s:
+        """Bytes as they are in the log, header included."""
+        return self.column("batch_length") + 12
+
+    @property
+    def codecs(self) -> Int64s:
+        return self.column("attributes") & COMPRESSION_MASK
+
+    @property
+    def are_transactional(self) -> Bools:
+        return self._flag(TRANSACTIONAL_MASK)
+
+    @property
+    def are_log_append_time(self) -> Bools:
+        return self._flag(TIMESTAMP_TYPE_MASK)
+
+    def _flag(self, mask: int) -> Bools:
+        found: Bools = (self.column("attributes") & mask) != 0
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some consecutive data batches of a span, and their records inside of the span.
+
+    `records.batches` are indices of `batches`; those are whole batches, also where the span begins or ends
+    inside of one. `records` is None with `only_headers`. It holds until the next chunk is taken.
+    """
+
+    batches: BatchColumns
+    records: RecordColumns | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a span.
+
+    `position`: everything before it was read. `removed`: offsets that retention or DeleteRecords removed
+    before they were read. `aborted`: records of aborted transactions that were left out. `unreadable`:
+    base offset and reason of batches that could not be read, of `unreadable_count`. `fault` says why reading
+    ended before the end of the span (empty: it did not).
+    """
+
+    position: int
+    records: int = 0
+    bytes: int = 0
+    removed: int = 0
+    aborted: int = 0
+    unreadable_count: int = 0
+    unreadable: list[tuple[int, str]] = field(default_factory=list)
+    fault: str = ""
+
+
+class Clusters:
+    """The connections of a task, in a thread of their own; a context manager."""
+
+    def __init__(self, reading: Reading) -> None:
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+        self.reading = reading
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="records", daemon=True)
+        self._clusters: dict[str, RawCluster] = {}
+        self._due: dict[str, float] = {}
+
+    def __enter__(self) -> Clusters:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        async def close() -> None:
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+            for cluster in self._clusters.values():
+                cluster.close()
+
+        asyncio.run_coroutine_threadsafe(close(), self.loop).result()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+    async def cluster(self, side: str) -> RawCluster:
+        """Return the door to the cluster of an argument."""
+        if side not in self._clusters:
+            connection = self.reading.connections[side]
+            self._clusters[side] = RawCluster(connection, client_id=CLIENT_ID)
+        return self._clusters[side]
+
+    async def wait(self, side: str) -> None:
+        """Wait until the next bytes of a cluster may be asked for."""
+        left_s = self._due.get(side, 0.0) - self.loop.time()
+        if left_s > 0:
+            await asyncio.sleep(left_s)
+
+    def count(self, side: str, size: int, throttle_ms: int) -> None:
+        """Note bytes that were read, and how long the broker's quota forbids more (KIP-219)."""
+        now = self.loop.time()
+        paid = max(self._due.get(side, 0.0), now) + size / self.reading.bytes_per_s
+        self._due[side] = max(paid, now + throttle_ms / 1000)
+
+
+class SpanReader:
+    """Yields the chunks of a span, once; `outcome` is complete when they are at their end.
+
+    A fault of one partition (deleted, created again, READ withdrawn) ends the chunks and is in `outcome`; a
+    cluster that does not answer raises `ClusterFault`.
+    """
+
+    def __init__(self, clusters: Clusters, span: Span) -> None:
+        self.span = span
+        self.outcome = Outcome(span.start)
+        self._clusters = clusters
+        self._chunks = self._read()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self._chunks
+
+    def _read(self) -> Iterator[Chunk]:
+        position, end = self.span.start, self.span.end
+        coming = self._begin(position) if position < end else None
+        try:
+            while coming is not None:
+                answer = coming.result()
+                coming = None
+                batches = list(iterate_batches(answer.records))
+                after = max(position, batches[-1][0].next_offset) if batches else position
+                if after < end:
+                    coming = self._begin(after)
+                yield from self._chunks_of(answer, batches, position)
+                position = self.outcome.position = max(after, self.outcome.position)
+        except ClusterFault as fault:
+            if fault.retriable:
+                raise
+            self.outcome.fault = fault.message
+        except RecordFormatError as error:
+            self.outcome.fault = f"It cannot be read from offset {position:,} on: {error}."
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+    def _begin(self, position: int) -> Future[FetchedPartition]:
+        return asyncio.run_coroutine_threadsafe(self._fetch(position), self._clusters.loop)
+
+    async def _fetch(self, position: int) -> FetchedPartition:
+        """Return an answer with a batch at least; raises `ClusterFault`."""
+        side, where = self.span.side, self.span.where
+        cluster = await self._clusters.cluster(side)
+        tries = RetryBudget(cluster.timing, _BUDGET_S)
+        while True:
+            await self._clusters.wait(side)
+            try:
+                found = await self._ask(cluster, position)
+            except OffsetOutOfRange:
+                position = await self._behind_removed(cluster, position)
+                if position >= self.span.end:
+                    return _nothing(position)
+                continue
+            except ClusterFault as fault:
+                if not fault.retriable or not await tries.pause():
+                    raise
+                await cluster.metadata([where.topic], newer_than=await cluster.metadata())
+                continue
+            if found.records:
+                return found
+            if not await tries.pause():
+                text = f"Reading {where}: nothing came from offset {position:,} on."
+                raise TimedOut(text, cluster=cluster.alias)
+
+    async def _ask(self, cluster: RawCluster, position: int) -> FetchedPartition:
+        where = self.span.where
+        metadata = await cluster.metadata([where.topic])
+        topic, partition = metadata.topics[where.topic], metadata.partition(where)
+        if topic.error is not None:
+            raise topic.error
+        if self.span.topic_id and topic.topic_id and id_text(topic.topic_id) != self.span.topic_id:
+            raise ClusterFault("The topic was deleted and re-created.", cluster=cluster.alias)
+        if partition is None or partition.leader is None:
+            raise LeaderMoved(f"Reading {where}: it has no leader now.", cluster=cluster.alias)
+        asked = FetchPosition(
+            where.topic,
+            topic.topic_id,
+            where.partition,
+            position,
+            partition.leader_epoch,
+            max_bytes=STEP_BYTES,
+        )
+        limits = FetchLimits(_WAIT_MS, 1, STEP_BYTES, self._clusters.reading.read_committed)
+        answer = await fetch(cluster, partition.leader, [asked], limits)
+        found = answer.partitions.get(where)
+        size = len(found.records) if found is not None else 0
+        self._clusters.count(self.span.side, size, answer.throttle_ms)
+        self.outcome.bytes += size
+        if found is None:
+            raise LeaderMoved(f"Reading {where}: no answer.", cluster=cluster.alias)
+        if found.error is not None:
+            raise found.error
+        return found
+
+    async def _behind_removed(self, cluster: RawCluster, position: int) -> int:
+        """Return where the log begins now, after a position that it no longer has."""
+        where = self.span.where
+        listed = (await list_offsets(cluster, {where: EARLIEST}, read_committed=False))[where]
+        if isinstance(listed, ClusterFault):
+            raise listed
+        start = listed.offset or 0
+        if start <= position:
+            text = f"Its log ends before offset {position:,} now: it was truncated."
+            raise ClusterFault(text, cluster=cluster.alias)
+        self.outcome.removed += min(start, self.span.end) - position
+        return start
+
+    def _chunks_of(
+        self, answer: FetchedPartition, batches: list[tuple[BatchHeader, memoryview]], position: int
+    ) -> Iterator[Chunk]:
+        kept: list[tuple[BatchHeader, memoryview]] = []
+        size = 0
+        for header, batch in self._data(answer, batches, position):
+            kept.append((header, batch))
+            size += len(batch)
+            if size >= _CHUNK_BYTES:
+                yield from self._opened(kept)
+                kept, size = [], 0
+        if kept:
+            yield from self._opened(kept)
+
+    def _data(
+        self, answer: FetchedPartition, batches: list[tuple[BatchHeader, memoryview]], position: int
+    ) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Yield batches without markers, without aborted ones and without those outside of the span."""
+        coming = sorted(answer.aborted, key=lambda one: one.first_offset, reverse=True)
+        aborting: set[int] = set()
+        for header, batch in batches:
+            while coming and coming[-1].first_offset <= header.last_offset:
+                aborting.add(coming.pop().producer_id)
+            if header.is_control:
+                if control_type(batch) is ControlType.ABORT:
+                    aborting.discard(header.producer_id)
+            elif header.is_transactional and header.producer_id in aborting:
+                self.outcome.aborted += header.record_count
+            elif header.record_count > 0 and position <= header.last_offset:
+                if header.base_offset >= self.span.end:
+                    return
+                yield header, batch
+
+    def _opened(self, kept: list[tuple[BatchHeader, memoryview]]) -> Iterator[Chunk]:
+        if self._clusters.reading.only_headers:
+            sums = [checksum(batch[HEADER_BYTES:]) for _, batch in kept]
+            self.outcome.records += sum(header.record_count for header, _ in kept)
+            yield Chunk(BatchColumns([header for header, _ in kept], sums), None)
+            return
+        try:
+            yield self._chunk(kept)
+        except RecordFormatError as error:
+            if len(kept) > 1:
+                # Each alone: only the bad one is left out, and large ones may expand further.
+                for one in kept:
+                    yield from self._opened([one])
+                return
+            self.outcome.unreadable_count += 1
+            if len(self.outcome.unreadable) < MOST_UNREADABLE:
+                offset = error.offset if isinstance(error, BatchError) else kept[0][0].base_offset
+                self.outcome.unreadable.append((offset, error.problem))
+
+    def _chunk(self, kept: list[tuple[BatchHeader, memoryview]]) -> Chunk:
+        reading = self._clusters.reading
+        records = record_columns(
+            [batch for _, batch in kept],
+            hash_keys=reading.hash_keys,
+            hash_records=reading.hash_records,
+        )
+        offsets = records.offsets
+        if len(offsets) and not self.span.start <= offsets[0] <= offsets[-1] < self.span.end:
+            records = records.only((offsets >= self.span.start) & (offsets < self.span.end))
+        self.outcome.records += len(records)
+        return Chunk(BatchColumns([header for header, _ in kept]), records)
+
+
+def _nothing(position: int) -> FetchedPartition:
+    """Return an answer without records, where the log begins behind the span."""
+    return FetchedPartition(memoryview(b""), None, None, None, position, (), None, None, None)
+
+
+@contextlib.contextmanager
+def read_span(reading: Reading, span: Span) -> Iterator[SpanReader]:
+    """Open a span outside of Spark: for one that is short."""
+    with Clusters(reading) as clusters:
+        yield SpanReader(clusters, span)
