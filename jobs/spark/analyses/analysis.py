@@ -56,6 +56,9 @@ class ColumnType(StrEnum):
     DURATION_MS = "duration_ms"
     # 0 to 1.
     RATIO = "ratio"
+    # A number with a fraction, as records per second.
+    NUMBER = "number"
+    BYTES = "bytes"
     BOOLEAN = "boolean"
     # Lists of broker ids, or of words.
     LIST = "list"
@@ -67,13 +70,15 @@ class ChartType(StrEnum):
     BARS = "bars"
     HEAT_MAP = "heat_map"
     LANES = "lanes"
+    LINES = "lines"
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument; `least` and `most` bound an INTEGER, `choices` are the words of a CHOICE.
 
-    `needs_archive`: a FLOW of which a shell has to name the folder of its archive, too.
+    `needs_archive`: a FLOW of which a shell has to name the folder of its archive, too. `admin_choices` need
+    the role admin on the clusters of the question: they show content of records.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Argument:
     most: int | None = None
     choices: tuple[str, ...] = ()
     needs_archive: bool = False
+    admin_choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,8 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A drawing of a table: BARS of `value` by `x`; HEAT_MAP of `value` by `x` and `y`; LANES of `value`
-    from `x` to `x_end` (moments) in a lane for each `y`. `blank` is shown where no value is above 0.
+    from `x` to `x_end` (moments) in a lane for each `y`; LINES of `value` over `x` (moments), one for each `y`.
+    `blank` is shown where no value is above 0.
     """
 
     type: ChartType
@@ -140,6 +147,8 @@ class Analysis:
 
     `keep_days` is how long its results are kept. `checked` (optional) looks at arguments together: it gets
     them checked one by one and raises InvalidFields. `command` is its name in a shell, empty: the kind.
+    With `wants_events` the console gives recorded events of its clusters as the resource `events`: its list
+    `events` has `at_ms`, `kind`, `text` and `where`, oldest first; there is none in a shell.
     """
 
     kind: str
@@ -153,6 +162,7 @@ class Analysis:
     keep_days: int = 90
     checked: Callable[[Mapping[str, Any]], None] | None = None
     command: str = ""
+    wants_events: bool = False
 
     @property
     def positional(self) -> Argument | None:
