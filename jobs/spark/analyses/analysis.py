@@ -116,8 +116,8 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A drawing of a table: BARS of `value` by `x`; HEAT_MAP of `value` by `x` and `y`; LANES of `value`
-    from `x` to `x_end` (moments) in a lane for each `y`; LINES of `value` over `x` (moments), one for each `y`.
-    `blank` is shown where no value is above 0.
+    from `x` to `x_end` (moments) in a lane for each `y`; LINES of `value` over `x` (moments), one for
+    each `y`. `blank` is shown where no value is above 0.
     """
 
     type: ChartType
