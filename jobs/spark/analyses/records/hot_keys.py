@@ -142,12 +142,8 @@ class SampledKeys:
             most = max(1, min(most, len(known)) // 2)
         self.pairs = pairs
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has all keys."""
-        return self.threshold == ALL_HASHES
-
     def distinct(self) -> int:
         """Return how many keys there are; estimated unless it has all of them."""
         count = len(np.unique(self.pairs[HASH]))
-        return count if self.is_whole else round(max(count - 1, 1) * 2**64 / (self.threshold + 1))
+        is_whole = self.threshold == ALL_HASHES
+        return count if is_whole else round(max(count - 1, 1) * 2**64 / (self.threshold + 1))

@@ -23,7 +23,8 @@ from jobs.spark.analyses.records.ranges import CLUSTER, RANGE, TOPICS, check_ran
 if TYPE_CHECKING:
     from jobs.cluster.client import ClusterClient
     from jobs.cluster.descriptions import TopicDescription
-    from jobs.spark.analyses.records.ranges import Span, Work
+    from jobs.spark.analyses.records.ranges import Span
+    from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import Reduced
     from jobs.spark.analyses.records.skew import CountedKeys, TopicKeys
     from jobs.spark.analyses.records.skew_rows import Skews
@@ -40,19 +41,23 @@ class _Found:
     """What both passes found: the keys of each topic, and the exact counts where there are any."""
 
     keys: dict[str, TopicKeys]
-    works: list[Work] = field(default_factory=list)
     counted: dict[str, CountedKeys] = field(default_factory=dict)
-    reduced: list[Reduced] = field(default_factory=list)
+    first: list[Reduced] = field(default_factory=list)
+    second: list[Reduced] = field(default_factory=list)
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read the records once, and once more where hot keys are not known exactly yet."""
     from jobs.cluster.client import ClusterClient
     from jobs.spark.analyses.records.ranges import newest, pieces, spans_of
+    from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of
     from jobs.spark.analyses.records.skew_rows import Skews
 
-    connection = connections_of(task, "cluster")["cluster"]
+    connections = connections_of(task, "cluster")
+    connection = connections["cluster"]
+    is_committed = arguments["isolation"] == "read_committed"
+    reading = Reading(connections, is_committed, hash_keys=True)
     with ClusterClient(connection, timeout_s=30) as client:
         topics, pairs = _topics(client, arguments)
 
@@ -60,16 +65,17 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
             return newest(spans_of(client, topics, arguments), arguments["most_records"])
 
         counts = {one.name: len(one.partitions) for one in topics}
-        found = _read(task, arguments, counts, lambda: pieces(spans()))
-    _count(task, arguments, found)
+        found = _read(task, reading, arguments, counts, lambda: pieces(spans()))
+    _count(task, reading, arguments, found)
     cluster_id = connection.cluster_id or connection.bootstrap_servers
-    skews = Skews(cluster_id, other_counts(arguments["partitions"]))
+    skews = Skews(ANALYSIS, cluster_id, other_counts(arguments["partitions"]))
     for topic, keys in found.keys.items():
         skews.add(topic, keys, found.counted.get(topic))
     for first, second in pairs:
         skews.join(first, second)
     _write(task, skews)
-    return Answer(skews.facts(), (*skews.notes, *notes_of(found.reduced)))
+    notes = [*skews.notes, *notes_of(found.first), *notes_of(found.second)]
+    return Answer(skews.facts(), tuple(dict.fromkeys(notes)))
 
 
 def _topics(
@@ -93,33 +99,31 @@ def _topics(
 
 
 def _read(
-    task: AnalysisTask, arguments: Mapping[str, Any], counts: Mapping[str, int], plan: Any
+    task: AnalysisTask,
+    reading: Reading,
+    arguments: Mapping[str, Any],
+    counts: Mapping[str, int],
+    plan: Any,
 ) -> _Found:
-    from jobs.spark.analyses.records.reading import Reading
-    from jobs.spark.analyses.records.running import Reduced, connections_of, reduce_records
+    from jobs.spark.analyses.records.running import reduce_records
     from jobs.spark.analyses.records.skew import TopicKeys, read_keys
 
     found = _Found({name: TopicKeys.empty(count) for name, count in counts.items()})
     question = {"kind": ANALYSIS.kind, "counts": counts, **arguments}
-    reading = Reading(
-        connections_of(task, "cluster"),
-        read_committed=arguments["isolation"] == "read_committed",
-        hash_keys=True,
-    )
     for one in reduce_records(task, question, reading, plan, read_keys, {"counts": counts}):
         (span,) = one.work.spans
         found.keys[span.topic].merge(one.tables, span.partition)
-        found.works.append(one.work)
-        found.reduced.append(Reduced(one.work, {}, one.outcomes))
+        found.first.append(one._replace(tables={}))
     for keys in found.keys.values():
         keys.settle()
     return found
 
 
-def _count(task: AnalysisTask, arguments: Mapping[str, Any], found: _Found) -> None:
+def _count(
+    task: AnalysisTask, reading: Reading, arguments: Mapping[str, Any], found: _Found
+) -> None:
     """Count the candidates of hot keys exactly, in a second pass over the same offsets."""
-    from jobs.spark.analyses.records.reading import Reading
-    from jobs.spark.analyses.records.running import connections_of, reduce_records
+    from jobs.spark.analyses.records.running import reduce_records
     from jobs.spark.analyses.records.skew import CountedKeys, candidates, count_keys
 
     is_shown = arguments["keys"] == "shown"
@@ -129,19 +133,15 @@ def _count(task: AnalysisTask, arguments: Mapping[str, Any], found: _Found) -> N
         if hashes:
             chosen[topic] = hashes
             found.counted[topic] = CountedKeys()
-    works = [work for work in found.works if work.spans[0].topic in chosen]
+    works = [one.work for one in found.first if one.work.spans[0].topic in chosen]
     if not works:
         return
-    reading = Reading(
-        connections_of(task, "cluster"),
-        read_committed=arguments["isolation"] == "read_committed",
-        hash_keys=True,
-    )
     question = {"kind": ANALYSIS.kind, "chosen": chosen, **arguments}
     options = {"chosen": chosen, "shown": is_shown}
     for one in reduce_records(task, question, reading, lambda: works, count_keys, options):
         (span,) = one.work.spans
         found.counted[span.topic].merge(one.tables["counts"], span.partition)
+        found.second.append(one._replace(tables={}))
 
 
 def _write(task: AnalysisTask, skews: Skews) -> None:
@@ -177,12 +177,16 @@ def check(arguments: Mapping[str, Any]) -> None:
     other_counts(arguments["partitions"])
 
 
-_TOPIC = Column("topic", "Topic", ColumnType.TEXT)
+_TEXT, _CODE, _MOMENT = ColumnType.TEXT, ColumnType.CODE, ColumnType.MOMENT
+_COUNT, _SIZE, _RATIO, _NUMBER = (
+    ColumnType.INTEGER, ColumnType.BYTES, ColumnType.RATIO, ColumnType.NUMBER,
+)  # fmt: skip
+_TOPIC = Column("topic", "Topic", _TEXT)
 _MAX_MEAN = "Records of the largest partition, divided by the mean of all."
 _SHARES = (
-    Column("murmur2", "murmur2", ColumnType.RATIO, "Java clients; librdkafka's murmur2_random."),
-    Column("crc32", "CRC32", ColumnType.RATIO, "librdkafka's default, consistent_random."),
-    Column("fnv1a", "FNV-1a", ColumnType.RATIO, "librdkafka's fnv1a, Sarama."),
+    Column("murmur2", "murmur2", _RATIO, "Java clients; librdkafka's murmur2_random."),
+    Column("crc32", "CRC32", _RATIO, "librdkafka's default, consistent_random."),
+    Column("fnv1a", "FNV-1a", _RATIO, "librdkafka's fnv1a, Sarama."),
 )
 ANALYSIS = Analysis(
     kind="key-skew",
@@ -220,47 +224,36 @@ ANALYSIS = Analysis(
             "Topics",
             (
                 _TOPIC,
-                Column("partitions", "Partitions", ColumnType.INTEGER),
-                Column("records", "Records", ColumnType.INTEGER),
-                Column("bytes", "Bytes", ColumnType.BYTES, "Keys, values, headers; uncompressed."),
-                Column("null_keys", "Records without key", ColumnType.INTEGER),
+                Column("partitions", "Partitions", _COUNT),
+                Column("records", "Records", _COUNT),
+                Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
+                Column("null_keys", "Records without key", _COUNT),
                 Column(
-                    "distinct_keys",
-                    "Distinct keys",
-                    ColumnType.INTEGER,
-                    "Estimated above 2,048: the standard error is about 2 %.",
+                    "distinct_keys", "Distinct keys", _COUNT, "Estimated above 2,048 (error 2 %)."
                 ),
-                Column("cause", "Cause of skew", ColumnType.CODE),
-                Column("max_mean", "Max/mean", ColumnType.NUMBER, _MAX_MEAN),
-                Column("max_mean_bytes", "Max/mean by bytes", ColumnType.NUMBER),
-                Column(
-                    "cv",
-                    "Coefficient of variation",
-                    ColumnType.NUMBER,
-                    "Standard deviation of the records per partition, divided by their mean.",
-                ),
-                Column("top_share", "Largest partition", ColumnType.RATIO, "Share of all records."),
-                Column("without_hot", "Max/mean without hot keys", ColumnType.NUMBER, _MAX_MEAN),
+                Column("cause", "Cause of skew", _CODE),
+                Column("max_mean", "Max/mean", _NUMBER, _MAX_MEAN),
+                Column("max_mean_bytes", "Max/mean by bytes", _NUMBER),
+                Column("cv", "Variation", _NUMBER, "Standard deviation/mean."),
+                Column("top_share", "Largest partition", _RATIO, "Share of all records."),
+                Column("without_hot", "Max/mean without hot keys", _NUMBER, _MAX_MEAN),
                 Column(
                     "explained",
                     "Explained by hot keys",
-                    ColumnType.RATIO,
-                    "Share of the excess of the largest partition that is gone without them.",
+                    _RATIO,
+                    "Share of the excess gone without.",
                 ),
-                Column("hot", "Hot keys", ColumnType.INTEGER, "Removed for that."),
-                Column("partitioner", "Partitioner", ColumnType.CODE),
+                Column("hot", "Hot keys", _COUNT, "Removed for that."),
+                Column("partitioner", "Partitioner", _CODE),
                 Column(
-                    "partitioner_share",
-                    "Explained by the best rule",
-                    ColumnType.RATIO,
-                    "Share of the records with a key.",
+                    "partitioner_share", "Best rule", _RATIO, "Share of the records with a key."
                 ),
-                Column("partitioner_detail", "Partitioner, details", ColumnType.TEXT),
+                Column("partitioner_detail", "Details", _TEXT),
                 Column(
                     "partitioner_since",
                     "Changed at",
-                    ColumnType.MOMENT,
-                    "First record that a second partitioner placed; the hour where only that is known.",
+                    _MOMENT,
+                    "First record (or hour) of another partitioner.",
                 ),
             ),
         ),
@@ -269,12 +262,12 @@ ANALYSIS = Analysis(
             "Partitions",
             (
                 _TOPIC,
-                Column("partition", "Partition", ColumnType.INTEGER),
-                Column("where", "Topic and partition", ColumnType.TEXT),
-                Column("records", "Records", ColumnType.INTEGER),
-                Column("share", "Share", ColumnType.RATIO),
-                Column("bytes", "Bytes", ColumnType.BYTES),
-                Column("without_hot", "Records without hot keys", ColumnType.INTEGER),
+                Column("partition", "Partition", _COUNT),
+                Column("where", "Topic and partition", _TEXT),
+                Column("records", "Records", _COUNT),
+                Column("share", "Share", _RATIO),
+                Column("bytes", "Bytes", _SIZE),
+                Column("without_hot", "Records without hot keys", _COUNT),
             ),
         ),
         Table(
@@ -282,17 +275,14 @@ ANALYSIS = Analysis(
             "Hot keys",
             (
                 _TOPIC,
-                Column("rank", "Rank", ColumnType.INTEGER),
-                Column("key", "Key", ColumnType.TEXT),
-                Column("records", "Records", ColumnType.INTEGER, "Exact."),
-                Column("share", "Share", ColumnType.RATIO, "Of all records of the topic."),
-                Column("bytes", "Bytes", ColumnType.BYTES),
-                Column("partition", "Partition", ColumnType.INTEGER, "Empty: several."),
+                Column("rank", "Rank", _COUNT),
+                Column("key", "Key", _TEXT),
+                Column("records", "Records", _COUNT, "Exact."),
+                Column("share", "Share", _RATIO, "Of all records of the topic."),
+                Column("bytes", "Bytes", _SIZE),
+                Column("partition", "Partition", _COUNT, "Empty: several."),
                 Column(
-                    "is_certain",
-                    "Rank certain",
-                    ColumnType.BOOLEAN,
-                    "No key that was not counted exactly can have more records.",
+                    "is_certain", "Rank certain", ColumnType.BOOLEAN, "No uncounted key has more."
                 ),
             ),
         ),
@@ -301,8 +291,8 @@ ANALYSIS = Analysis(
             "Partitioner by hour",
             (
                 _TOPIC,
-                Column("hour_ms", "Hour", ColumnType.MOMENT, "Empty: records without a time."),
-                Column("keyed", "Records with a key", ColumnType.INTEGER),
+                Column("hour_ms", "Hour", _MOMENT, "Empty: records without a time."),
+                Column("keyed", "Records with a key", _COUNT),
                 *_SHARES,
             ),
         ),
@@ -311,38 +301,30 @@ ANALYSIS = Analysis(
             "Other partition counts",
             (
                 _TOPIC,
-                Column("partitions", "Partitions", ColumnType.INTEGER),
-                Column("rule", "Placed by", ColumnType.CODE),
-                Column("max_mean", "Max/mean", ColumnType.NUMBER, "Of the observed keys."),
-                Column("top_share", "Largest partition", ColumnType.RATIO),
-                Column(
-                    "moved_keys",
-                    "Keys moved",
-                    ColumnType.RATIO,
-                    "Get another partition: order within such a key is broken at the change.",
-                ),
-                Column("moved_records", "Records of moved keys", ColumnType.RATIO),
-                Column("moved_hot", "Hot keys moved", ColumnType.INTEGER, "Of the top 100."),
+                Column("partitions", "Partitions", _COUNT),
+                Column("rule", "Placed by", _CODE),
+                Column("max_mean", "Max/mean", _NUMBER, "Of the observed keys."),
+                Column("top_share", "Largest partition", _RATIO),
+                Column("moved_keys", "Keys moved", _RATIO, "Their order is broken at the change."),
+                Column("moved_records", "Records of moved keys", _RATIO),
+                Column("moved_hot", "Hot keys moved", _COUNT, "Of the top 100."),
             ),
         ),
         Table(
             "joins",
             "Co-partitioning",
             (
-                Column("first", "Topic", ColumnType.TEXT),
-                Column("second", "Joined with", ColumnType.TEXT),
-                Column("first_partitions", "Partitions", ColumnType.INTEGER),
-                Column("second_partitions", "Partitions of the other", ColumnType.INTEGER),
-                Column("first_partitioner", "Partitioner", ColumnType.CODE),
-                Column("second_partitioner", "Partitioner of the other", ColumnType.CODE),
-                Column("keys", "Keys compared", ColumnType.INTEGER, "Sampled keys in both topics."),
-                Column("apart", "In different partitions", ColumnType.INTEGER),
-                Column("share", "Share", ColumnType.RATIO),
+                Column("first", "Topic", _TEXT),
+                Column("second", "Joined with", _TEXT),
+                Column("first_partitions", "Partitions", _COUNT),
+                Column("second_partitions", "Partitions of the other", _COUNT),
+                Column("first_partitioner", "Partitioner", _CODE),
+                Column("second_partitioner", "Partitioner of the other", _CODE),
+                Column("keys", "Keys compared", _COUNT, "Sampled keys in both topics."),
+                Column("apart", "In different partitions", _COUNT),
+                Column("share", "Share", _RATIO),
                 Column(
-                    "since_ms",
-                    "Since",
-                    ColumnType.MOMENT,
-                    "First record in a partition in which the other topic does not have its key.",
+                    "since_ms", "Since", _MOMENT, "First record whose key the other has elsewhere."
                 ),
             ),
         ),

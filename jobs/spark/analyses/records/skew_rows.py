@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from jobs.spark.analyses.analysis import Analysis
 from jobs.spark.analyses.records import hot_keys
 from jobs.spark.analyses.records.partitioning import (
-    RULES,
     Fingerprint,
     apart,
     cause,
@@ -26,7 +26,6 @@ from jobs.spark.analyses.records.skew import (
 )
 from jobs.wire.rebatch.table import Int64s
 
-_TABLES = ("topics", "partitions", "hot_keys", "hours", "simulation", "joins")
 _FEW_RECORDS = 100
 _CAUSES = {
     "empty": "It has no records in the range.",
@@ -45,12 +44,17 @@ _SEVERITY = ("hot_key", "bad_partitioner", "unexplained", "few_keys")
 class Skews:
     """Tables of the answer as `rows`, topic by topic; `counts`: partition counts to simulate, else two."""
 
-    def __init__(self, cluster_id: str, counts: Sequence[int]) -> None:
-        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _TABLES}
+    def __init__(self, analysis: Analysis, cluster_id: str, counts: Sequence[int]) -> None:
+        self._columns = {one.name: [c.name for c in one.columns] for one in analysis.tables}
+        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self._columns}
         self.notes: list[str] = []
         self._cluster_id = cluster_id
         self._counts = counts
         self._known: dict[str, tuple[TopicKeys, Fingerprint]] = {}
+
+    def _add(self, table: str, *values: Any) -> None:
+        """Add a row, its values in the order of the columns."""
+        self.rows[table].append(dict(zip(self._columns[table], values, strict=True)))
 
     def add(self, topic: str, known: TopicKeys, counted: CountedKeys | None) -> None:
         """Judge a topic; both summaries of `known` are settled."""
@@ -62,90 +66,42 @@ class Skews:
         hot = hot_ones(top, keyed, count, distinct)
         without = known.records - _records_of(hot, counted, count)
         observed, left = skew_of(known.records), skew_of(without)
-        rule = found.rule or "murmur2"
         by_murmur2 = simulated("murmur2", keys, known.sample.pairs, keyed, top, count)
         why = cause(observed, left, by_murmur2.skew, (records, keyed, count, distinct))
         excess = (observed.max_mean or 1) - 1
-        self.rows["topics"].append(
-            {
-                "topic": topic,
-                "partitions": count,
-                "records": records,
-                "bytes": int(known.sizes.sum()),
-                "null_keys": known.nulls,
-                "distinct_keys": distinct,
-                "cause": why,
-                "max_mean": observed.max_mean,
-                "max_mean_bytes": skew_of(known.sizes).max_mean,
-                "cv": observed.cv,
-                "top_share": observed.top_share,
-                "without_hot": left.max_mean,
-                "explained": max(1 - ((left.max_mean or 1) - 1) / excess, 0.0) if excess else None,
-                "hot": hot.shape[1],
-                "partitioner": found.name,
-                "partitioner_share": found.share,
-                "partitioner_detail": found.detail,
-                "partitioner_since": found.since_ms,
-            }
-        )
-        self._add_partitions(topic, known, without)
+        gone = max(1 - ((left.max_mean or 1) - 1) / excess, 0.0) if excess else None
+        sizes = skew_of(known.sizes).max_mean
+        head = (topic, count, records, int(known.sizes.sum()), known.nulls, distinct, why)
+        skews = (observed.max_mean, sizes, observed.cv, observed.top_share, left.max_mean, gone)
+        prints = (found.name, found.share, found.detail, found.since_ms)
+        self._add("topics", *head, *skews, hot.shape[1], *prints)
+        for n, number in enumerate(known.records.tolist()):
+            share = number / records if records else None
+            where = (topic, n, f"{topic}-{n}")
+            self._add("partitions", *where, number, share, int(known.sizes[n]), int(without[n]))
         self._add_hot(topic, top, bound, counted, records)
-        self._add_hours(topic, known)
+        for ms, (of_hour, *fits) in sorted(known.hours.items()):
+            shares = (fit / of_hour for fit in fits)
+            self._add("hours", topic, ms if ms >= 0 else None, of_hour, *shares)
+        rule = found.rule or "murmur2"
         for other in sorted({count, *(self._counts or (max(count // 2, 1), 2 * count))}):
             told = simulated(rule, keys, known.sample.pairs, keyed, top, other)
-            self.rows["simulation"].append(
-                {
-                    "topic": topic,
-                    "partitions": other,
-                    "rule": rule,
-                    "max_mean": told.skew.max_mean,
-                    "top_share": told.skew.top_share,
-                    "moved_keys": told.moved_keys,
-                    "moved_records": told.moved_records,
-                    "moved_hot": told.moved_hot,
-                }
+            moved = (told.moved_keys, told.moved_records, told.moved_hot)
+            self._add(
+                "simulation", topic, other, rule, told.skew.max_mean, told.skew.top_share, *moved
             )
         self._add_notes(topic, known, found, bound, records)
-
-    def _add_partitions(self, topic: str, known: TopicKeys, without: Int64s) -> None:
-        total = int(known.records.sum())
-        for partition, number in enumerate(known.records.tolist()):
-            self.rows["partitions"].append(
-                {
-                    "topic": topic,
-                    "partition": partition,
-                    "where": f"{topic}-{partition}",
-                    "records": number,
-                    "share": number / total if total else None,
-                    "bytes": int(known.sizes[partition]),
-                    "without_hot": int(without[partition]),
-                }
-            )
 
     def _add_hot(
         self, topic: str, top: Int64s, bound: int, counted: CountedKeys | None, records: int
     ) -> None:
         texts = counted.texts if counted is not None else {}
         for rank, key in enumerate(top.T.tolist(), 1):
-            key_hash, low, high = (key[n] for n in (hot_keys.HASH, hot_keys.LOW, hot_keys.HIGH))
-            self.rows["hot_keys"].append(
-                {
-                    "topic": topic,
-                    "rank": rank,
-                    "key": texts.get(key_hash) or hidden(key_hash, self._cluster_id, topic),
-                    "records": key[hot_keys.RECORDS],
-                    "share": key[hot_keys.RECORDS] / records,
-                    "bytes": key[hot_keys.BYTES],
-                    "partition": low if low == high else None,
-                    "is_certain": key[hot_keys.RECORDS] >= bound,
-                }
-            )
-
-    def _add_hours(self, topic: str, known: TopicKeys) -> None:
-        for ms, (keyed, *fits) in sorted(known.hours.items()):
-            shares = {rule: fit / keyed for rule, fit in zip(RULES, fits, strict=True)}
-            row = {"topic": topic, "hour_ms": ms if ms >= 0 else None, "keyed": keyed, **shares}
-            self.rows["hours"].append(row)
+            key_hash, number, size, low, high = key[: hot_keys.HIGH + 1]
+            text = texts.get(key_hash) or hidden(key_hash, self._cluster_id, topic)
+            where = low if low == high else None
+            facts = (number, number / records, size, where, number >= bound)
+            self._add("hot_keys", topic, rank, text, *facts)
 
     def _add_notes(
         self, topic: str, known: TopicKeys, found: Fingerprint, bound: int, records: int
@@ -172,20 +128,9 @@ class Skews:
         """Compare the partitions of the keys of two topics that were added."""
         (one, print_one), (other, print_other) = self._known[first], self._known[second]
         told = apart(*((side.sample.pairs, side.sample.threshold) for side in (one, other)))
-        self.rows["joins"].append(
-            {
-                "first": first,
-                "second": second,
-                "first_partitions": one.count,
-                "second_partitions": other.count,
-                "first_partitioner": print_one.name,
-                "second_partitioner": print_other.name,
-                "keys": told.keys,
-                "apart": told.apart,
-                "share": told.share,
-                "since_ms": told.since_ms,
-            }
-        )
+        sides = (one.count, other.count, print_one.name, print_other.name)
+        facts = (told.keys, told.apart, told.share, told.since_ms)
+        self._add("joins", first, second, *sides, *facts)
         if not told.keys:
             self.notes.append(f"{first} and {second}: no sampled key is in both.")
 

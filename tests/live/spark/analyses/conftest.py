@@ -22,11 +22,14 @@ from tests.live.spark.analyses.stories import NEEDED
 FOLDER = Path(__file__).parent
 ARROW_TYPES = {
     ColumnType.TEXT: pa.types.is_string,
+    ColumnType.CODE: pa.types.is_string,
     ColumnType.INTEGER: pa.types.is_int64,
     ColumnType.OFFSET: pa.types.is_int64,
     ColumnType.MOMENT: pa.types.is_int64,
     ColumnType.DURATION_MS: pa.types.is_int64,
     ColumnType.RATIO: pa.types.is_float64,
+    ColumnType.NUMBER: pa.types.is_float64,
+    ColumnType.BYTES: pa.types.is_int64,
     ColumnType.BOOLEAN: pa.types.is_boolean,
     ColumnType.LIST: pa.types.is_list,
 }

@@ -101,7 +101,7 @@ class Topic:
 
 
 def judged(*topics, counts=()):
-    skews = Skews("cluster", counts)
+    skews = Skews(key_skew.ANALYSIS, "cluster", counts)
     for topic in topics:
         skews.add(topic.name, topic.known(), None)
     return skews
