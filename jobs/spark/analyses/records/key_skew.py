@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from jobs.cluster.errors import InvalidFields
@@ -49,7 +49,7 @@ class _Found:
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read the records once, and once more where hot keys are not known exactly yet."""
     from jobs.cluster.client import ClusterClient
-    from jobs.spark.analyses.records.ranges import newest, pieces, spans_of
+    from jobs.spark.analyses.records.ranges import pieces, spans_of
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of
     from jobs.spark.analyses.records.skew_rows import Skews
@@ -62,20 +62,38 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         topics, pairs = _topics(client, arguments)
 
         def spans() -> list[Span]:
-            return newest(spans_of(client, topics, arguments), arguments["most_records"])
+            return alike(spans_of(client, topics, arguments), arguments["most_records"])
 
         counts = {one.name: len(one.partitions) for one in topics}
         found = _read(task, reading, arguments, counts, lambda: pieces(spans()))
     _count(task, reading, arguments, found)
     cluster_id = connection.cluster_id or connection.bootstrap_servers
     skews = Skews(ANALYSIS, cluster_id, other_counts(arguments["partitions"]))
+    partial = {
+        one.work.spans[0].topic
+        for one in (*found.first, *found.second)
+        if one.outcomes[0].fault or one.outcomes[0].unreadable_count
+    }
     for topic, keys in found.keys.items():
-        skews.add(topic, keys, found.counted.get(topic))
+        skews.add(topic, keys, found.counted.get(topic), is_whole=topic not in partial)
     for first, second in pairs:
         skews.join(first, second)
     _write(task, skews)
     notes = [*skews.notes, *notes_of(found.first), *notes_of(found.second)]
     return Answer(skews.facts(), tuple(dict.fromkeys(notes)))
+
+
+def alike(spans: Sequence[Span], most: int) -> list[Span]:
+    """Return spans of about so many offsets together: the same newest share of each, which keeps skew."""
+    total = sum(one.offsets for one in spans)
+    if total <= most:
+        return list(spans)
+    return [
+        replace(one, start=one.end - one.offsets * most // total, is_cut=True)
+        if one.offsets
+        else one
+        for one in spans
+    ]
 
 
 def _topics(
@@ -339,5 +357,6 @@ ANALYSIS = Analysis(
     "one had to leave keys out. A partitioner is recognised when it explains 99.9 % of the records with a "
     "key, and when so many keys cannot fit by chance. Causes: hot_key (without the hot keys at most half of "
     "the skew is left), bad_partitioner (murmur2 would halve it), few_keys (less than 10 for each "
-    "partition), unexplained. Below max/mean 1.5 a topic is balanced.",
+    "partition), unexplained. Below max/mean 1.5 a topic is balanced. With max records, the newest share of "
+    "each partition is read, the same of all. Of a compacted topic only the records that are left count.",
 )

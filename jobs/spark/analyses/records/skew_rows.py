@@ -35,10 +35,11 @@ _CAUSES = {
     "hot_key": "Hot keys make the skew: more partitions do not help.",
     "bad_partitioner": "The partitioner makes the skew: murmur2 would spread the same keys better.",
     "few_keys": "There are too few keys for so many partitions.",
+    "unknown": "Not all records could be read: its skew is not judged.",
     "unexplained": "Neither hot keys nor the partitioner explain the skew.",
 }
 # The worst first.
-_SEVERITY = ("hot_key", "bad_partitioner", "unexplained", "few_keys")
+_SEVERITY = ("hot_key", "bad_partitioner", "unexplained", "few_keys", "unknown")
 
 
 class Skews:
@@ -56,8 +57,10 @@ class Skews:
         """Add a row, its values in the order of the columns."""
         self.rows[table].append(dict(zip(self._columns[table], values, strict=True)))
 
-    def add(self, topic: str, known: TopicKeys, counted: CountedKeys | None) -> None:
-        """Judge a topic; both summaries of `known` are settled."""
+    def add(
+        self, topic: str, known: TopicKeys, counted: CountedKeys | None, *, is_whole: bool = True
+    ) -> None:
+        """Judge a topic; both summaries of `known` are settled. `is_whole`: all of it could be read."""
         count, keyed, records = known.count, known.keyed, int(known.records.sum())
         found = fingerprint(known.sample.pairs, known.hours, count)
         self._known[topic] = known, found
@@ -68,6 +71,7 @@ class Skews:
         observed, left = skew_of(known.records), skew_of(without)
         by_murmur2 = simulated("murmur2", keys, known.sample.pairs, keyed, top, count)
         why = cause(observed, left, by_murmur2.skew, (records, keyed, count, distinct))
+        why = why if is_whole else "unknown"
         excess = (observed.max_mean or 1) - 1
         gone = max(1 - ((left.max_mean or 1) - 1) / excess, 0.0) if excess else None
         sizes = skew_of(known.sizes).max_mean
@@ -144,7 +148,7 @@ class Skews:
             "verdict": _verdict(causes, joins),
             "topics": len(topics),
             "records": sum(row["records"] for row in topics),
-            "skewed_topics": sum(one in _SEVERITY for one in causes.values()),
+            "skewed_topics": sum(one in _SEVERITY[:-1] for one in causes.values()),
             "hottest_key_share": hot["share"] if hot else None,
             "hottest_key_topic": hot["topic"] if hot else None,
             "keys_compared": sum(row["keys"] for row in joins),

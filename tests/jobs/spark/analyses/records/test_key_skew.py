@@ -22,7 +22,7 @@ from jobs.spark.analyses.records.hot_keys import (
     SampledKeys,
 )
 from jobs.spark.analyses.records.partitioning import fingerprint, placed
-from jobs.spark.analyses.records.ranges import Work
+from jobs.spark.analyses.records.ranges import Span, Work
 from jobs.spark.analyses.records.skew import (
     CountedKeys,
     TopicKeys,
@@ -240,6 +240,24 @@ def test_a_topic_that_grew_shows_its_former_partition_count():
 def test_the_cause_of_skew_is_named(topic, cause, partitioner):
     (row,) = judged(topic).rows["topics"]
     assert (row["cause"], row["partitioner"]) == (cause, partitioner)
+
+
+def test_a_topic_that_could_not_be_read_whole_is_not_judged():
+    topic = Topic(6).write(KEYS, partition_for_key)
+    skews = Skews(key_skew.ANALYSIS, "cluster", [])
+    skews.add("orders", topic.known(), None, is_whole=False)
+    assert skews.rows["topics"][0]["cause"] == "unknown"
+    assert skews.facts()["skewed_topics"] == 0
+    assert "not judged" in skews.facts()["verdict"]
+
+
+def test_a_bound_on_records_keeps_the_skew_of_partitions():
+    spans = [Span("cluster", "t", n, 10, 10 + size, 0, 900) for n, size in enumerate((100, 800, 0))]
+    found = key_skew.alike(spans, 90)
+    assert [one.offsets for one in found] == [10, 80, 0]
+    assert [one.end for one in found] == [110, 810, 10]
+    assert [one.is_cut for one in found] == [True, True, False]
+    assert key_skew.alike(spans, 900) == spans
 
 
 def test_hot_keys_are_hashed_with_their_share_and_partition():
