@@ -259,6 +259,7 @@ _SENTENCES = {
     "refine": "Exact target offsets where offset syncs leave a range, from the records themselves.",
     "backtest": "Records that past failovers would have skipped or repeated, per flow, topic and day.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
+    "key-skew": "Hot keys, partitioners and their changes, co-partitioning, other partition counts.",
 }
 
 

@@ -1,0 +1,308 @@
+"""Which partitioner placed keys, why partitions are skewed, and where another partition count would put keys.
+
+Pure rules over the arrays of `hot_keys`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.spark.analyses.records.hot_keys import (
+    CRC32,
+    FIRST,
+    FNV1A,
+    HASH,
+    HIGH,
+    LAST,
+    LOW,
+    MURMUR2,
+    NO_FIRST,
+    RECORDS,
+    grouped,
+    mixed,
+)
+from jobs.wire.rebatch.table import Int64s
+
+# Java's DefaultPartitioner and librdkafka's murmur2; librdkafka's consistent; librdkafka's fnv1a and Sarama.
+RULES = {"murmur2": MURMUR2, "crc32": CRC32, "fnv1a": FNV1A}
+KNOWN_SHARE = 0.999
+# Keys fit a rule by chance with a probability below 10 to the power of minus this.
+_CERTAIN = 6
+_LIMIT = 1.5
+_PROBE = 200
+_HALF = 0.5
+HOUR_MS = 3_600_000
+Bools = npt.NDArray[np.bool_]
+
+
+def partitions_by(rule: str, keys: Int64s, count: int) -> Int64s:
+    """Return the partition of each key among `count` by a rule, from its hash of 32 bits."""
+    return placed(rule, keys[RULES[rule]], count)
+
+
+def placed(rule: str, hashes: Int64s, count: int) -> Int64s:
+    """Return partitions for unsigned hashes of 32 bits."""
+    if rule == "murmur2":
+        return (hashes & 0x7FFFFFFF) % count
+    if rule == "fnv1a":
+        # librdkafka and Sarama take the absolute value of the signed number.
+        return np.abs(np.where(hashes >> 31, hashes - (1 << 32), hashes)) % count
+    return hashes % count
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Which partitioner placed keys: `name` is a rule, `sticky`, `custom`, `mixed` or `unknown`.
+
+    `share`: of the keyed records, those that the best rule explains (None: there is none). `since_ms`: with
+    `mixed`, when a second rule was first seen. `rule` is the best one that is known, else "".
+    """
+
+    name: str
+    share: float | None = None
+    detail: str = ""
+    since_ms: int | None = None
+    rule: str = ""
+
+
+def fingerprint(pairs: Int64s, hours: Mapping[int, Sequence[int]], count: int) -> Fingerprint:
+    """Return which partitioner placed the keys of a topic of `count` partitions.
+
+    `pairs`: of the sample. `hours`: the keyed records of each hour (Unix ms), and how many of them each rule
+    explains.
+    """
+    keyed = sum(one[0] for one in hours.values())
+    if not keyed:
+        return Fingerprint("unknown", detail="No record has a key.")
+    if count == 1:
+        return Fingerprint("unknown", detail="There is one partition.")
+    sums = {rule: sum(one[n] for one in hours.values()) for n, rule in enumerate(RULES, 1)}
+    best = max(sums, key=lambda rule: sums[rule])
+    share = sums[best] / keyed
+    keys = len(np.unique(pairs[HASH]))
+    if keys * math.log10(count) < _CERTAIN:
+        return Fingerprint("unknown", share, f"{keys:,} keys are too few to recognise it.")
+    if share >= KNOWN_SHARE:
+        return Fingerprint(best, share, rule=best)
+    return (
+        _two_rules(pairs, count, share)
+        or _by_hours(hours, count, best, share)
+        or _no_rule(pairs, share)
+    )
+
+
+def _two_rules(pairs: Int64s, count: int, share: float) -> Fingerprint | None:
+    """Return a print where two rules, or one with two partition counts, explain everything together."""
+    total = int(pairs[RECORDS].sum())
+    for rule in RULES:
+        fit = pairs[LOW] == partitions_by(rule, pairs, count)
+        # Most candidates fail at the first pairs that the rule leaves.
+        probe = pairs[:, np.flatnonzero(~fit)[:_PROBE]]
+        others = [(other, other, count) for other in RULES if other > rule]
+        others += [(f"{rule} with {n} partitions", rule, n) for n in range(2, count)]
+        for name, other, fewer in others:
+            if (probe[LOW] == partitions_by(other, probe, fewer)).mean() < _HALF:
+                continue
+            found = pairs[LOW] == partitions_by(other, pairs, fewer)
+            explained = int(pairs[RECORDS, fit | found].sum())
+            if explained < KNOWN_SHARE * total or not _is_certain(pairs, found & ~fit, fewer):
+                continue
+            if _is_certain(pairs, fit & ~found, count):
+                # What both explain says nothing about time.
+                sides = (rule, fit & ~found), (name, found & ~fit)
+                return _changed(pairs, *sides, share)
+            if int(pairs[RECORDS, found].sum()) >= KNOWN_SHARE * total:
+                return Fingerprint("mixed", share, f"{name}, nothing since.", rule=rule)
+    return None
+
+
+def _is_certain(pairs: Int64s, chosen: Bools, count: int) -> bool:
+    return len(np.unique(pairs[HASH, chosen])) * math.log10(count) >= _CERTAIN
+
+
+def _changed(
+    pairs: Int64s, one: tuple[str, Bools], other: tuple[str, Bools], share: float
+) -> Fingerprint:
+    first, last = sorted((one, other), key=lambda part: int(pairs[FIRST, part[1]].min()))
+    since = int(pairs[FIRST, last[1]].min())
+    if since == NO_FIRST:
+        return Fingerprint("mixed", share, f"{one[0]} and {other[0]}.", rule=one[0])
+    until = int(pairs[LAST, first[1]].max())
+    told = (
+        f"{first[0]}, then {last[0]}."
+        if until <= since
+        else f"{first[0]} and {last[0]}: at least two producers."
+    )
+    return Fingerprint("mixed", share, told, since, one[0])
+
+
+def _by_hours(
+    hours: Mapping[int, Sequence[int]], count: int, best: str, share: float
+) -> Fingerprint | None:
+    """Return a print where a rule explains whole hours, and not the others."""
+    column = 1 + list(RULES).index(best)
+    # A few records may fit by chance.
+    least = _CERTAIN / math.log10(count)
+    clear = {ms: one for ms, one in sorted(hours.items()) if one[0] >= least and ms >= 0}
+    fits = {ms: one[column] >= KNOWN_SHARE * one[0] for ms, one in clear.items()}
+    if len(set(fits.values())) <= 1:
+        return None
+    begun = next(iter(fits.values()))
+    since = next(ms for ms, fit in fits.items() if fit is not begun)
+    told = f"{best} explains {sum(fits.values()):,} of {len(fits):,} hours."
+    return Fingerprint("mixed", share, told, since, best)
+
+
+def _no_rule(pairs: Int64s, share: float) -> Fingerprint:
+    keys = grouped(pairs)
+    often = keys[:, keys[RECORDS] > 1]
+    if not often.shape[1]:
+        return Fingerprint("unknown", share, "No known rule, and no key occurs twice.")
+    spread = float((often[LOW] != often[HIGH]).mean())
+    if spread == 0:
+        told = "Each key is in one partition, by no known rule."
+        return Fingerprint("custom", share, told)
+    told = f"{spread:.0%} of the keys that occur more than once are in several partitions."
+    return Fingerprint("sticky" if spread >= _HALF else "mixed", share, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How uneven numbers of partitions are; all None where they are all 0."""
+
+    max_mean: float | None
+    cv: float | None
+    top_share: float | None
+
+
+def skew_of(numbers: npt.NDArray[np.number]) -> Skew:
+    """Return the skew of one number for each partition."""
+    total = float(numbers.sum())
+    if total <= 0:
+        return Skew(None, None, None)
+    mean, most = total / len(numbers), float(numbers.max())
+    return Skew(most / mean, float(numbers.std()) / mean, most / total)
+
+
+def hot_ones(top: Int64s, keyed: int, count: int, distinct: int) -> Int64s:
+    """Return the keys that matter: 0.1 of a mean partition, and three mean keys or most of the records."""
+    least = keyed * max(0.1 / count, min(3 / max(distinct, 1), 0.51))
+    found: Int64s = top[:, top[RECORDS] >= max(least, 1)]
+    return found
+
+
+def cause(
+    observed: Skew, without_hot: Skew, by_murmur2: Skew, facts: tuple[int, int, int, int]
+) -> str:
+    """Return the main cause of the skew of partitions as a word.
+
+    `facts`: records, keyed records, partitions, distinct keys. `without_hot`: the observed partitions without
+    the records of the hot keys. `by_murmur2`: the same keys as murmur2 places them.
+    """
+    records, keyed, count, distinct = facts
+    most = observed.max_mean or 0.0
+    expected = by_murmur2.max_mean
+    half = (most + 1) / 2
+    rules = (
+        ("empty", not records),
+        ("one_partition", count == 1),
+        ("no_keys", not keyed),
+        ("balanced", most < _LIMIT),
+        ("hot_key", (without_hot.max_mean or 1) <= half),
+        ("bad_partitioner", expected is not None and expected <= half),
+        ("few_keys", distinct < 10 * count),
+    )
+    return next((word for word, is_so in rules if is_so), "unexplained")
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Keys of two topics: `keys` of the sample are in both, `apart` of them in different partitions."""
+
+    keys: int
+    apart: int
+    since_ms: int | None
+
+    @property
+    def share(self) -> float | None:
+        return self.apart / self.keys if self.keys else None
+
+
+def apart(first: tuple[Int64s, int], second: tuple[Int64s, int]) -> Apart:
+    """Compare the partitions of the keys that both samples (pairs, threshold) have.
+
+    `since_ms`: the time of the first record in a partition in which the other topic does not have its key.
+    """
+    least = np.uint64(min(first[1], second[1]))
+    sides = [pairs[:, mixed(pairs[HASH]) <= least] for pairs, _ in (first, second)]
+    common = np.intersect1d(sides[0][HASH], sides[1][HASH])
+    one, other = (side[:, np.isin(side[HASH], common)] for side in sides)
+    lonely = [_without(one, other), _without(other, one)]
+    times = np.concatenate([side[FIRST] for side in lonely])
+    known = times[times != NO_FIRST]
+    keys = np.unique(np.concatenate([side[HASH] for side in lonely]))
+    return Apart(len(common), len(keys), int(known.min()) if len(known) else None)
+
+
+def _without(one: Int64s, other: Int64s) -> Int64s:
+    """Return the pairs whose key the other side does not have in the same partition."""
+    known = set(zip(other[HASH].tolist(), other[LOW].tolist(), strict=True))
+    wanted = [pair not in known for pair in zip(one[HASH].tolist(), one[LOW].tolist(), strict=True)]
+    found: Int64s = one[:, np.array(wanted, np.bool_)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Observed keys with another partition count.
+
+    `moved_keys` and `moved_records`: the share that gets another partition; order within these keys is broken
+    at the change. `moved_hot`: how many of the hot keys.
+    """
+
+    skew: Skew
+    moved_keys: float | None
+    moved_records: float | None
+    moved_hot: int
+
+
+def simulated(
+    rule: str, keys: Int64s, sample: Int64s, keyed: int, hot: Int64s, count: int
+) -> Simulated:
+    """Return what `count` partitions make of the keys.
+
+    `keys`: the frequent ones. What they leave of the `keyed` records belongs to many rare keys: it is spread
+    evenly, and as much of it moves as of the sampled ones among them.
+    """
+    load = np.bincount(
+        partitions_by(rule, keys, count), weights=keys[RECORDS], minlength=count
+    ).astype(np.float64)
+    rest = max(keyed - int(keys[RECORDS].sum()), 0)
+    known = grouped(sample)
+    rare = known[:, ~np.isin(known[HASH], keys[HASH])]
+    moved = int(keys[RECORDS, _moves(rule, keys, count)].sum())
+    of_rare = _share(_moves(rule, rare, count), rare[RECORDS]) or 0.0
+    share = (moved + rest * of_rare) / keyed if keyed else None
+    return Simulated(
+        skew_of(load + rest / count),
+        _share(_moves(rule, known, count), np.ones(known.shape[1], np.int64)),
+        share,
+        int(_moves(rule, hot, count).sum()),
+    )
+
+
+def _moves(rule: str, keys: Int64s, count: int) -> Bools:
+    """Return which keys are not only in the partition where the rule puts them."""
+    there = partitions_by(rule, keys, count)
+    found: Bools = (keys[LOW] != there) | (keys[HIGH] != there)
+    return found
+
+
+def _share(chosen: Bools, weights: Int64s) -> float | None:
+    total = int(weights.sum())
+    return int(weights[chosen].sum()) / total if total else None
