@@ -30,8 +30,6 @@ ARROW_TYPES = {
     ColumnType.MOMENT: pa.types.is_int64,
     ColumnType.DURATION_MS: pa.types.is_int64,
     ColumnType.RATIO: pa.types.is_float64,
-    ColumnType.NUMBER: pa.types.is_float64,
-    ColumnType.BYTES: pa.types.is_int64,
     ColumnType.BOOLEAN: pa.types.is_boolean,
     ColumnType.LIST: pa.types.is_list,
 }
