@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobs.cluster.connection import Connection
     from jobs.spark.analyses.records.profile.merging import TopicProfile
     from jobs.spark.analyses.records.ranges import Work
+    from jobs.spark.analyses.records.running import Reduced
     from jobs.spark.analyses.task import AnalysisTask
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
@@ -33,52 +34,25 @@ _POLICY = "cleanup.policy"
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Count the records by topic and bucket, then look for changes and for what was near them."""
     from jobs.spark.analyses.records.profile.around import around
-    from jobs.spark.analyses.records.profile.counting import count_records
-    from jobs.spark.analyses.records.profile.merging import profiles_of
     from jobs.spark.analyses.records.profile.series import changes_of
-    from jobs.spark.analyses.records.reading import Reading
-    from jobs.spark.analyses.records.running import (
-        Reduced,
-        connections_of,
-        notes_of,
-        reduce_records,
-    )
+    from jobs.spark.analyses.records.running import notes_of
 
     width_ms = _WIDTHS_MS[arguments["bucket"]]
-    connections = connections_of(task, CLUSTER.name)
-    reading = Reading(
-        connections, read_committed=arguments["isolation"] == "read_committed", hash_keys=True
-    )
-    question = {"kind": ANALYSIS.kind, "arguments": dict(arguments)}
     done: list[Reduced] = []
-
-    def reduced() -> Iterator[Reduced]:
-        for one in reduce_records(
-            task,
-            question,
-            reading,
-            lambda: _plan(connections[CLUSTER.name], arguments),
-            count_records,
-            {"width_ms": width_ms},
-        ):
-            done.append(one._replace(tables={}))
-            yield one
-
     rows: list[dict[str, Any]] = []
     totals: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     notes: list[str] = []
-    left_out = 0
-    for profile in profiles_of(reduced(), width_ms, arguments["from"], arguments["to"]):
-        found = list(profile.rows())
-        rows += found[: _MOST_ROWS - len(rows)]
-        left_out += len(found) - min(len(found), _MOST_ROWS - len(rows))
+    for profile in _profiles(task, arguments, width_ms, done):
+        rows += profile.rows()
         totals.append(profile.total())
         changes += changes_of(profile)
         notes += _notes_of(profile)
+    if len(rows) > _MOST_ROWS:
+        notes.append(f"Topics by time: cut to the first {_MOST_ROWS:,} of {len(rows):,} rows.")
     changes.sort(key=lambda one: -one["step"])
     near, more = around(task, changes, width_ms, arguments["log"])
-    tables = {"totals": totals, "buckets": rows, "changes": changes, "around": near}
+    tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}
     for name, values in tables.items():
         _write(task, name, values)
     facts = {
@@ -89,6 +63,34 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         "largest_change": _sentence(changes),
     }
     return Answer(facts, (*notes_of(done), *notes, *more))
+
+
+def _profiles(
+    task: AnalysisTask, arguments: Mapping[str, Any], width_ms: int, done: list[Reduced]
+) -> Iterator[TopicProfile]:
+    """Yield a profile for each topic; `done` gets the works, without their tables."""
+    from jobs.spark.analyses.records.profile.counting import count_records
+    from jobs.spark.analyses.records.profile.merging import profiles_of
+    from jobs.spark.analyses.records.reading import Reading
+    from jobs.spark.analyses.records.running import connections_of, reduce_records
+
+    connections = connections_of(task, CLUSTER.name)
+    is_committed = arguments["isolation"] == "read_committed"
+    reduced = reduce_records(
+        task,
+        {"kind": ANALYSIS.kind, "arguments": dict(arguments)},
+        Reading(connections, read_committed=is_committed, hash_keys=True),
+        lambda: _plan(connections[CLUSTER.name], arguments),
+        count_records,
+        {"width_ms": width_ms},
+    )
+
+    def noted() -> Iterator[Reduced]:
+        for one in reduced:
+            done.append(one._replace(tables={}))
+            yield one
+
+    yield from profiles_of(noted(), width_ms, arguments["from"], arguments["to"])
 
 
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:

@@ -51,11 +51,12 @@ def around(
         task.report("Reading the metadata log")
         found += _from_log(task, log, sorted(chosen), before_ms, after_ms, notes)
     for event in (recorded or {}).get("events", ()):
+        at_ms, text = event["at_ms"], " ".join(filter(None, (event.get("where"), event["text"])))
         found += [
-            (moment, event["at_ms"], event["kind"], " ".join(filter(None, (event.get("where"), event["text"]))))
+            (moment, at_ms, event["kind"], text)
             for moment in chosen
-            if moment - before_ms <= event["at_ms"] <= moment + after_ms
-        ]  # fmt: skip
+            if moment - before_ms <= at_ms <= moment + after_ms
+        ]
     if len(changes) > MOST_CHANGES:
         notes.append(
             f"Events are listed of the {MOST_CHANGES} largest of {len(changes):,} changes."

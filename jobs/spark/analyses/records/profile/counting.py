@@ -11,7 +11,8 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 from jobs.spark.analyses.records.profile import kernels
 from jobs.spark.analyses.records.profile.tallies import AT, MOST_BUCKETS, Tallies
 from jobs.spark.analyses.records.ranges import Work
-from jobs.spark.analyses.records.reading import Chunk, SpanReader
+from jobs.spark.analyses.records.reading import BatchColumns, SpanReader
+from jobs.wire.rebatch.columns import RecordColumns
 
 
 def count_records(
@@ -64,14 +65,13 @@ class _Counter:
             records = chunk.records
             if records is None or not len(records):
                 continue
-            self._add(chunk, span)
+            self._add(chunk.batches, records, span)
             first = int(records.times[0]) if first < 0 else first
             last = int(records.times[-1])
         return first, last
 
-    def _add(self, chunk: Chunk, span: Any) -> None:
-        records, batches, tallies = chunk.records, chunk.batches, self.tallies
-        assert records is not None
+    def _add(self, batches: BatchColumns, records: RecordColumns, span: Any) -> None:
+        tallies = self.tallies
         slots = np.empty(len(records), np.int64)
         known = len(tallies.buckets)
         count = kernels.slots(records.times, self._width_ms, known, self._places, self._made, slots)

@@ -97,7 +97,7 @@ def _register(registers: Any, slot: int, hashed: int) -> None:
 
 
 @compiled
-def tally(  # noqa: PLR0913, PLR0915, PLR0917  one loop: a call for each record costs more
+def tally(  # noqa: C901, PLR0913, PLR0915, PLR0917  one loop: a call for each record costs more
     columns: Any,
     batches: Int64s,
     span: Int64s,
@@ -113,7 +113,8 @@ def tally(  # noqa: PLR0913, PLR0915, PLR0917  one loop: a call for each record 
     base offset, bytes, records, codec, whether times are of the append. `span`: partition, first offset, the
     present in ms, and the highest time until now, which is updated.
     """
-    (slots_, offsets, times, of, hashes, key_at, key_bytes, value_at, value_bytes, headers, header_bytes) = columns  # fmt: skip
+    slots_, offsets, times, of, hashes = columns[:5]
+    key_at, key_bytes, value_at, value_bytes, headers, header_bytes = columns[5:]
     before = -1
     for n in range(len(slots_)):
         slot, batch = slots_[n], of[n]

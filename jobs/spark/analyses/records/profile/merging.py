@@ -53,24 +53,19 @@ class TopicProfile:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each bucket, oldest first, the one of records without a time at the end."""
         for bucket, slot in self.slots.items():
-            rates = self._rates(slot, self._covered_ms(bucket))
+            rates = self._rates([slot], self._covered_ms(bucket))
             place = {"bucket_ms": bucket * self.width_ms, "complete": self.is_complete(bucket)}
             yield {"topic": self.topic, **place, **rates, **row_of(self.tallies, slot)}
         if self.tallies.counts[0, AT["records"]]:
             place = {"bucket_ms": None, "complete": False}
-            yield {"topic": self.topic, **place, **self._rates(0, 0), **row_of(self.tallies, 0)}
+            yield {"topic": self.topic, **place, **self._rates([0], 0), **row_of(self.tallies, 0)}
 
     def total(self) -> dict[str, Any]:
         """Return the row of all buckets; rates are of the complete times."""
         low, high = self.low_ms, self.high_ms
         total = self.tallies.total()
-        inside = [slot for bucket, slot in self.slots.items() if self._covered_ms(bucket) > 0]
         covered = 0 if low is None or high is None else max(high - low, 0)
-        rates = {"records_per_s": None, "bytes_per_s": None}
-        if covered >= _LEAST_MS:
-            records = self.tallies.counts[inside, AT["records"]].sum()
-            rates["records_per_s"] = float(records) * 1000 / covered
-            rates["bytes_per_s"] = float(self.tallies.shares[inside, 0].sum()) * 1000 / covered
+        inside = [slot for bucket, slot in self.slots.items() if self._covered_ms(bucket) > 0]
         buckets = sum(map(self.is_complete, self.slots))
         facts = {"topic": self.topic, "complete_buckets": buckets}
         appended = int(total.counts[0, AT["log_append"]])
@@ -79,7 +74,7 @@ class TopicProfile:
         return {
             **facts,
             "time_type": times if records else None,
-            **rates,
+            **self._rates(inside, covered),
             **row_of(total, 0),
         }
 
@@ -89,12 +84,15 @@ class TopicProfile:
         start = bucket * self.width_ms
         return max(0, min(start + self.width_ms, self.high_ms) - max(start, self.low_ms))
 
-    def _rates(self, slot: int, covered_ms: int) -> dict[str, float | None]:
+    def _rates(self, slots: list[int], covered_ms: int) -> dict[str, float | None]:
         if covered_ms < _LEAST_MS:
             return {"records_per_s": None, "bytes_per_s": None}
-        records, size = self.tallies.counts[slot, AT["records"]], self.tallies.shares[slot, 0]
-        per_s = 1000 / covered_ms
-        return {"records_per_s": float(records) * per_s, "bytes_per_s": float(size) * per_s}
+        records = float(self.tallies.counts[slots, AT["records"]].sum())
+        size = float(self.tallies.shares[slots, 0].sum())
+        return {
+            "records_per_s": records * 1000 / covered_ms,
+            "bytes_per_s": size * 1000 / covered_ms,
+        }
 
 
 def row_of(tallies: Tallies, slot: int) -> dict[str, Any]:
@@ -146,10 +144,13 @@ def profiles_of(
         for one in works:
             found.policy = one.work.extra["policy"]
             edges = one.tables["edges"].to_pylist()[0]
-            lows += [edges["from_ms"]] if edges["from_ms"] is not None else []
+            # Of the bucket in which what is unknown ends, nothing is exact.
+            if edges["from_ms"] is not None:
+                lows.append(-(-edges["from_ms"] // width_ms) * width_ms)
+            if edges["to_ms"] is not None:
+                highs.append(edges["to_ms"] // width_ms * width_ms)
             firsts += [edges["first_ms"]] if edges["first_ms"] is not None else []
             highs += [one.work.extra["planned_ms"]]
-            highs += [edges["to_ms"]] if edges["to_ms"] is not None else []
             found.tallies.add(one.tables["buckets"])
             found.tallies.overflow += edges["overflow"]
         if firsts:
