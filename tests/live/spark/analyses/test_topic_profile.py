@@ -88,7 +88,7 @@ def test_a_large_record_a_compacted_topic_and_an_empty_one_are_read_together(eas
     compacted, empty = new_topic(east, cleanup_policy="compact"), new_topic(east)
     size = 10 << 20
     write(east, large, [Record(0, b"k", b"v" * size)], **{"message.max.bytes": size + (1 << 20)})
-    write(east, compacted, records_of([30] * 12 + [90] * 12) + [Record(0, b"gone", None)])
+    write(east, compacted, [*records_of([30] * 12 + [90] * 12), Record(0, b"gone", None)])
     found = profile(f"{large},{compacted},{empty}", to_offset=10_000_000)
     totals = {row["topic"]: row for row in found["totals"]}
     assert (totals[large]["large"], totals[large]["record_bytes_max"]) == (1, size + 1)

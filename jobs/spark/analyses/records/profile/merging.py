@@ -57,7 +57,7 @@ class TopicProfile:
             place = {"bucket_ms": bucket * self.width_ms, "complete": self.is_complete(bucket)}
             yield {"topic": self.topic, **place, **rates, **row_of(self.tallies, slot)}
         if self.tallies.counts[0, AT["records"]]:
-            place = {"bucket_ms": None, "complete": False}
+            place = {"bucket_ms": None, "complete": False}  # type: ignore[dict-item]
             yield {"topic": self.topic, **place, **self._rates([0], 0), **row_of(self.tallies, 0)}
 
     def total(self) -> dict[str, Any]:
