@@ -151,55 +151,41 @@ def _write(task: AnalysisTask, name: str, rows: list[dict[str, Any]]) -> None:
 def _spread(name: str, what: str, type_: ColumnType, definition: str) -> tuple[Column, ...]:
     return (
         Column(f"{name}_p50", f"{what}, median", type_, definition),
-        Column(f"{name}_p95", f"{what}, 95 %", type_, "95 of 100 are at most this, within 1 %."),
-        Column(f"{name}_p99", f"{what}, 99 %", type_, "99 of 100 are at most this, within 1 %."),
+        Column(f"{name}_p95", f"{what}, 95 %", type_, "Within 1 %."),
+        Column(f"{name}_p99", f"{what}, 99 %", type_, "Within 1 %."),
         Column(f"{name}_max", f"{what}, max", type_),
     )
 
 
+_INTEGER, _BYTES, _NUMBER = ColumnType.INTEGER, ColumnType.BYTES, ColumnType.NUMBER
 _TOPIC = Column("topic", "Topic", ColumnType.TEXT)
 _MEASURES = (
-    Column("records", "Records", ColumnType.INTEGER),
-    Column("bytes", "Bytes", ColumnType.BYTES, "In the log: an even share of the batch."),
-    Column(
-        "records_per_s",
-        "Records/s",
-        ColumnType.NUMBER,
-        "Of the time of which all records were read; empty where that is less than 1 s.",
-    ),
-    Column("bytes_per_s", "Bytes/s", ColumnType.NUMBER),
-    *_spread("record_bytes", "Record size", ColumnType.BYTES, "Of key, value and headers."),
-    Column("largest_partition", "Largest record: partition", ColumnType.INTEGER),
+    Column("records", "Records", _INTEGER),
+    Column("bytes", "Bytes", _BYTES, "In the log: an even share of the batch."),
+    Column("records_per_s", "Records/s", _NUMBER, "Of the time that was read; empty below 1 s."),
+    Column("bytes_per_s", "Bytes/s", _NUMBER),
+    *_spread("record_bytes", "Record size", _BYTES, "Of key, value and headers."),
+    Column("largest_partition", "Largest record: partition", _INTEGER),
     Column("largest_offset", "Largest record: offset", ColumnType.OFFSET),
-    *_spread("batch_records", "Records per batch", ColumnType.INTEGER, "By the first record."),
-    *_spread("batch_bytes", "Batch size", ColumnType.BYTES, "As it is in the log."),
+    *_spread("batch_records", "Records per batch", _INTEGER, "By the first record."),
+    *_spread("batch_bytes", "Batch size", _BYTES, "As it is in the log."),
     Column(
-        "compression_ratio",
-        "Compression ratio",
-        ColumnType.NUMBER,
-        "Bytes of records expanded, divided by their bytes in the log.",
+        "compression_ratio", "Compression ratio", _NUMBER, "Expanded bytes by bytes in the log."
     ),
     Column("codecs", "Codecs", ColumnType.LIST, "Of batches, the most frequent first."),
-    Column("null_keys", "Null keys", ColumnType.INTEGER),
+    Column("null_keys", "Null keys", _INTEGER),
     Column("null_key_share", "Null keys, share", ColumnType.RATIO),
-    Column("tombstones", "Tombstones", ColumnType.INTEGER, "Records with a null value."),
+    Column("tombstones", "Tombstones", _INTEGER, "Records with a null value."),
     Column("header_share", "With headers", ColumnType.RATIO),
-    Column(
-        "distinct_keys",
-        "Distinct keys",
-        ColumnType.INTEGER,
-        "HyperLogLog of hashes: the standard error is 1.2 %.",
-    ),
+    Column("distinct_keys", "Distinct keys", _INTEGER, "HyperLogLog, standard error 1.2 %."),
     Column(
         "out_of_order",
         "Out of order",
-        ColumnType.INTEGER,
-        "Records older than one before them in their partition, among each 4,000,000 offsets.",
+        _INTEGER,
+        "Records older than one before them in the partition (among each 4,000,000 offsets).",
     ),
-    Column(
-        "future", "Future timestamps", ColumnType.INTEGER, "Later than the beginning of the run."
-    ),
-    Column("large", "Claim check", ColumnType.INTEGER, "Records of more than 1 MiB."),
+    Column("future", "Future timestamps", _INTEGER, "Later than the run."),
+    Column("large", "Claim check", _INTEGER, "Records of more than 1 MiB."),
     Column("large_share", "Claim check, share of bytes", ColumnType.RATIO),
 )
 ANALYSIS = Analysis(
@@ -235,9 +221,9 @@ ANALYSIS = Analysis(
                     "time_type",
                     "Timestamp type",
                     ColumnType.CODE,
-                    "Create time is what producers say, log append time what brokers say.",
+                    "Create time: of producers. Log append time: of brokers.",
                 ),
-                Column("complete_buckets", "Complete buckets", ColumnType.INTEGER),
+                Column("complete_buckets", "Complete buckets", _INTEGER),
                 *_MEASURES,
             ),
         ),
@@ -248,11 +234,9 @@ ANALYSIS = Analysis(
                 _TOPIC,
                 Column("series", "Series", ColumnType.CODE),
                 Column("at_ms", "Bucket", ColumnType.MOMENT, "The first one of the new level."),
-                Column("before", "Before", ColumnType.NUMBER, "Median of the level."),
-                Column("after", "After", ColumnType.NUMBER, "Median of the level."),
-                Column(
-                    "factor", "Factor", ColumnType.NUMBER, "Empty where the level before was 0."
-                ),
+                Column("before", "Before", _NUMBER, "Median of the level."),
+                Column("after", "After", _NUMBER, "Median of the level."),
+                Column("factor", "Factor", _NUMBER, "Empty: it was 0 before."),
             ),
         ),
         Table(
@@ -262,9 +246,7 @@ ANALYSIS = Analysis(
                 Column("change_ms", "Bucket of the change", ColumnType.MOMENT),
                 Column("change", "Change", ColumnType.TEXT),
                 Column("at_ms", "Time", ColumnType.MOMENT),
-                Column(
-                    "distance_s", "Seconds after", ColumnType.INTEGER, "Below 0: before the change."
-                ),
+                Column("distance_s", "Seconds after", _INTEGER, "Below 0: before it."),
                 Column("kind", "Kind", ColumnType.CODE),
                 Column("text", "Event", ColumnType.TEXT),
             ),
@@ -274,14 +256,12 @@ ANALYSIS = Analysis(
             "Topics by time",
             (
                 _TOPIC,
-                Column(
-                    "bucket_ms", "Bucket", ColumnType.MOMENT, "Empty: of records without a time."
-                ),
+                Column("bucket_ms", "Bucket", ColumnType.MOMENT, "Empty: without a time."),
                 Column(
                     "complete",
                     "Complete",
                     ColumnType.BOOLEAN,
-                    "All of its records were read: changes are found among such buckets.",
+                    "All records were read. Only such buckets show changes.",
                 ),
                 *_MEASURES,
             ),

@@ -7,11 +7,14 @@ import pytest
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of
+from jobs.spark.analyses.metadata.log_history import open_history
 from jobs.spark.analyses.records import topic_profile
+from jobs.spark.analyses.records.profile.around import around
 from jobs.spark.analyses.task import AnalysisTask
 from tests.live.records import Record, write
 from tests.live.replication.test_checkpoints import transactions
 from tests.live.spark.analyses.conftest import Found, read
+from tests.live.spark.runs import write_small_log
 from tests.live.topics import delete_before, new_topic
 
 MINUTE = 60_000
@@ -114,3 +117,20 @@ def test_a_log_of_which_the_beginning_was_removed_has_complete_minutes_after_it(
 def test_a_topic_that_is_not_there_is_named(profile):
     with pytest.raises(InvalidFields, match=r"There is no topic absent\."):
         profile("absent")
+
+
+def test_what_the_metadata_log_says_near_a_change_is_listed_and_where_it_ends(spark, tmp_path):
+    log = write_small_log(tmp_path / "__cluster_metadata-0")
+    task = AnalysisTask(spark, tmp_path, tmp_path / "tables", tmp_path / "histories")
+    history = open_history(task, str(log))
+    change = {
+        "topic": "orders",
+        "series": "records_per_s",
+        "at_ms": history.last_ms,
+        "factor": None,
+    }
+    rows, notes = around(task, [change], MINUTE, str(log))
+    first = next(row for row in rows if row["kind"] == "partition")
+    assert (first["change"], first["text"][-1]) == ("orders: records per s from 0", ".")
+    assert all(row["distance_s"] <= 0 and row["at_ms"] <= history.last_ms for row in rows)
+    assert notes[-1].startswith("The metadata log is of ")

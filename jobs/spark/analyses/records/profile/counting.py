@@ -95,11 +95,5 @@ class _Counter:
             *(records.headers, records.header_bytes),
         )
         kernels.tally(
-            columns,
-            facts,
-            span,
-            tallies.counts,
-            tallies.shares,
-            tallies.sizes,
-            tallies.registers,
+            columns, facts, span, tallies.counts, tallies.shares, tallies.sizes, tallies.registers
         )

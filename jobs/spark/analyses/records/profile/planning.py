@@ -42,9 +42,7 @@ def _edges(span: Span, arguments: Mapping[str, Any]) -> tuple[Span, bool, bool]:
     return span, span.is_cut or is_removed or by_offset, is_ended
 
 
-def _parts(
-    spans: Sequence[tuple[Span, bool, bool]],
-) -> Iterator[list[tuple[Span, bool, bool]]]:
+def _parts(spans: Sequence[tuple[Span, bool, bool]]) -> Iterator[list[tuple[Span, bool, bool]]]:
     kept: list[tuple[Span, bool, bool]] = []
     size = 0
     for span, is_begun, is_ended in spans:

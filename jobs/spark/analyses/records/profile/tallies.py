@@ -24,7 +24,7 @@ AT = {name: number for number, name in enumerate(COUNTS)}
 # Bytes in the log, and those of them that are records: a batch is shared evenly by its records.
 BYTES = ("bytes", "stored")
 RECORD_SIZES, BATCH_RECORDS, BATCH_BYTES = range(3)
-# So many buckets of a topic are told apart, on top of the one of records without a time, which is NO_TIME.
+# So many buckets of a topic are counted, on top of the one of records without a time, which is NO_TIME.
 MOST_BUCKETS = 4_000
 NO_TIME = -1
 
@@ -38,7 +38,7 @@ class Tallies:
         self.shares: Any = np.zeros((1, len(BYTES)), np.float64)
         self.sizes: Any = np.zeros((1, 3, BINS), np.int64)
         self.registers: Any = np.zeros((1, REGISTERS), np.uint8)
-        # Records of more buckets than are told apart; they are in the slot of NO_TIME.
+        # Records of more buckets; they are in the slot of NO_TIME.
         self.overflow = 0
         self._slots = {NO_TIME: 0}
 
