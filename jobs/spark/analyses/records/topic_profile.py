@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from jobs.spark.analyses.analysis import (
@@ -44,12 +45,12 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     changes: list[dict[str, Any]] = []
     notes: list[str] = []
     for profile in _profiles(task, arguments, width_ms, done):
-        rows += profile.rows()
+        rows += islice(profile.rows(), _MOST_ROWS + 1 - len(rows))
         totals.append(profile.total())
         changes += changes_of(profile)
         notes += _notes_of(profile)
     if len(rows) > _MOST_ROWS:
-        notes.append(f"Topics by time: cut to the first {_MOST_ROWS:,} of {len(rows):,} rows.")
+        notes.append(f"Topics by time: cut to the first {_MOST_ROWS:,} rows.")
     changes.sort(key=lambda one: -one["step"])
     near, more = around(task, changes, width_ms, arguments["log"])
     tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}

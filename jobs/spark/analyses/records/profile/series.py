@@ -18,6 +18,8 @@ _OF_RECORDS = {
     "null_key_share": 100.0,
     "distinct_keys": 1.0,
 }
+# So many buckets without records are looked at behind the last one that has some.
+_SILENT = 24
 
 
 def changes_of(profile: TopicProfile) -> Iterator[dict[str, Any]]:
@@ -29,6 +31,8 @@ def changes_of(profile: TopicProfile) -> Iterator[dict[str, Any]]:
         return
     width, slots = profile.width_ms, profile.slots
     first, end = -(-profile.low_ms // width), profile.high_ms // width
+    last = max((one for one in slots if one < end), default=first)
+    end = min(end, last + 1 + _SILENT)
     buckets = range(max(first, end - MOST_BUCKETS), end)
     rows = {one: row_of(profile.tallies, slots[one]) for one in buckets if one in slots}
     for name, series in _OF_BUCKET.items():

@@ -234,6 +234,13 @@ def test_records_that_end_are_a_change_to_a_rate_of_0():
     ]
 
 
+def test_a_change_of_a_topic_that_has_had_no_records_for_a_year_is_found():
+    reader = at_minutes(*[20] * 10, *[60] * 10)
+    found = changes_of(profile(reader, planned_ms=500_000 * MINUTE))
+    rates = [one for one in found if one["series"] == "records_per_s"]
+    assert [(one["at_ms"] // MINUTE, one["after"]) for one in rates] == [(20, 1.0), (30, 0)]
+
+
 def span(topic="orders", partition=0, start=0, end=10, **more):
     return Span("cluster", topic, partition, start, end, **{"log_start": 0, "log_end": end, **more})
 
