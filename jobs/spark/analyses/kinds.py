@@ -16,7 +16,7 @@ from jobs.spark.analyses.metadata import (
     unclean_elections,
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
-from jobs.spark.analyses.records import key_skew
+from jobs.spark.analyses.records import key_skew, topic_profile
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -33,6 +33,7 @@ _ALL: tuple[Analysis, ...] = (
     refine.ANALYSIS,
     backtest.ANALYSIS,
     backfill.ANALYSIS,
+    topic_profile.ANALYSIS,
     key_skew.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

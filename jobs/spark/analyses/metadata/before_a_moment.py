@@ -40,8 +40,8 @@ def _leader(column: str) -> str:
     return f"IF({column} < 0, 'none', CAST({column} AS STRING))"
 
 
-# In each part: of what, what it was about, its cause, and what changed in words.
-_EVENTS = f"""
+# In each part: of what, what it was about, its cause, and what changed in words. Needs :since_ms and :at_ms.
+EVENTS = f"""
 SELECT timestamp_ms, offset, 'partition' AS what,
        concat(COALESCE(topic, topic_id), '-', partition) AS subject, cause, cause_broker,
        IF(is_removed, NULL, concat_ws('; ',
@@ -109,7 +109,7 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
     at_ms, minutes = arguments["at"], arguments["minutes"]
     since_ms = at_ms - minutes * 60_000
     sql = Sql(task, ANALYSIS, {"at_ms": at_ms, "since_ms": since_ms})
-    with sql.kept("events", _EVENTS):
+    with sql.kept("events", EVENTS):
         sql.write("events", _LISTED, _with_sentences)
         sql.write("summary", _SUMMARY)
         sql.write("minutes", _MINUTES)
@@ -133,12 +133,15 @@ def _with_sentences(found: pa.Table) -> pa.Table:
     """Put the cause in words before what changed."""
     names = ("subject", "cause", "cause_broker", "sentence")
     rows = zip(*(found[name].to_pylist() for name in names), strict=True)
-    sentences = [_sentence(*row) for row in rows]
+    sentences = [sentence_of(*row) for row in rows]
     at = found.schema.get_field_index("sentence")
     return found.set_column(at, found.schema.field(at), [sentences])
 
 
-def _sentence(subject: str, cause: str | None, broker: int | None, detail: str | None) -> str:
+def sentence_of(
+    subject: str, cause: str | None, broker: int | None, detail: str | None
+) -> str:
+    """Return an event of EVENTS in words: its cause before what changed."""
     word = word_of(Cause(cause), broker) if cause in _CAUSES else None
     return f"{subject}: {'; '.join(one for one in (word, detail) if one)}."
 

@@ -1,0 +1,285 @@
+"""`topic-profile`: rate and shape of the records of topics by time, and when they changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from jobs.spark.analyses.analysis import (
+    Analysis,
+    Answer,
+    Argument,
+    ArgumentType,
+    Chart,
+    ChartType,
+    Column,
+    ColumnType,
+    Table,
+)
+from jobs.spark.analyses.records.ranges import CLUSTER, RANGE, TOPICS, check_range
+
+if TYPE_CHECKING:
+    from jobs.cluster.connection import Connection
+    from jobs.spark.analyses.records.profile.merging import TopicProfile
+    from jobs.spark.analyses.records.ranges import Work
+    from jobs.spark.analyses.records.running import Reduced
+    from jobs.spark.analyses.task import AnalysisTask
+
+_WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+_MOST_ROWS = 100_000
+_POLICY = "cleanup.policy"
+
+
+def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
+    """Count the records by topic and bucket, then look for changes and for what was near them."""
+    from jobs.spark.analyses.records.profile.around import around
+    from jobs.spark.analyses.records.profile.series import changes_of
+    from jobs.spark.analyses.records.running import notes_of
+
+    width_ms = _WIDTHS_MS[arguments["bucket"]]
+    done: list[Reduced] = []
+    rows: list[dict[str, Any]] = []
+    totals: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for profile in _profiles(task, arguments, width_ms, done):
+        rows += islice(profile.rows(), _MOST_ROWS + 1 - len(rows))
+        totals.append(profile.total())
+        changes += changes_of(profile)
+        notes += _notes_of(profile)
+    if len(rows) > _MOST_ROWS:
+        notes.append(f"Topics by time: cut to the first {_MOST_ROWS:,} rows.")
+    changes.sort(key=lambda one: -one["step"])
+    near, more = around(task, changes, width_ms, arguments["log"])
+    tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}
+    for name, values in tables.items():
+        _write(task, name, values)
+    facts = {
+        "topics": len(totals),
+        "records": sum(one["records"] for one in totals),
+        "bytes": sum(one["bytes"] for one in totals),
+        "changes": len(changes),
+        "largest_change": _sentence(changes),
+    }
+    return Answer(facts, (*notes_of(done), *notes, *more))
+
+
+def _profiles(
+    task: AnalysisTask, arguments: Mapping[str, Any], width_ms: int, done: list[Reduced]
+) -> Iterator[TopicProfile]:
+    """Yield a profile for each topic; `done` gets the works, without their tables."""
+    from jobs.spark.analyses.records.profile.counting import count_records
+    from jobs.spark.analyses.records.profile.merging import profiles_of
+    from jobs.spark.analyses.records.reading import Reading
+    from jobs.spark.analyses.records.running import connections_of, reduce_records
+
+    connections = connections_of(task, CLUSTER.name)
+    is_committed = arguments["isolation"] == "read_committed"
+    reduced = reduce_records(
+        task,
+        {"kind": ANALYSIS.kind, "arguments": dict(arguments)},
+        Reading(connections, read_committed=is_committed, hash_keys=True),
+        lambda: _plan(connections[CLUSTER.name], arguments),
+        count_records,
+        {"width_ms": width_ms},
+    )
+
+    def noted() -> Iterator[Reduced]:
+        for one in reduced:
+            done.append(one._replace(tables={}))
+            yield one
+
+    yield from profiles_of(noted(), width_ms, arguments["from"], arguments["to"])
+
+
+def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
+    from jobs.cluster.admin.configs import read_topic_configs
+    from jobs.cluster.client import ClusterClient
+    from jobs.spark.analyses.records.profile.planning import works_of
+    from jobs.spark.analyses.records.ranges import newest, spans_of, topics_named
+
+    with ClusterClient(connection, timeout_s=30) as client:
+        topics = topics_named(client, arguments[TOPICS.name])
+        now_ms = time.time_ns() // 1_000_000
+        spans = newest(spans_of(client, topics, arguments), arguments["most_records"])
+        configs = read_topic_configs(client, [one.name for one in topics], [_POLICY])
+    policies = {name: values.get(_POLICY) for name, values in configs.items()}
+    return works_of(spans, arguments, now_ms, policies)
+
+
+def _notes_of(profile: TopicProfile) -> Iterator[str]:
+    from jobs.spark.analyses.records.profile.series import is_compacted
+    from jobs.spark.analyses.records.profile.tallies import MOST_BUCKETS
+
+    if is_compacted(profile):
+        yield (
+            f"{profile.topic} is compacted: the records left of older times do not show their rates. Its "
+            "changes are unknown."
+        )
+    elif profile.policy is None:
+        yield (
+            f"The cleanup policy of {profile.topic} cannot be read: if it is compacted, older rates are "
+            "too low."
+        )
+    if profile.tallies.overflow:
+        yield (
+            f"{profile.topic}: {profile.tallies.overflow:,} records lie in more than {MOST_BUCKETS:,} "
+            "buckets. They count as records without a time: a larger bucket is needed."
+        )
+
+
+def _sentence(changes: Sequence[Mapping[str, Any]]) -> str | None:
+    if not changes:
+        return None
+    one = changes[0]
+    return f"{one['topic']}: {one['series'].replace('_', ' ')} {one['before']:,.4g} → {one['after']:,.4g}"
+
+
+def _write(task: AnalysisTask, name: str, rows: list[dict[str, Any]]) -> None:
+    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+
+    texts = dict.fromkeys((ColumnType.TEXT, ColumnType.CODE), pa.string())
+    numbers = dict.fromkeys((ColumnType.RATIO, ColumnType.NUMBER), pa.float64())
+    others = {ColumnType.BOOLEAN: pa.bool_(), ColumnType.LIST: pa.list_(pa.string())}
+    types = texts | numbers | others
+    columns = ANALYSIS.table(name).columns
+    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in columns])
+    task.write(name, pa.Table.from_pylist(rows, schema))
+
+
+def _spread(name: str, what: str, type_: ColumnType, definition: str) -> tuple[Column, ...]:
+    return (
+        Column(f"{name}_p50", f"{what}, median", type_, definition),
+        Column(f"{name}_p95", f"{what}, 95 %", type_, "Within 1 %."),
+        Column(f"{name}_p99", f"{what}, 99 %", type_, "Within 1 %."),
+        Column(f"{name}_max", f"{what}, max", type_),
+    )
+
+
+_INTEGER, _BYTES, _NUMBER = ColumnType.INTEGER, ColumnType.BYTES, ColumnType.NUMBER
+_TOPIC = Column("topic", "Topic", ColumnType.TEXT)
+_MEASURES = (
+    Column("records", "Records", _INTEGER),
+    Column("bytes", "Bytes", _BYTES, "In the log: an even share of the batch."),
+    Column("records_per_s", "Records/s", _NUMBER, "Of the time that was read; empty below 1 s."),
+    Column("bytes_per_s", "Bytes/s", _NUMBER),
+    *_spread("record_bytes", "Record size", _BYTES, "Of key, value and headers."),
+    Column("largest_partition", "Largest record: partition", _INTEGER),
+    Column("largest_offset", "Largest record: offset", ColumnType.OFFSET),
+    *_spread("batch_records", "Records per batch", _INTEGER, "By the first record."),
+    *_spread("batch_bytes", "Batch size", _BYTES, "As it is in the log."),
+    Column(
+        "compression_ratio", "Compression ratio", _NUMBER, "Expanded bytes by bytes in the log."
+    ),
+    Column("codecs", "Codecs", ColumnType.LIST, "Of batches, the most frequent first."),
+    Column("null_keys", "Null keys", _INTEGER),
+    Column("null_key_share", "Null keys, share", ColumnType.RATIO),
+    Column("tombstones", "Tombstones", _INTEGER, "Records with a null value."),
+    Column("header_share", "With headers", ColumnType.RATIO),
+    Column("distinct_keys", "Distinct keys", _INTEGER, "HyperLogLog, standard error 1.2 %."),
+    Column(
+        "out_of_order",
+        "Out of order",
+        _INTEGER,
+        "Records older than one before them in the partition (among each 4,000,000 offsets).",
+    ),
+    Column("future", "Future timestamps", _INTEGER, "Later than the run."),
+    Column("large", "Claim check", _INTEGER, "Records of more than 1 MiB."),
+    Column("large_share", "Claim check, share of bytes", ColumnType.RATIO),
+)
+ANALYSIS = Analysis(
+    kind="topic-profile",
+    title="Topic profile",
+    question="How many records do topics get, of which shape, and when did that change?",
+    arguments=(
+        CLUSTER,
+        TOPICS,
+        Argument(
+            "bucket",
+            ArgumentType.CHOICE,
+            "Bucket",
+            "Of record time, UTC.",
+            default="hour",
+            choices=tuple(_WIDTHS_MS),
+        ),
+        *RANGE,
+        Argument(
+            "log",
+            ArgumentType.LOG,
+            "Metadata log",
+            "Of the cluster: what it says of the minutes around changes.",
+        ),
+    ),
+    tables=(
+        Table(
+            "totals",
+            "Topics",
+            (
+                _TOPIC,
+                Column(
+                    "time_type",
+                    "Timestamp type",
+                    ColumnType.CODE,
+                    "Create time: of producers. Log append time: of brokers.",
+                ),
+                Column("complete_buckets", "Complete buckets", _INTEGER),
+                *_MEASURES,
+            ),
+        ),
+        Table(
+            "changes",
+            "Changes",
+            (
+                _TOPIC,
+                Column("series", "Series", ColumnType.CODE),
+                Column("at_ms", "Bucket", ColumnType.MOMENT, "The first one of the new level."),
+                Column("before", "Before", _NUMBER, "Median of the level."),
+                Column("after", "After", _NUMBER, "Median of the level."),
+                Column("factor", "Factor", _NUMBER, "Empty: it was 0 before."),
+            ),
+        ),
+        Table(
+            "around",
+            "Events around changes",
+            (
+                Column("change_ms", "Bucket of the change", ColumnType.MOMENT),
+                Column("change", "Change", ColumnType.TEXT),
+                Column("at_ms", "Time", ColumnType.MOMENT),
+                Column("distance_s", "Seconds after", _INTEGER, "Below 0: before it."),
+                Column("kind", "Kind", ColumnType.CODE),
+                Column("text", "Event", ColumnType.TEXT),
+            ),
+        ),
+        Table(
+            "buckets",
+            "Topics by time",
+            (
+                _TOPIC,
+                Column("bucket_ms", "Bucket", ColumnType.MOMENT, "Empty: without a time."),
+                Column(
+                    "complete",
+                    "Complete",
+                    ColumnType.BOOLEAN,
+                    "All records were read. Only such buckets show changes.",
+                ),
+                *_MEASURES,
+            ),
+        ),
+    ),
+    run=run,
+    charts=(
+        Chart(ChartType.LINES, "buckets", "Records/s", "bucket_ms", "records_per_s", "topic"),
+        Chart(ChartType.LINES, "buckets", "Bytes/s", "bucket_ms", "bytes_per_s", "topic"),
+        Chart(ChartType.HEAT_MAP, "buckets", "Records by time", "bucket_ms", "records", "topic"),
+        Chart(ChartType.BARS, "totals", "Bytes by topic", "topic", "bytes"),
+    ),
+    definition="A change is a lasting step of a level: at least 3 complete buckets on both sides, at least "
+    "nine in all, a factor of at least 1.25, and more than the noise of the series explains. It is found by "
+    "PELT with a BIC-like penalty. The step lies in the bucket that is named or in the one before. Events "
+    "are those from 10 minutes before these buckets to 2 minutes after them, the nearest 50 of each change; "
+    "an event near a change need not be its cause.",
+    checked=check_range,
+    wants_events=True,
+)
