@@ -21,8 +21,6 @@ from jobs.severity import Severity
 
 KIND = "copy-audit"
 OLD = timedelta(days=7)
-# Their runs are removed then: see `keep_days` of an analysis.
-KEPT = timedelta(days=90)
 MOST_FINDINGS = 3
 DIFFERENCES = ("missing", "extra", "reordered", "altered", "duplicated")
 DEFINITION = (
@@ -126,7 +124,9 @@ class FlowAudit:
             return ""
         counts = [f"{format_count(number)} {name}" for name, number in self.counts.items()]
         compared = format_count(self.facts.get("records_compared"))
-        text = f"{', '.join(counts) or 'No difference'} in {compared} compared records of {self.scope}"
+        text = (
+            f"{', '.join(counts) or 'No difference'} in {compared} compared records of {self.scope}"
+        )
         unknown = self.facts.get("partitions_unknown")
         not_judged = f"; {format_count(unknown)} partitions were not judged" if unknown else ""
         return f"{text} (level {self.level}){not_judged}."
@@ -192,9 +192,7 @@ def audits_of(flows: Iterable[ReplicationFlow], now: datetime) -> dict[int, Flow
     return _with_findings(found)
 
 
-def _read(
-    subjects: Sequence[str], now: datetime
-) -> tuple[dict[str, list[_Ended]], dict[str, str]]:
+def _read(subjects: Sequence[str], now: datetime) -> tuple[dict[str, list[_Ended]], dict[str, str]]:
     """Return by subject the newest audits of each topics and level, newest first; and how later ones do.
 
     Where the newest one judged nothing, the newest that did is returned, too.

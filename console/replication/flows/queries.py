@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
@@ -36,6 +36,8 @@ from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import SyncsLocation
 
 RECENT_S = 3600
+# Runs of audits are removed then: see `keep_days` of an analysis.
+AUDITS_KEPT = timedelta(days=90)
 
 # The names under which other rooms know what was read here, and the reads of answers.
 Flow = ReplicationFlow
@@ -85,7 +87,7 @@ def _measured(flow: ReplicationFlow, now: datetime) -> Freshness:
 
 
 def with_audits(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
-    """Return the flows, each with the copy audit that counts at a moment (`audit`); a constant number of queries."""
+    """Return the flows, each with the copy audit that counts at a moment (`audit`); some queries."""
     found = audits_of(flows, now)
     for flow in flows:
         flow.audit = found[flow.pk]

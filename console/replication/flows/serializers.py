@@ -89,25 +89,24 @@ class StageSerializer(serializers.Serializer[Stage]):
     is_done = serializers.BooleanField()
 
 
+def _fact(name: str, text: str) -> serializers.IntegerField:
+    source = f"facts.{name}"
+    return serializers.IntegerField(source=source, default=None, allow_null=True, help_text=text)
+
+
 class FlowAuditSerializer(serializers.Serializer[FlowAudit]):
     """The copy audit that counts: the latest, or an earlier one that differs and was not audited again."""
 
     verdict = serializers.ChoiceField(choices=[(one.value, one.value) for one in Verdict])
     level = serializers.CharField(help_text="L0 to L3; empty: never audited.")
-    at = serializers.DateTimeField(allow_null=True, help_text="When the ends of the logs were read.")
+    at = serializers.DateTimeField(
+        allow_null=True, help_text="When the ends of the logs were read."
+    )
     is_old = serializers.BooleanField(help_text="Whether it is older than 7 days.")
-    topics = serializers.IntegerField(
-        source="facts.topics", default=None, allow_null=True, help_text="Topics audited."
-    )
-    topics_of_flow = serializers.IntegerField(
-        source="facts.topics_of_flow", default=None, allow_null=True, help_text="Of so many."
-    )
-    records_compared = serializers.IntegerField(
-        source="facts.records_compared", default=None, allow_null=True
-    )
-    partitions_unknown = serializers.IntegerField(
-        source="facts.partitions_unknown", default=None, allow_null=True
-    )
+    topics = _fact("topics", "Topics audited.")
+    topics_of_flow = _fact("topics_of_flow", "Topics of the flow.")
+    records_compared = _fact("records_compared", "Pairs of records.")
+    partitions_unknown = _fact("partitions_unknown", "Partitions that were not judged.")
     counts = serializers.DictField(
         child=serializers.IntegerField(),
         help_text=f"Records that differ, without zeros: {', '.join(DIFFERENCES)}.",
