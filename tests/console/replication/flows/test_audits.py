@@ -5,10 +5,13 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from console.replication.flows.audits import audits_of
+from console.replication.flows.page_context import audit_links
 from console.runs.models import RunState
 from jobs.severity import Severity
+from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_flow
 from tests.console.replication.audit_runs import DIFFERS, FINDINGS, make_audit, make_audit_run
 
@@ -125,3 +128,38 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_flows(flow):
     for one in (flow, *others):
         make_audit(one, findings=FINDINGS, **DIFFERS)
     assert count([flow]) == count([flow, *others]) == 4
+
+
+@pytest.mark.parametrize("page", ["", "checkpoints/"], ids=["flow", "readiness"])
+def test_pages_of_a_flow_show_the_verdict_and_lead_to_the_run(sign_in, viewer, flow, page):
+    path = f"/replication/{flow.pk}/{page}"
+    client = sign_in(viewer)
+    assert "Not audited" in client.get(path).content.decode()
+    run = make_audit(flow, now=timezone.now(), findings=FINDINGS, **DIFFERS)
+    text = client.get(path).content.decode()
+    assert "Differs" in text
+    assert f'href="/runs/{run.pk}/"' in text
+
+
+def test_the_page_of_a_flow_names_the_first_differences(sign_in, viewer, flow):
+    make_audit(flow, now=timezone.now(), findings=FINDINGS, **DIFFERS)
+    text = sign_in(viewer).get(f"/replication/{flow.pk}/").content.decode()
+    assert "orders-0: 4 missing at source offset 100" in text
+
+
+def test_links_fill_in_the_flow_where_this_release_has_the_kind(flow):
+    links = audit_links(flow, {"copy-audit": ANALYSES["backtest"]})
+    assert links["run"] == "/runs/new/copy-audit/?flow=orders+to+west"
+    assert links["schedule"].startswith("/schedules/new/?kind=analysis&arguments=")
+    assert audit_links(flow, {}) == {}
+
+
+def test_the_api_gives_the_audit_of_one_flow_and_of_each_in_the_list(sign_in, viewer, flow):
+    client, path = sign_in(viewer), f"/api/v1/flows/{flow.pk}/"
+    before = client.get(path).json()["audit"]
+    assert (before["verdict"], before["topics"], before["counts"]) == ("not_audited", None, {})
+    run = make_audit(flow, now=timezone.now(), findings=FINDINGS, **DIFFERS)
+    after = client.get(path).json()["audit"]
+    assert (after["verdict"], after["run"], after["topics"]) == ("differs", str(run.pk), 40)
+    assert after["counts"] == {"missing": 4, "altered": 1}
+    assert client.get("/api/v1/flows/").json()["results"][0]["audit"] == after
