@@ -1,4 +1,4 @@
-"""Checks of replication flows: whether they run and how far they are behind.
+"""Checks of replication flows: whether they run, how far they are behind, and whether copies are equal.
 
 Silent failures and drift have their rules in `jobs.replication.findings`. Pure.
 """
@@ -28,6 +28,7 @@ _flow = partial(Check, area=Area.FLOW)
 _seconds = partial(Threshold, unit=Unit.SECONDS)
 TARGET_S, STARTING_S = "target_s", "starting_s"
 CRASHES, WITHIN_S = "crashes", "within_s"
+AGE_S = "age_s"
 
 # A flow retries until the partitions of a broker that is down have other leaders.
 _NEW_LEADER_S = 45
@@ -74,6 +75,17 @@ RPO = _flow("flow_rpo", "RPO exceeded", "Are few enough records at risk?",
     runbook="They are lost if the source is lost now. Reduce the replication lag of the flow.",
     effect="RPO {rpo_s} s", open_after_s=60,
     thresholds=(_seconds(TARGET_S, 300, text="Recovery point objective.", least=1),))
+DIFFERS = _flow("copy_differs", "Copy differs", "Do the records of the target equal those of the source?",
+    "The latest copy audit found records that are missing, extra, reordered or altered on the target. It "
+    "counts until an audit of the same topics or of the whole flow, of the same level or above, finds none.",
+    Severity.CRITICAL, effect="copy differs",
+    runbook="The page of the audit has the offsets of the records on both sides. Find what removed or wrote "
+    "them, repair the topics on the target, then run the audit again.")
+AUDIT_OLD = _flow("copy_audit_old", "Copy audit old", "Is it still known that the copy is equal?",
+    "The flow was audited, and the latest verdict is older than the threshold. A flow that was never audited "
+    "is not judged.", Severity.INFO, is_advice=True,
+    runbook="Run the copy audit of the flow again, or schedule it: it reads only what is not proven yet.",
+    thresholds=(_seconds(AGE_S, 8 * 86_400, text="Age of the verdict.", least=3600),))
 # fmt: on
 OF_STATES = {
     "failing": FAILING,
@@ -87,12 +99,25 @@ _NOT_SEEN = {"silent": {PARTITIONS.id, WAITING.id}, "stale": {PARTITIONS.id, WAI
 
 
 @dataclass(frozen=True, slots=True)
+class AuditFacts:
+    """The copy audit of a flow that counts: what it found in a sentence, and the first differences."""
+
+    at: datetime
+    differs: bool
+    level: str
+    sentence: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FlowFacts:
     """A flow as it was last recorded.
 
     `is_active`: it is started, or MirrorMaker 2 replicates it. `state` is its state in words, with reason,
     hint and begin. `lag_ms` counts while `is_measured`; None: not known. `offline` counts the partitions that
-    cannot be replicated because they are offline, by cluster; `offline_brokers` are down.
+    cannot be replicated because they are offline, by cluster; `offline_brokers` are down. `audit` None: the
+    copy was never audited.
     """
 
     pk: int
@@ -116,6 +141,7 @@ class FlowFacts:
     offline_brokers: tuple[int, ...] = ()
     rpo_ms: int | None = None
     rpo_records: int | None = None
+    audit: AuditFacts | None = None
 
     @property
     def label(self) -> str:
@@ -208,10 +234,37 @@ def records_at_risk(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
         )
 
 
+@check(DIFFERS)
+def copy_differs(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
+    """Find a flow whose target has other records than its source."""
+    audit = flow.audit
+    if audit is None or not audit.differs or flow.values(settings, DIFFERS) is None:
+        return
+    first = f" First: {'; '.join(audit.found)}." if audit.found else ""
+    yield DIFFERS.finding(
+        f"The copy of {flow.label} differs. {audit.sentence}{first}",
+        evidence={**audit.counts, "level": audit.level, "first": list(audit.found)},
+        since=audit.at,
+    )
+
+
+@check(AUDIT_OLD)
+def audit_is_old(flow: FlowFacts, settings: Settings, now: datetime) -> Iterator[Finding]:
+    """Find a flow whose copy was audited, and not again for a long time."""
+    limits, audit = flow.values(settings, AUDIT_OLD), flow.audit
+    age_s = (now - audit.at).total_seconds() if audit else 0
+    if limits and age_s > limits[AGE_S]:
+        yield AUDIT_OLD.finding(
+            f"The copy of {flow.label} was last audited {format_span_s(age_s)} ago, above "
+            f"{format_span_s(limits[AGE_S])}.",
+            evidence={"age_s": round(age_s), "limit_s": limits[AGE_S]},
+        )
+
+
 def judged(flow: FlowFacts) -> set[str]:
     """Return the checks that the recorded state of a flow allows."""
     codes = {one.id for one in OF_STATES.values()} - _NOT_SEEN.get(flow.state, set())
-    codes |= {STOPPED.id, CRASHED.id}
+    codes |= {STOPPED.id, CRASHED.id, DIFFERS.id, AUDIT_OLD.id}
     # What is not active has no lag that counts.
     if not flow.is_active or (flow.is_measured and flow.lag_ms is not None):
         codes.add(LAG.id)
@@ -228,6 +281,8 @@ def evaluate(flow: FlowFacts, settings: Settings, now: datetime) -> tuple[Findin
         *crash_loop(flow, settings, now),
         *lag(flow, settings),
         *records_at_risk(flow, settings),
+        *copy_differs(flow, settings),
+        *audit_is_old(flow, settings, now),
     )
     codes = judged(flow)
     return tuple(one for one in found if one.code in codes)

@@ -1,4 +1,4 @@
-"""Replication flows: their state, lag, crashes and records at risk."""
+"""Replication flows: their state, lag, crashes, records at risk and copy audits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.replication.flows import queries as flows
 from console.replication.flows.queries import Flow
-from jobs.checks.flows import FlowFacts, evaluate, judged
+from jobs.checks.flows import AuditFacts, FlowFacts, evaluate, judged
 
 MOST_TOPICS = 5
 # By flow: topic, number and remote topic of partitions that failed or are retried.
@@ -23,6 +23,7 @@ def judge(given: Given) -> Iterator[Judged]:
     """Judge every flow."""
     rows = flows.crashed(flows.with_status(flows.list_flows(), given.now), given.now)
     flows.answers.with_answers(rows)
+    flows.with_audits(rows, given.now)
     failing = flows.failing_partitions()
     offline = clusters.brokers_of_offline_partitions(given.now) if failing else {}
     before: Mapping[str, float] = given.memory
@@ -73,7 +74,15 @@ def _facts(
         offline_brokers=tuple(sorted(brokers)),
         rpo_ms=answer.rpo_ms if answer else None,
         rpo_records=answer.rpo_records if answer else None,
+        audit=_audit(row),
     )
+
+
+def _audit(row: Flow) -> AuditFacts | None:
+    one = row.audit
+    if one.at is None:
+        return None
+    return AuditFacts(one.at, one.differs, one.level, one.sentence, one.counts, one.found)
 
 
 def _offline(

@@ -11,6 +11,7 @@ from console.replication.checkpoints import queries
 from console.replication.checkpoints import text as words
 from console.replication.checkpoints.history import Share
 from console.replication.checkpoints.text import span_of
+from console.replication.flows.audits import DEFINITION
 from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
 from jobs.numbers import (
     DASH,
@@ -20,14 +21,16 @@ from jobs.numbers import (
     format_span_ms,
     format_span_s,
 )
+from jobs.severity import Severity
 
 
 def flow_answer_facts(
     flow: ReplicationFlow, answer: FlowReadiness | None, share: Share, now: datetime
 ) -> list[dict[str, Any]]:
     """Return the answer of a flow as the facts component takes it."""
+    audit = _audit(flow)
     if answer is None:
-        return [_fact("Groups ready", DASH, "not evaluated yet", words.READY)]
+        return [_fact("Groups ready", DASH, "not evaluated yet", words.READY), audit]
     ready, covered = queries.counted(answer)
     href = reverse("replication:checkpoints", args=[flow.pk])
     return [
@@ -56,6 +59,7 @@ def flow_answer_facts(
             f"checkpoint lag {format_least(answer.behind, answer.behind_unknown_count)} records",
             words.AGE,
         ),
+        audit,
     ]
 
 
@@ -83,6 +87,14 @@ def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list
             words.AGE,
         ),
     ]
+
+
+def _audit(flow: ReplicationFlow) -> dict[str, Any]:
+    audit = flow.audit
+    # A failover to a copy that differs is possible: it is a warning.
+    severity = Severity.WARNING if audit.differs else audit.severity
+    shown = {"severity": severity, "href": audit.href}
+    return _fact("Copy audit", audit.word, audit.note, DEFINITION) | shown
 
 
 def _how_often(share: Share) -> str:

@@ -79,6 +79,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         page: Iterable[ReplicationFlow] = self.paginate_queryset(self.get_queryset()) or []
         now = timezone.now()
         flows = queries.crashed(queries.with_status(page, now), now)
+        queries.with_audits(flows, now)
         return self.get_paginated_response(FlowSerializer(flows, many=True).data)
 
     @extend_schema(request=NewFlowSerializer, responses={201: FlowSerializer})

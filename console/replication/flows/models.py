@@ -45,6 +45,7 @@ from jobs.replication.flow.spec import (
 if TYPE_CHECKING:
     from console.frame.pages.freshness import Freshness
     from console.replication.control.crashes import Crashes
+    from console.replication.flows.audits import FlowAudit
     from console.replication.flows.status import FlowStatus
 
 __all__ = [
@@ -205,6 +206,7 @@ class ReplicationFlow(models.Model):
     recent_lag: list[int | None]
     crashes: Crashes
     failover: FlowReadiness | None
+    audit: FlowAudit
 
     clusters_at: ClassVar = ("source", "target")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from console.findings.queries import above_notices, open_findings
 from console.frame.errors import or_404
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
+from console.replication.flows.audits import KIND
 from console.replication.flows.facts import flow_tabs
 from console.replication.flows.models import ReplicationFlow
 from jobs.spark.analyses.analysis import Analysis
@@ -57,3 +59,18 @@ def analyses_of(
         for kind in _KINDS
         if kind in analyses
     ]
+
+
+def audit_links(
+    flow: ReplicationFlow, analyses: Mapping[str, Analysis] = ANALYSES
+) -> dict[str, str]:
+    """Return the addresses to audit the copy of a flow, now or on a schedule; none without the kind."""
+    if KIND not in analyses:
+        return {}
+    text = json.dumps({"kind": KIND, "arguments": {"flow": flow.name}}, separators=(",", ":"))
+    asked = {"kind": "analysis", "arguments": text, "title": f"Copy audit of {flow.name}"}
+    form = reverse("runs:new-analysis", args=[KIND])
+    return {
+        "run": f"{form}?{urlencode({'flow': flow.name})}",
+        "schedule": f"{reverse('schedules:new')}?{urlencode(asked)}",
+    }

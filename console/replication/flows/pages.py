@@ -31,7 +31,12 @@ from console.replication.flows.facts import flow_facts, why_no_topics
 from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.flows.history import draw_states
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_context import analyses_of, around_flow, find_flow
+from console.replication.flows.page_context import (
+    analyses_of,
+    around_flow,
+    audit_links,
+    find_flow,
+)
 from console.replication.flows.preview import lacking_of, policies_on, preview_flow
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.runs.tables import RUNS
@@ -83,6 +88,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "failover_freshness": readiness_queries.freshness_of(flow),
         "checkpoint_news": checkpoint_news(flow),
         "analyses": analyses_of(flow),
+        "audit_links": audit_links(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
     return render_page(request, "replication/flows/detail.html", context, is_live=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,6 +20,7 @@ from console.frame.series import small_lines
 from console.replication.checkpoints import queries as readiness
 from console.replication.control.crashes import with_crashes
 from console.replication.findings.models import FlowWatch
+from console.replication.flows.audits import audits_of
 from console.replication.flows.models import (
     FlowPartition,
     FlowRound,
@@ -35,6 +36,8 @@ from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import SyncsLocation
 
 RECENT_S = 3600
+# Runs of audits are removed then: see `keep_days` of an analysis.
+AUDITS_KEPT = timedelta(days=90)
 
 # The names under which other rooms know what was read here, and the reads of answers.
 Flow = ReplicationFlow
@@ -62,9 +65,9 @@ def where(flow_id: int | None = None, pk: str = "", **_: str) -> Collection[int]
 
 
 def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
-    """Return one flow with its status and crashes; None when there is none."""
+    """Return one flow with its status, crashes and copy audit; None when there is none."""
     flow = list_flows().filter(pk=flow_id).first()
-    return with_crashes(with_status([flow], now), now)[0] if flow else None
+    return with_audits(with_crashes(with_status([flow], now), now), now)[0] if flow else None
 
 
 def with_status(flows: Iterable[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
@@ -81,6 +84,14 @@ def _measured(flow: ReplicationFlow, now: datetime) -> Freshness:
     stale = [one for one in freshness_of(flow) if one.is_failing or one.is_late(now)]
     late_s = None if flow.measured_at is None else stale_after_s(RESTS_S, None)
     return oldest(stale) or Freshness("Flow", flow.measured_at, stale_after_s=late_s)
+
+
+def with_audits(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
+    """Return the flows, each with the copy audit that counts at a moment (`audit`); some queries."""
+    found = audits_of(flows, now)
+    for flow in flows:
+        flow.audit = found[flow.pk]
+    return flows
 
 
 def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:

@@ -16,6 +16,7 @@ from console.replication.checkpoints.serializers import CheckpointWritingSeriali
 from console.replication.control.serializers import TopicSyncSerializer
 from console.replication.control.stages import STAGES, Stage, stages_of
 from console.replication.control.steering import LIMIT, PAUSED, Steering, steering_of
+from console.replication.flows.audits import DIFFERENCES, FlowAudit, Verdict
 from console.replication.flows.models import SETTINGS, FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.flows.preview import TopicPreview
 from console.replication.flows.queries import freshness_of
@@ -88,6 +89,35 @@ class StageSerializer(serializers.Serializer[Stage]):
     is_done = serializers.BooleanField()
 
 
+def _fact(name: str, text: str) -> serializers.IntegerField:
+    source = f"facts.{name}"
+    return serializers.IntegerField(source=source, default=None, allow_null=True, help_text=text)
+
+
+class FlowAuditSerializer(serializers.Serializer[FlowAudit]):
+    """The copy audit that counts: the latest, or an earlier one that differs and was not audited again."""
+
+    verdict = serializers.ChoiceField(choices=[(one.value, one.value) for one in Verdict])
+    level = serializers.CharField(help_text="L0 to L3; empty: never audited.")
+    at = serializers.DateTimeField(
+        allow_null=True, help_text="When the ends of the logs were read."
+    )
+    is_old = serializers.BooleanField(help_text="Whether it is older than 7 days.")
+    topics = _fact("topics", "Topics audited.")
+    topics_of_flow = _fact("topics_of_flow", "Topics of the flow.")
+    records_compared = _fact("records_compared", "Pairs of records.")
+    partitions_unknown = _fact("partitions_unknown", "Partitions that were not judged.")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text=f"Records that differ, without zeros: {', '.join(DIFFERENCES)}.",
+    )
+    found = serializers.ListField(
+        child=serializers.CharField(), help_text="The first differences, with their offsets."
+    )
+    run = serializers.UUIDField(allow_null=True)
+    later = serializers.CharField(help_text="A later audit that runs or failed.")
+
+
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     """A flow: settings, whether it should run, status, totals."""
 
@@ -108,6 +138,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     topic_sync = serializers.SerializerMethodField()
     checkpoint_writing = serializers.SerializerMethodField()
     crashes = CrashesSerializer()
+    audit = FlowAuditSerializer()
     run = serializers.UUIDField(source="run_id", allow_null=True)
     start_stages = serializers.SerializerMethodField()
     steering = serializers.SerializerMethodField()
@@ -140,6 +171,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "topic_sync",
             "checkpoint_writing",
             "crashes",
+            "audit",
             "measured_at",
             "freshness",
             "created_at",

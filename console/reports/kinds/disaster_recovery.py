@@ -17,6 +17,7 @@ from console.replication.checkpoints import queries as answers
 from console.replication.failover import queries as failovers
 from console.reports.kinds.asked import Asked
 from console.reports.kinds.checkpoint_samples import read_exposures
+from console.reports.kinds.copy_audits import read_audits
 from console.reports.kinds.objectives import read_objectives
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.findings.codes import DRIFT
@@ -54,6 +55,7 @@ def read(asked: Asked) -> DisasterRecoveryRecorded:
         tuple(_exercises(flows, asked.period)),
         tuple(risks),
         read_objectives(asked, "flow", flows),
+        read_audits(asked, flows),
     )
 
 

@@ -18,6 +18,7 @@ from console.frame.series import HOUR
 from console.replication.measurement import queries as lag
 from console.reports.kinds import replication_events as events
 from console.reports.kinds.asked import Asked
+from console.reports.kinds.copy_audits import read_audits
 from console.reports.kinds.objectives import read_objectives
 from console.runs.actions import KEEP_ENDED_RUNS
 from jobs.reports.kinds.flows.lag_samples import (
@@ -85,6 +86,7 @@ def read(asked: Asked) -> ReplicationRecorded:
         tasks_from=asked.now - TASK_CRASHES_KEPT,
         findings_from=asked.now - timedelta(days=settings.FINDINGS_RETENTION_D),
         objectives=read_objectives(asked, "flow", flows),
+        audits=read_audits(asked, flows),
     )
 
 

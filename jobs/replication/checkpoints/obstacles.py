@@ -65,6 +65,7 @@ class Obstacle(StrEnum):
     NO_RESUME = "no_resume"
     NEVER_COMMITTED = "never_committed"
     OTHER_TOPICS = "other_topics"
+    COPY_DIFFERS = "copy_differs"
 
 
 _O = Obstacle
@@ -93,6 +94,7 @@ STEPS: dict[Obstacle, Readiness] = {
             _O.NO_RESUME,
             _O.NEVER_COMMITTED,
             _O.OTHER_TOPICS,
+            _O.COPY_DIFFERS,
         ),
         Readiness.WARNING,
     ),
@@ -172,6 +174,10 @@ TEXTS: dict[Obstacle, tuple[str, str]] = {
     _O.OTHER_TOPICS: (
         "The group also reads topics that no flow replicates to the target.",
         "Replicate these topics as well, or the group will not find them on the target.",
+    ),
+    _O.COPY_DIFFERS: (
+        "The records of the target differ from those of the source.",
+        "The page of the audit has the offsets of the records. Audit again after the repair.",
     ),
 }
 

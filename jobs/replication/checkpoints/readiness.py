@@ -135,12 +135,17 @@ def judge_group(
 
 
 def judge_flow(
-    groups: Iterable[Verdict], data: Verdict, *, stale: str = "", left_out: str = ""
+    groups: Iterable[Verdict],
+    data: Verdict,
+    *,
+    stale: str = "",
+    left_out: str = "",
+    differs: str = "",
 ) -> Verdict:
     """Return the verdict over groups and over the copied data (`judge_data`), for a topic or a flow.
 
     The loss is that of the data, with every reader; repetitions add up over groups. `stale` as above,
-    `left_out` says which groups are beyond the limits.
+    `left_out` says which groups are beyond the limits, `differs` what a copy audit found.
     """
     counted = [one for one in groups if one.readiness is not Readiness.NOT_COVERED]
     evidence = list(data.evidence)
@@ -148,6 +153,8 @@ def judge_flow(
         evidence.append(_evidence(_O.STALE, f"{stale}: "))
     if left_out:
         evidence.append(_evidence(_O.LEFT_OUT, f"{left_out} "))
+    if differs:
+        evidence.append(_evidence(_O.COPY_DIFFERS, f"{differs} "))
     evidence += _told_of(counted)
     return Verdict(
         readiness=worst(

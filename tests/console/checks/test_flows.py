@@ -13,6 +13,7 @@ from console.replication.flows.models import FlowReadiness
 from jobs.availability.status.severity import Severity
 from jobs.checks.settings import Settings
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic
+from tests.console.replication.audit_runs import DIFFERS, FINDINGS, make_audit
 
 pytestmark = pytest.mark.django_db
 
@@ -99,6 +100,15 @@ def test_records_at_risk_come_from_the_fresh_answer_of_the_flow():
     FlowReadiness.objects.filter(pk=row.pk).update(succeeded_at=NOW - timedelta(hours=1))
     (one,) = judge(given())
     assert "flow_rpo" not in {*one.codes, *(f.code for f in one.found)}
+
+
+def test_an_audit_that_differs_is_found_with_the_offsets_of_the_first_records():
+    make_audit(make_running(), findings=FINDINGS, **DIFFERS)
+    one = found()["copy_differs"]
+    assert (one.evidence["missing"], one.evidence["first"][0]) == (
+        4,
+        "orders-0: 4 missing at source offset 100",
+    )
 
 
 def test_time_that_a_flow_is_starting_is_counted_from_round_to_round():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs.checks.flows import OF_STATES, FlowFacts, evaluate, judged
+from jobs.checks.flows import OF_STATES, AuditFacts, FlowFacts, evaluate, judged
 from jobs.checks.settings import Setting, Settings
 from jobs.severity import Severity
 
@@ -124,3 +124,29 @@ def test_records_at_risk_that_are_not_known_are_not_judged():
 
 def test_a_silent_run_says_nothing_of_its_partitions():
     assert "flow_partition_failing" not in judged(flow(state="silent"))
+
+
+def audit(days=1, *, differs=False):
+    first = ("orders-0: 4 missing at source offset 100",)
+    counts = {"missing": 4} if differs else {}
+    at = NOW - timedelta(days=days)
+    return AuditFacts(at, differs, "L2", "4 missing.", counts, first if differs else ())
+
+
+def test_a_copy_that_differs_is_found_with_counts_and_offsets():
+    (one,) = evaluate(running(audit=audit(differs=True)), NONE, NOW)
+    assert (one.code, one.severity) == ("copy_differs", Severity.CRITICAL)
+    assert "orders-0: 4 missing at source offset 100" in one.sentence
+    assert one.evidence["missing"] == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        pytest.param(None, [], id="never audited"),
+        pytest.param(audit(8), [], id="at the limit"),
+        pytest.param(audit(9), [("copy_audit_old", Severity.INFO)], id="above the limit"),
+    ],
+)
+def test_a_verdict_gets_old(given, found):
+    assert codes(running(audit=given)) == found

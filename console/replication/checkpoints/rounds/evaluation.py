@@ -73,7 +73,8 @@ def answer_all(
     data = rules.judge_data(_data_of(stored, stored.copied), limits)
     left_out = stored.groups_left_out
     verdicts = [one.verdict for one in groups]
-    answers = Answers(rules.judge_flow(verdicts, data, stale=stale, left_out=left_out), groups)
+    flow = rules.judge_flow(verdicts, data, stale=stale, left_out=left_out, differs=stored.differs)
+    answers = Answers(flow, groups)
     by_topic: dict[str, list[Verdict]] = {}
     for one in groups:
         for topic, verdict in one.topics.items():

@@ -17,6 +17,7 @@ from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset
 from console.clusters.queries import commit_offsets
 from console.replication.control.conflicts import usable_flows
 from console.replication.failover.queries import groups_failed_over
+from console.replication.flows.audits import audits_of
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
 from jobs.limits import CUT_ID, GROUPS_LEFT_OUT, LEFT_OUT, TEXT, short
@@ -63,6 +64,7 @@ class StoredFacts:
     are. `failed_over` are groups that a plan of this flow moved to the target, `left_out` what is beyond the
     limits by group, on either side, and `groups_left_out` says where groups are. `cut` are groups whose ids
     are too long or have NUL: all of their offsets are known, and nothing can ask for them by these names.
+    `differs` is what a copy audit found, empty when nothing differs or nothing was audited.
     """
 
     spec: FlowSpec
@@ -77,6 +79,7 @@ class StoredFacts:
     failed_over: frozenset[str] = frozenset()
     left_out: dict[str, str] = field(default_factory=dict)
     groups_left_out: str = ""
+    differs: str = ""
     cut: frozenset[str] = frozenset()
     names: Names = field(init=False)
     others: list[FlowSpec] = field(default_factory=list)
@@ -160,6 +163,9 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
     aliases = rounds.filter(cluster__in=[flow.source, flow.target]).order_by("cluster__alias")
     names = ", ".join(aliases.values_list("cluster__alias", flat=True))
     found.groups_left_out = f"Groups of {names} are beyond the limits." if names else ""
+    audit = audits_of([flow], now)[flow.pk]
+    if audit.differs:
+        found.differs = f"Copy audit of {audit.at:%Y-%m-%d %H:%M} UTC: {audit.sentence}"
     ages = list(_ages(flow, now, stale_ms))
     found.stale = "; ".join(text for text, _ in ages)
     found.is_target_known = not any(is_targets for _, is_targets in ages)

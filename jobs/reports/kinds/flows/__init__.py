@@ -1,5 +1,5 @@
 """Reports of flows.
 
 In reading order: `disaster_recovery`, `recovery`, `recovery_tables`, `readiness`, `sampling`, `replication`,
-`replication_data`, `replication_tables`, `lag_samples`.
+`replication_data`, `replication_tables`, `lag_samples`, `copy_audits`.
 """

@@ -14,6 +14,7 @@ from jobs.reports.document import (
     Verdict,
 )
 from jobs.reports.kinds.flows import recovery_tables
+from jobs.reports.kinds.flows.copy_audits import audit_section
 from jobs.reports.kinds.flows.readiness import State, Worst, lane, share_ready
 from jobs.reports.kinds.flows.recovery import (
     AT_RISK,
@@ -47,6 +48,7 @@ def build(recorded: DisasterRecoveryRecorded, before: DisasterRecoveryRecorded |
         recovery_tables.exercises(recorded, before),
         recovery_tables.risks(recorded),
         recovery_tables.freshness(recorded),
+        audit_section(recorded.audits, recorded.period),
     )
     return Content(sections, (_verdict(flows),))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from jobs.reports.kinds.flows.copy_audits import CopyAudits
 from jobs.reports.kinds.flows.readiness import (
     Answers,
     Exposure,
@@ -105,6 +106,7 @@ class DisasterRecoveryRecorded:
     exercises: tuple[Exercise, ...] = ()
     risks: tuple[Risk, ...] = ()
     objectives: tuple[ObjectiveResult, ...] = ()
+    audits: CopyAudits = field(default_factory=CopyAudits)
 
 
 @dataclass(frozen=True, slots=True)

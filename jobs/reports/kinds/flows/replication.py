@@ -17,6 +17,7 @@ from jobs.reports.document import (
     Verdict,
 )
 from jobs.reports.kinds.flows import replication_tables as tables
+from jobs.reports.kinds.flows.copy_audits import audit_section, differing
 from jobs.reports.kinds.flows.replication_data import (
     Drift,
     FlowReplication,
@@ -49,6 +50,7 @@ def build(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -> 
         _runs(recorded, before),
         _people(recorded),
         _drift(recorded, before),
+        audit_section(recorded.audits, recorded.period),
     )
     return Content(sections, (_verdict(recorded),))
 
@@ -60,7 +62,8 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
     down = crashed_at_end(recorded)
     open_drifts = sum(1 for one in recorded.drifts if one.closed_at is None)
     held = [one for one in pauses(recorded) if one.until is None]
-    if not any(one.lag.count for one in flows) and not events:
+    unequal = differing(recorded.audits)
+    if not any(one.lag.count for one in flows) and not events and not unequal:
         return Verdict(
             Severity.UNKNOWN, "Unknown", "No lag and no run was recorded in this period."
         )
@@ -70,13 +73,15 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
     ]
     if down:
         parts.append(f"Not running after a crash at the end: {listed(down)}.")
+    if unequal:
+        parts.append(f"Copies that differ by their last audit: {listed(unequal)}.")
     for count, noun in (
         (bad, "crashes and failed runs"),
         (len(held), "topics and partitions paused at the end"),
         (open_drifts, "drifts open at the end"),
     ):
         parts += [f"{format_count(count)} {noun}."] if count else []
-    if down:
+    if down or unequal:
         return Verdict(Severity.CRITICAL, "Critical", " ".join(parts))
     if bad or held or open_drifts:
         return Verdict(Severity.WARNING, "Warning", " ".join(parts))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.numbers import format_bytes
+from jobs.reports.kinds.flows.copy_audits import CopyAudits
 from jobs.reports.kinds.flows.lag_samples import LagSummary
 from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
@@ -158,6 +159,7 @@ class ReplicationRecorded:
     tasks_from: datetime | None = None
     findings_from: datetime | None = None
     objectives: tuple[ObjectiveResult, ...] = ()
+    audits: CopyAudits = field(default_factory=CopyAudits)
 
 
 def run_events(recorded: ReplicationRecorded) -> list[RunEvent]:

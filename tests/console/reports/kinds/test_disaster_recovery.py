@@ -19,6 +19,7 @@ from jobs.reports.kinds.flows.disaster_recovery import build
 from jobs.reports.kinds.flows.recovery import judge
 from jobs.reports.periods import Period, named_period
 from tests.console.making import make_flow, make_user
+from tests.console.replication.audit_runs import DIFFERS, make_audit
 from tests.console.replication.finding import make_finding
 
 pytestmark = pytest.mark.django_db
@@ -207,3 +208,14 @@ def test_only_flows_that_were_asked_for_are_read(flow, django_assert_max_num_que
         sampled(other, hours(WEEK.start, 3), "readers", at_risk=1)
     with django_assert_max_num_queries(30):
         assert [one.answers.flow for one in read(asked(flow)).flows] == [flow.name]
+
+
+def test_the_audit_is_the_one_that_counted_at_the_end_of_the_period(flow):
+    make_audit(flow, now=WEEK.end, age=timedelta(days=2), **DIFFERS)
+    make_audit(flow, now=WEEK.end, age=-timedelta(hours=1))
+    (one,) = read(asked(flow)).audits.audits
+    assert (one.word, one.age_ms, one.counts) == (
+        "Differs",
+        2 * 86_400_000,
+        {"missing": 4, "altered": 1},
+    )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from jobs.objectives.objective import Window
 from jobs.reports.document import Document
+from jobs.reports.kinds.flows.copy_audits import CopyAudit, CopyAudits
 from jobs.reports.kinds.kind import KINDS, Content
 from jobs.reports.kinds.objectives import ObjectiveResult
 from jobs.reports.periods import Period
 from jobs.reports.rendering.formats import json_of
+from jobs.severity import Severity
 
 FOLDER = Path(__file__).parent
 # Clocks go forward in this week: it has an hour less.
@@ -37,6 +40,28 @@ def objectives_of(subject: str, period: Period) -> tuple[ObjectiveResult, ...]:
         ObjectiveResult(subject, "RPO of 1 m", 0.999, missed, "/objectives/1/"),
         ObjectiveResult(subject, f"Availability of {ODD}", 0.999, Window(span_s), "/objectives/2/"),
     )
+
+
+def audits_of(flow: str) -> CopyAudits:
+    """One that differs, one of a part of the topics, and a flow that was never audited."""
+    differs = CopyAudit(
+        flow,
+        "Differs",
+        Severity.CRITICAL,
+        "/runs/1/",
+        END - timedelta(days=1),
+        "L2",
+        86_400_000,
+        40,
+        40,
+        5000,
+        {"missing": 4},
+        "4 missing in 5 000 compared records of 40 of 40 topics (level L2).",
+        ("orders-0: 4 missing at source offset 100",),
+    )
+    part = replace(differs, flow=ODD, word="Equal in part", level=Severity.UNKNOWN, counts={})
+    never = CopyAudit("never", "Not audited", Severity.UNKNOWN, "")
+    return CopyAudits((never, differs, replace(part, topics=12, found=(), sentence="")), END)
 
 
 def document_of(

@@ -22,6 +22,7 @@ from tests.jobs.reports.kinds.golden_documents import (
     END,
     NOVEMBER,
     START,
+    audits_of,
     check_golden,
     document_of,
     objectives_of,
@@ -139,6 +140,7 @@ def test_the_whole_document():
             ),
         ),
         objectives=objectives_of("orders to west", NOVEMBER),
+        audits=audits_of("orders to west"),
     )
     before = DisasterRecoveryRecorded(
         NOVEMBER.before(),

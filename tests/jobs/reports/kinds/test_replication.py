@@ -26,6 +26,7 @@ from tests.jobs.reports.kinds.golden_documents import (
     END,
     NOVEMBER,
     START,
+    audits_of,
     check_golden,
     document_of,
     objectives_of,
@@ -118,6 +119,7 @@ def test_the_whole_document():
         runs_from=after(days=-7),
         tasks_from=after(days=6),
         objectives=objectives_of("orders to west", NOVEMBER),
+        audits=audits_of("orders to west"),
     )
     before = replace(recorded(flow(summary=lag(30_000))), period=NOVEMBER.before())
     check_golden("replication", build(now, before), NOVEMBER.before(), NOVEMBER)
@@ -164,12 +166,14 @@ def test_a_crash_without_a_reason_says_that_none_is_recorded():
             },
             Severity.WARNING,
         ),
+        ({"audits": audits_of("orders to west")}, Severity.CRITICAL),
         ({"steering": (steered(after(hours=1), {}, {"paused": ["orders"]}),)}, Severity.WARNING),
     ],
     ids=[
         "nothing happened",
         "crashed and not running",
         "crashed and restarted",
+        "copy differs",
         "paused at the end",
     ],
 )

@@ -18,6 +18,7 @@ from console.replication.flows.models import (
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.translation.translator import Translator
 from tests.console.making import NOW, make_flow
+from tests.console.replication.audit_runs import DIFFERS, make_audit
 from tests.console.replication.readiness_world import (
     END,
     NOW_MS,
@@ -54,6 +55,26 @@ def test_a_group_at_its_checkpoint_is_ready_with_its_numbers(flow):
     assert (row.readiness, row.reason, row.behind, row.rpo_records) == ("ready", "current", 0, 0)
     assert (row.reread_lo, row.reread_hi, row.repeated_hi) == (0, 0, 0)
     assert (answer.readiness, answer.counts) == ("ready", {"ready": 1})
+
+
+@pytest.mark.parametrize(
+    ("facts", "readiness"),
+    [
+        pytest.param(None, "ready", id="not audited"),
+        pytest.param({}, "ready", id="equal"),
+        pytest.param(DIFFERS, "warning", id="differs"),
+    ],
+)
+def test_a_copy_that_differs_is_a_warning_and_one_that_was_not_audited_blocks_nothing(
+    flow, facts, readiness
+):
+    if facts is not None:
+        make_audit(flow, **facts)
+    answer = judged(flow)
+    assert answer.readiness == readiness
+    assert ["4 missing, 1 altered" in one["text"] for one in answer.evidence] == [True] * (
+        facts == DIFFERS
+    )
 
 
 def test_everything_that_is_known_of_a_partition_is_kept(flow):
