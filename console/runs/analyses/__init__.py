@@ -3,5 +3,5 @@
 Other apps register their logs, flows and clusters (`sources`), in the `ready` of their `AppConfig`.
 
 In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
-`charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
+`drawings`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
 """

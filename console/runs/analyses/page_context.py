@@ -17,10 +17,19 @@ from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
 from console.runs import queries
-from console.runs.analyses import charts, sources
+from console.runs.analyses import sources
+from console.runs.analyses.drawings import charts
+from console.runs.analyses.drawings.shapes import Drawing
 from console.runs.analyses.questions import labelled_arguments, written_arguments
 from console.runs.analyses.queue import queue_position
-from console.runs.analyses.results import AnswerTable, has_answer, kept_until, tables_in
+from console.runs.analyses.results import (
+    AnswerTable,
+    RecordContent,
+    check_reader,
+    has_answer,
+    kept_until,
+    tables_in,
+)
 from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
 from console.runs.models import Run, RunState
 from jobs.numbers import format_count, format_span_s, read_whole
@@ -92,6 +101,10 @@ def around_answer(
         return context | {"progress": _progress(run)}
     if not document:
         return context | {"log": queries.read_log(run)}
+    try:
+        check_reader(run, request.user)
+    except RecordContent as refusal:
+        return context | {"withheld": str(refusal)}
     tables = tables_in(run)
     return context | {
         "facts": facts_of(document["facts"]),
@@ -121,7 +134,7 @@ def _shown(request: HttpRequest, answer: AnswerTable) -> ShownTable:
 
 def _drawings(
     request: HttpRequest, analysis: Analysis | None, tables: Mapping[str, AnswerTable]
-) -> list[charts.Drawing]:
+) -> list[Drawing]:
     """Draw the charts of a kind; of an answer whose files are gone, from the first rows."""
     asked = "from" in request.GET or "to" in request.GET
     found = TimeRange.from_query(request.GET, timezone.now()) if asked else None
