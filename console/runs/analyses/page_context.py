@@ -250,13 +250,21 @@ _BACKTEST = {
 }
 METADATA = Group("metadata-log", "Metadata log", "reads the archived metadata log of a cluster")
 OFFSETS = Group("offsets", "Offsets", "reads archived offset syncs", _SYNC | _CERTIFICATE)
+_KEYS = {
+    "Hot key": "A key with so many records that its partition has more load than the others.",
+    "Partitioner": "The function of a producer that chooses the partition of a record from its key.",
+    "Claim check": "A large value is kept outside of Kafka; its record has a reference to it.",
+    "Change point": "The moment at which the level of a series changes.",
+}
 RECORDS = Group(
     "records",
     "Records",
-    "compares the records of source and target; reads both clusters",
-    _CERTIFICATE | _BACKTEST,
+    "reads the records of topics",
+    _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_OF_RECORDS = frozenset({"refine", "backtest"})
+_OF_RECORDS = frozenset(
+    {"refine", "backtest", "topic-profile", "key-skew", "copy-audit", "store-at"}
+)
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -271,6 +279,10 @@ _SENTENCES = {
     "translate": "The target offset of each source offset, or the reverse, from offset syncs.",
     "refine": "Exact target offsets where offset syncs leave a range, from the records themselves.",
     "backtest": "Records that past failovers would have skipped or repeated, per flow, topic and day.",
+    "topic-profile": "Rate, sizes, compression and timestamps of records by topic and hour; change points.",
+    "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
+    "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
+    "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

@@ -58,7 +58,7 @@ def _path(axis: TimeAxis, values: Mapping[Any, float], most: float) -> str:
     points = sorted((WIDE * axis.share(at), value) for at, value in values.items())
     gaps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(points)]
     longest = GAP_STEPS * median(gaps) if gaps else 0
-    steps = []
+    steps: list[str] = []
     for (x, value), gap in zip(points, [WIDE, *gaps], strict=True):
         y = LINES_PX * (1 - max(value, 0) / most) if most > 0 else LINES_PX
         is_first = not steps or gap > longest
