@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -262,9 +263,8 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_OF_RECORDS = frozenset(
-    {"refine", "backtest", "topic-profile", "key-skew", "copy-audit", "store-at"}
-)
+_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at"})
+_OF_RECORDS = _PACED | {"refine", "backtest"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -299,5 +299,7 @@ def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analys
     found: dict[str, list[tuple[Analysis, str]]] = {}
     for one in analyses:
         sentence = _SENTENCES.get(one.kind, one.question)
+        if one.kind in _PACED:
+            sentence += f" Reads at most {settings.RECORD_READ_MB_PER_S} MB/s of a cluster."
         found.setdefault(group_of(one).id, []).append((one, sentence))
     return [(group, found[group.id]) for group in (METADATA, OFFSETS, RECORDS) if group.id in found]

@@ -25,6 +25,7 @@ NUMERIC = frozenset(
 )
 # Codes whose words alone are not clear.
 _CODES = {"nothing": "No change", "silence": "No records"}
+LONGEST_LINE = 60
 # From here on a fraction tells nothing more.
 _WHOLE = 100
 _TEXTS: Mapping[ColumnType | None, Callable[[Any], str]] = {
@@ -52,6 +53,11 @@ class Cell:
     text: str
     at: datetime | None = None
     is_numeric: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is broken into lines: a key may be longer than any screen."""
+        return len(self.text) > LONGEST_LINE
 
 
 def type_of(column: Column) -> ColumnType | None:
