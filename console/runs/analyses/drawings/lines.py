@@ -23,7 +23,7 @@ LINES_PX = 180
 # Coordinates of the width; the page stretches it.
 WIDE = 1000
 # A line is broken where its next value is further away than so many of its usual steps.
-GAP_STEPS = 1.5
+BROKEN_AFTER_STEPS = 1.5
 
 
 def draw_lines(head: Head, rows: Rows) -> Drawing:
@@ -57,7 +57,7 @@ def _path(axis: TimeAxis, values: Mapping[Any, float], most: float) -> str:
     """Return the path of an SVG; a value without neighbours is a dot."""
     points = sorted((WIDE * axis.share(at), value) for at, value in values.items())
     gaps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(points)]
-    longest = GAP_STEPS * median(gaps) if gaps else 0
+    longest = BROKEN_AFTER_STEPS * median(gaps) if gaps else 0
     steps: list[str] = []
     for (x, value), gap in zip(points, [WIDE, *gaps], strict=True):
         y = LINES_PX * (1 - max(value, 0) / most) if most > 0 else LINES_PX
