@@ -2,7 +2,7 @@
 
 Other apps register their logs, flows and clusters (`sources`), in the `ready` of their `AppConfig`.
 
-Sub-room: `drawings`.
+Sub-rooms: `drawings`.
 
 In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
 `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
