@@ -68,6 +68,8 @@ LEASE_S = env_int("LEASE_S", 30, least=5)
 # So many analyses run on one host at once; the others wait.
 ANALYSES_AT_ONCE = env_int("ANALYSES_AT_ONCE", 2, least=1)
 ANALYSES_PER_PERSON = env_int("ANALYSES_PER_PERSON", 20, least=1)
+# What analyses read of the records of a cluster; the runs read the variable themselves.
+RECORD_READ_MB_PER_S = env_int("CROSSLOG_RECORD_READ_MB_PER_S", 50, least=1)
 # A failover plan is applied only while what both clusters said is at most so old.
 FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
 # The Ed25519 key (PEM) that signs reports; without it one is made in the home.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -12,6 +14,8 @@ from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
 from jobs.availability.status.severity import OF_BROKERS, Counted
 from jobs.numbers import format_count, format_least, format_span_ms, not_known
 from jobs.severity import Severity
+from jobs.spark.analyses.analysis import Analysis, ArgumentType
+from jobs.spark.analyses.kinds import ANALYSES
 
 CLUSTER_TABS = (
     ("detail", "Overview"),
@@ -46,6 +50,22 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
         }
         for name, label in CLUSTER_TABS
     ]
+
+
+def cluster_analyses(
+    alias: str, topic: str = "", analyses: Mapping[str, Analysis] = ANALYSES
+) -> list[tuple[str, str]]:
+    """Return title and address of the form of each kind about a cluster, and a topic, filled in."""
+    given = {"cluster": alias, "topics": topic, "topic": topic}
+    found = []
+    for kind, analysis in analyses.items():
+        by_name = {one.name: one for one in analysis.arguments}
+        cluster = by_name.get("cluster")
+        if cluster and cluster.type is ArgumentType.CLUSTER and cluster.is_required:
+            values = {name: text for name, text in given.items() if text and name in by_name}
+            href = f"{reverse('runs:new-analysis', args=[kind])}?{urlencode(values)}"
+            found.append((analysis.title, href))
+    return found
 
 
 def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, Any]]:

@@ -10,7 +10,13 @@ from django.views.decorators.http import require_safe
 
 from console.clusters import equivalents, queries
 from console.clusters.equivalents import Equivalents
-from console.clusters.facts import cluster_facts, cluster_tabs, group_facts, topic_facts
+from console.clusters.facts import (
+    cluster_analyses,
+    cluster_facts,
+    cluster_tabs,
+    group_facts,
+    topic_facts,
+)
 from console.clusters.models import Cluster, Noun
 from console.clusters.status import freshness_of_versions
 from console.clusters.tables import (
@@ -53,6 +59,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
         "offers": cluster.offers,
         "offers_age": freshness_of_versions(cluster),
         "offers_call": equivalents.of_capabilities(cluster),
+        "analyses": cluster_analyses(alias),
         "rounds": queries.freshness_of(cluster),
         "partial": queries.partial_answers(cluster),
         "freshness": oldest(queries.freshness_of(cluster)),
@@ -121,6 +128,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
         "topic": topic,
         "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": topic_facts(topic),
+        "analyses": cluster_analyses(alias, name),
         "table": table,
         "groups": groups,
     }

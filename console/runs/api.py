@@ -49,7 +49,7 @@ class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     @extend_schema(responses=RunDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one run with its progress."""
-        return Response(RunDetailSerializer(self.run()).data)
+        return Response(RunDetailSerializer(self.run(), context={"request": request}).data)
 
     @extend_schema(responses=LogSerializer)
     @action(detail=True, pagination_class=None)

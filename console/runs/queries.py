@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from console.accounts.asked_rights import why_ended
 from console.frame.security.access import clusters_of
+from console.runs.analyses.questions import needed_right
 from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run, RunState
 
@@ -40,7 +41,8 @@ def where(run_id: UUID | None = None, pk: str = "", **_rest: Any) -> Collection[
 
 def why_stopped(run: Run) -> str:
     """Return why a waiting analysis will not be started; empty while it will."""
-    return why_ended(run.requested_by, run.asked_with, "operate", where(run.pk))
+    action = needed_right(run.kind, run.arguments)
+    return why_ended(run.requested_by, run.asked_with, action, where(run.pk))
 
 
 def list_runs_of(subject: str) -> QuerySet[Run]:

@@ -12,7 +12,7 @@ from console.frame.rest.parameters import PageParameters, Parameters
 from console.frame.rest.serializers import RenamedChoiceField
 from console.runs.analyses.questions import written_arguments
 from console.runs.analyses.queue import queue_position
-from console.runs.analyses.results import kept_until
+from console.runs.analyses.results import RecordContent, check_reader, kept_until
 from console.runs.models import Run, RunState
 from jobs.spark.contract import OUTCOMES_BEFORE
 
@@ -59,7 +59,9 @@ class RunDetailSerializer(RunSerializer):
     )
     kept_until = serializers.SerializerMethodField(help_text="When the ended run is removed.")
     progress = DocumentField(read_only=True)
-    summary = DocumentField(read_only=True)
+    summary = serializers.SerializerMethodField(
+        help_text="Null before, and for those who may not see the content of records in it."
+    )
 
     class Meta:
         model = Run
@@ -78,6 +80,15 @@ class RunDetailSerializer(RunSerializer):
     def get_arguments(self, run: Run) -> dict[str, Any] | None:
         """Return the arguments, ready for a new request."""
         return written_arguments(run.kind, run.arguments) if run.is_analysis else None
+
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+    def get_summary(self, run: Run) -> dict[str, Any] | None:
+        """Return the summary to those who may see it."""
+        try:
+            check_reader(run, self.context["request"].user)
+        except RecordContent:
+            return None
+        return run.summary
 
     def get_queue_position(self, run: Run) -> int | None:
         """Return the place in the queue."""

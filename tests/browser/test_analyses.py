@@ -10,7 +10,7 @@ from console.runs.analyses.spec import tables_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_flow
-from tests.console.runs.analyses import asking
+from tests.console.runs.analyses import asking, records
 from tests.console.runs.analyses.making import (
     ANALYSIS,
     KIND,
@@ -50,6 +50,12 @@ def test_pages_of_questions_and_answers_are_readable_for_all(ana):
         ana.open(path)
         found[name] = ana.look(f"analysis-{name}")
     assert found == {name: [] for name in pages}
+
+
+def test_an_answer_about_records_with_long_keys_is_readable_for_all(ana, tmp_path):
+    rows = [records.rate(hour, "k" * 240, hour * 1.5) for hour in range(48)]
+    ana.open(f"/runs/{records.make_answer(tmp_path, 'shown', rows).pk}/")
+    assert ana.look("analysis-records") == []
 
 
 def test_an_answer_appears_by_itself_and_the_page_rests_then(ana):

@@ -121,7 +121,7 @@ def _shape(exc: Exception, data: Any) -> dict[str, Any]:
         return {"code": "not_found", "detail": "Nothing is here under this name.", "fields": {}}
     if isinstance(exc, PermissionDenied):
         return {
-            "code": "permission_denied",
+            "code": getattr(exc, "code", "permission_denied"),
             "detail": str(exc) or "You may not do this.",
             "fields": {},
         }

@@ -46,7 +46,7 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
     }
 
 
-_KINDS = ("translate", "refine", "backtest", "backfill")
+_KINDS = ("translate", "refine", "backtest", "backfill", "copy-audit")
 
 
 def analyses_of(

@@ -2,6 +2,8 @@
 
 Other apps register their logs, flows and clusters (`sources`), in the `ready` of their `AppConfig`.
 
+Sub-rooms: `drawings`.
+
 In reading order: `sources`, `questions`, `spec`, `results`, `queue`, `watch`, `actions`, `values`,
-`charts`, `downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
+`downloads`, `serializers`, `api`, `forms`, `page_context`, `pages`, `starter`.
 """

@@ -26,7 +26,7 @@ from console.runs import queries, uploads
 from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.questions import read_question
-from console.runs.analyses.results import result_of
+from console.runs.analyses.results import check_reader, result_of
 from console.runs.analyses.serializers import (
     AskSerializer,
     FileSerializer,
@@ -58,6 +58,12 @@ class AnalysisRoutes(ApiViewSet[Run]):
         """Return the run of the address; raises Http404."""
         return or_404(queries.get_run(self.kwargs["pk"]))
 
+    def answered(self) -> Run:
+        """Return the run of the address for its answer; raises Http404 and `RecordContent`."""
+        run = self.run()
+        check_reader(run, self.request.user)
+        return run
+
     @extend_schema(
         request=AskSerializer, responses={200: RunDetailSerializer, 201: RunDetailSerializer}
     )
@@ -76,7 +82,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
             ) from None
         done = ask(question, user, timezone.now(), at_most=settings.ANALYSES_PER_PERSON)
         code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
-        return Response(RunDetailSerializer(done.run).data, code)
+        return Response(RunDetailSerializer(done.run, context={"request": request}).data, code)
 
     @extend_schema(
         request={"multipart/form-data": FileSerializer}, responses={201: UploadSerializer}
@@ -106,15 +112,16 @@ class AnalysisRoutes(ApiViewSet[Run]):
     def result(self, request: Request, pk: str) -> Response:
         """Return the result document of an analysis.
 
-        Without one: 409 with `not_ready`, `no_answer` (it failed, with the reason) or `no_result`.
+        Without one: 409 with `not_ready`, `no_answer` (it failed, with the reason) or `no_result`. 403 with
+        `needs_admin`: it contains content of records, which admins of its clusters see.
         """
-        return Response(result_of(self.run()))
+        return Response(result_of(self.answered()))
 
     @extend_schema(parameters=[_TABLE], responses={200: RowsSerializer, 409: _NONE})
     @action(detail=True, url_path=_TABLE_PATH, pagination_class=None)
     def rows(self, request: Request, pk: str, table: str) -> Response:
         """Return rows of a table of a result, in its order."""
-        found = downloads.find_table(self.run(), table)
+        found = downloads.find_table(self.answered(), table)
         offset = self.asked["offset"]
         told = asdict(found.table) | {
             "total": found.rows,
@@ -127,7 +134,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
     @action(detail=True, url_path=f"{_TABLE_PATH}/csv", url_name="csv", pagination_class=None)
     def csv(self, request: Request, pk: str, table: str) -> StreamingHttpResponse:
         """Return all rows of a table of a result as CSV."""
-        return downloads.csv_of(self.run(), table)
+        return downloads.csv_of(self.answered(), table)
 
     @extend_schema(
         parameters=[_TABLE], responses={(200, downloads.PARQUET): OpenApiTypes.BINARY, 409: _NONE}
@@ -137,4 +144,4 @@ class AnalysisRoutes(ApiViewSet[Run]):
     )
     def parquet(self, request: Request, pk: str, table: str) -> FileResponse:
         """Return a table of a result as a Parquet file."""
-        return downloads.parquet_of(self.run(), table)
+        return downloads.parquet_of(self.answered(), table)

@@ -19,6 +19,7 @@ from jobs.csv_text import csv_lines
 from jobs.spark.analyses.analysis import Column, ColumnType
 
 # Generated clients know no media type of Parquet.
+_UNITS = {ColumnType.DURATION_MS: " (ms)", ColumnType.BYTES: " (bytes)"}
 CSV, PARQUET = "text/csv; charset=utf-8", "application/octet-stream"
 
 
@@ -67,8 +68,7 @@ def _lines(columns: tuple[Column, ...], rows: Iterator[dict[str, Any]]) -> Itera
 
 
 def _heading(column: Column) -> str:
-    unit = " (ms)" if column.type is ColumnType.DURATION_MS else ""
-    return f"{column.title}{unit}"
+    return f"{column.title}{_UNITS.get(column.type, '')}"
 
 
 def _value(value: Any) -> Any:

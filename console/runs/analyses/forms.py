@@ -15,7 +15,7 @@ from console.frame.pages.forms import ActionForm
 from console.frame.security.access import can
 from console.runs import uploads
 from console.runs.analyses import sources
-from console.runs.analyses.questions import Question, read_question
+from console.runs.analyses.questions import NeedsAdmin, Question, read_question
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType
 from jobs.spark.analyses.kinds import ANALYSES
@@ -55,6 +55,8 @@ class AnalysisForm(ActionForm):
             self.question = read_question(kind, given, self._user, self._analyses)
         except InvalidFields as wrong:
             self.take_errors({n: t for n, t in wrong.errors.items() if n not in self.errors})
+        except NeedsAdmin as refusal:
+            self.add_error(refusal.name, str(refusal))
         return given
 
     def refuse_large(self, names: Collection[str]) -> None:
@@ -118,10 +120,15 @@ def _field(argument: Argument, user: Any) -> forms.Field:
         shared["initial"] = names[0][0] if is_clear else None
         return forms.ChoiceField(choices=[_NONE, *names], **shared)
     if argument.type is ArgumentType.CHOICE:
-        words = [(word, word.replace("_", " ").capitalize()) for word in argument.choices]
+        words = [(word, _choice_text(argument, word)) for word in argument.choices]
         first = [_NONE] if argument.default is None else []
         return forms.ChoiceField(choices=[*first, *words], **shared)
     return forms.CharField(widget=_widget(argument), **shared)
+
+
+def _choice_text(argument: Argument, word: str) -> str:
+    mark = " (needs the role admin)" if word in argument.admin_choices else ""
+    return word.replace("_", " ").capitalize() + mark
 
 
 def _widget(argument: Argument) -> forms.Widget:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -17,10 +18,19 @@ from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
 from console.runs import queries
-from console.runs.analyses import charts, sources
+from console.runs.analyses import sources
+from console.runs.analyses.drawings import charts
+from console.runs.analyses.drawings.shapes import Drawing
 from console.runs.analyses.questions import labelled_arguments, written_arguments
 from console.runs.analyses.queue import queue_position
-from console.runs.analyses.results import AnswerTable, has_answer, kept_until, tables_in
+from console.runs.analyses.results import (
+    AnswerTable,
+    RecordContent,
+    check_reader,
+    has_answer,
+    kept_until,
+    tables_in,
+)
 from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
 from console.runs.models import Run, RunState
 from jobs.numbers import format_count, format_span_s, read_whole
@@ -92,6 +102,10 @@ def around_answer(
         return context | {"progress": _progress(run)}
     if not document:
         return context | {"log": queries.read_log(run)}
+    try:
+        check_reader(run, request.user)
+    except RecordContent as refusal:
+        return context | {"withheld": str(refusal)}
     tables = tables_in(run)
     return context | {
         "facts": facts_of(document["facts"]),
@@ -121,7 +135,7 @@ def _shown(request: HttpRequest, answer: AnswerTable) -> ShownTable:
 
 def _drawings(
     request: HttpRequest, analysis: Analysis | None, tables: Mapping[str, AnswerTable]
-) -> list[charts.Drawing]:
+) -> list[Drawing]:
     """Draw the charts of a kind; of an answer whose files are gone, from the first rows."""
     asked = "from" in request.GET or "to" in request.GET
     found = TimeRange.from_query(request.GET, timezone.now()) if asked else None
@@ -237,13 +251,20 @@ _BACKTEST = {
 }
 METADATA = Group("metadata-log", "Metadata log", "reads the archived metadata log of a cluster")
 OFFSETS = Group("offsets", "Offsets", "reads archived offset syncs", _SYNC | _CERTIFICATE)
+_KEYS = {
+    "Hot key": "A key with so many records that its partition has more load than the others.",
+    "Partitioner": "The function of a producer that chooses the partition of a record from its key.",
+    "Claim check": "A large value is kept outside of Kafka; its record has a reference to it.",
+    "Change point": "The moment at which the level of a series changes.",
+}
 RECORDS = Group(
     "records",
     "Records",
-    "compares the records of source and target; reads both clusters",
-    _CERTIFICATE | _BACKTEST,
+    "reads the records of topics",
+    _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_OF_RECORDS = frozenset({"refine", "backtest"})
+_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at"})
+_OF_RECORDS = _PACED | {"refine", "backtest"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -258,6 +279,10 @@ _SENTENCES = {
     "translate": "The target offset of each source offset, or the reverse, from offset syncs.",
     "refine": "Exact target offsets where offset syncs leave a range, from the records themselves.",
     "backtest": "Records that past failovers would have skipped or repeated, per flow, topic and day.",
+    "topic-profile": "Rate, sizes, compression and timestamps of records by topic and hour; change points.",
+    "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
+    "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
+    "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
     "key-skew": "Hot keys, partitioners and their changes, co-partitioning, other partition counts.",
 }
@@ -275,5 +300,7 @@ def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analys
     found: dict[str, list[tuple[Analysis, str]]] = {}
     for one in analyses:
         sentence = _SENTENCES.get(one.kind, one.question)
+        if one.kind in _PACED:
+            sentence += f" Reads at most {settings.RECORD_READ_MB_PER_S} MB/s of a cluster."
         found.setdefault(group_of(one).id, []).append((one, sentence))
     return [(group, found[group.id]) for group in (METADATA, OFFSETS, RECORDS) if group.id in found]

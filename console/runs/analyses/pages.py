@@ -24,6 +24,7 @@ from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.forms import AnalysisForm
 from console.runs.analyses.page_context import group_of, grouped
+from console.runs.analyses.results import check_reader
 from console.runs.models import Run
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -81,14 +82,14 @@ def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
 @page("view", queries.where)
 def csv_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase:
     """Stream a table of an answer as CSV."""
-    return downloads.csv_of(_run(run_id), table)
+    return downloads.csv_of(_answered(request, run_id), table)
 
 
 @require_safe
 @page("view", queries.where)
 def parquet_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase:
     """Stream a table of an answer as Parquet."""
-    return downloads.parquet_of(_run(run_id), table)
+    return downloads.parquet_of(_answered(request, run_id), table)
 
 
 def _is_valid(form: AnalysisForm, request: HttpRequest) -> bool:
@@ -112,5 +113,7 @@ def _ask(request: HttpRequest, form: AnalysisForm) -> Run | None:
     return asked.run
 
 
-def _run(run_id: UUID) -> Run:
-    return or_404(queries.get_run(run_id), f"There is no run {run_id}.")
+def _answered(request: HttpRequest, run_id: UUID) -> Run:
+    run = or_404(queries.get_run(run_id), f"There is no run {run_id}.")
+    check_reader(run, request.user)
+    return run

@@ -12,11 +12,11 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 
 from console.frame.pages.states import spoken
-from console.frame.security.access import can, require
+from console.frame.security.access import Action, can, require
 from console.runs import uploads
 from console.runs.analyses import sources
 from jobs.cluster.errors import InvalidFields
-from jobs.spark.analyses.analysis import Analysis, ArgumentType, checked_arguments
+from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, checked_arguments
 from jobs.spark.analyses.kinds import ANALYSES
 
 LONGEST_TITLE = 200
@@ -24,6 +24,17 @@ _EVERYWHERE = (
     "An analysis that is not about one cluster, flow or log needs the role operator everywhere. An "
     "administrator of crosslog can grant it."
 )
+
+
+class NeedsAdmin(PermissionDenied):
+    """The choice of an argument (`name`) shows content of records: it needs the role admin."""
+
+    def __init__(self, argument: Argument, choice: Any) -> None:
+        self.name = argument.name
+        super().__init__(
+            f"{argument.label} {choice} shows content of records: it needs the role admin on all "
+            "clusters of the analysis."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +72,22 @@ def read_question(
     subject = sources.subject_of(found)
     if not subject and not can(user, "operate"):
         raise PermissionDenied(_EVERYWHERE)
+    clusters = {pk for one in found for pk in one.clusters} if subject else ()
+    for one in _chosen_of_admins(analysis, arguments):
+        if not can(user, "administer", *clusters):
+            raise NeedsAdmin(one, arguments[one.name])
     labels = ", ".join(one.label for one in found)
     title = f"{analysis.title}: {labels}" if labels else analysis.title
     return Question(kind, arguments, subject, title[:LONGEST_TITLE])
+
+
+def needed_right(
+    kind: str, arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
+) -> Action:
+    """Return the right on its clusters that a run needs: `administer` where it shows content of records."""
+    analysis = analyses.get(kind)
+    is_of_admins = analysis is not None and _chosen_of_admins(analysis, arguments)
+    return "administer" if is_of_admins else "operate"
 
 
 def written_arguments(
@@ -119,6 +143,11 @@ def labelled_arguments(
             value = source.label if source else value  # noqa: PLW2901  as people read it
         told.append((argument.label if argument else spoken(name), value))
     return told
+
+
+def _chosen_of_admins(analysis: Analysis, arguments: Mapping[str, Any]) -> list[Argument]:
+    """Return the arguments whose value is one of their `admin_choices`."""
+    return [one for one in analysis.arguments if arguments.get(one.name) in one.admin_choices]
 
 
 def _sources_of(

@@ -8,13 +8,29 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
+
 from console.frame.errors import ActionRefused
+from console.frame.security.access import can
+from console.runs import queries
 from console.runs.actions import kept_for
-from console.runs.analyses.questions import written_arguments
+from console.runs.analyses.questions import needed_right, written_arguments
 from console.runs.analyses.spec import tables_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.analysis import Column, ColumnType, Table
 from jobs.spark.analyses.document import read_rows
+
+
+class RecordContent(PermissionDenied):
+    """The answer holds content of records, and the person is no admin of its clusters."""
+
+    code = "needs_admin"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This result contains content of records. It is shown to users with the role admin on "
+            "the clusters of the analysis."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +65,25 @@ class AnswerTable:
 
 
 def own_document(run: Run, summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the document of an ended run as it is kept: with the names of logs instead of folders."""
+    """Return the document of an ended run as it is kept: with the names of logs instead of folders.
+
+    `needs_admin` is kept with it, so that a later release without the kind still shows it to admins only.
+    """
     if not run.is_analysis or "arguments" not in summary:
         return summary
-    return {**summary, "arguments": written_arguments(run.kind, run.arguments)}
+    needs_admin = needed_right(run.kind, run.arguments) == "administer"
+    return {
+        **summary,
+        "arguments": written_arguments(run.kind, run.arguments),
+        "needs_admin": needs_admin,
+    }
+
+
+def check_reader(run: Run, user: Any) -> None:
+    """Raise `RecordContent` for who may see a run, but not the content of records in its answer."""
+    needs_admin = (run.summary or {}).get("needs_admin")
+    if needs_admin and not can(user, "administer", *queries.where(run.pk)):
+        raise RecordContent
 
 
 def result_of(run: Run) -> dict[str, Any]:

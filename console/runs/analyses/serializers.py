@@ -78,6 +78,10 @@ class ArgumentSerializer(serializers.Serializer[Any]):
     least = serializers.IntegerField(allow_null=True)
     most = serializers.IntegerField(allow_null=True)
     choices = serializers.ListField(child=serializers.CharField())
+    admin_choices = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Choices that need the role admin: their results contain content of records.",
+    )
 
 
 class ColumnSerializer(serializers.Serializer[Any]):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,6 +56,32 @@ _REGISTERED: dict[ArgumentType, Sources] = {}
 def register(type_: ArgumentType, sources: Sources) -> None:
     """Make the logs, flows or clusters of a room known."""
     _REGISTERED[type_] = sources
+
+
+class ReadEvents(Protocol):
+    """Reads recorded events of clusters, see `console.overview.analysis_events`."""
+
+    def __call__(
+        self, user: Any, clusters: Collection[int], since: datetime, until: datetime, most: int
+    ) -> list[dict[str, Any]]:
+        """Return events that every person who may see the clusters may see, oldest first."""
+        ...
+
+
+_READ_EVENTS: list[ReadEvents] = []
+
+
+def register_events(read: ReadEvents) -> None:
+    """Make known how recorded events are read."""
+    _READ_EVENTS[:] = [read]
+
+
+def read_events(
+    user: Any, found: Sequence[Source], since: datetime, until: datetime, most: int
+) -> list[dict[str, Any]]:
+    """Return recorded events of the clusters of some sources; none where no room reads events."""
+    clusters = {pk for one in found for pk in one.clusters}
+    return [event for read in _READ_EVENTS for event in read(user, clusters, since, until, most)]
 
 
 def list_sources(type_: ArgumentType, user: Any) -> list[Source]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
+from console.accounts.asked_rights import acting
 from console.runs import uploads
 from console.runs.analyses import sources
 from console.runs.models import Run
@@ -19,6 +20,8 @@ from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
 
 TASKS = 2
+EVENTS_OF = timedelta(days=30)
+MOST_EVENTS = 2000
 
 
 class SourceGone(Exception):
@@ -53,6 +56,7 @@ def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES
     # A cluster of the same alias that was registered since has another log.
     if run.subject and sources.subject_of(found) != run.subject:
         raise _gone(", ".join(named))
+    resources |= _events(analysis, run, found, now)
     archive = Path(settings.CROSSLOG_ARCHIVE)
     values = {
         "arguments": arguments,
@@ -92,6 +96,29 @@ def _resource(source: sources.Source) -> Mapping[str, Any]:
     except InvalidFields as wrong:
         text = "; ".join(f"{name}: {problem}" for name, problem in wrong.errors.items())
         raise SourceGone(f"The settings of {source.name} do not hold: {text}") from None
+
+
+def _events(
+    analysis: Analysis, run: Run, found: list[sources.Source], now: datetime
+) -> dict[str, Any]:
+    """Return recorded events of the time of the question, where it wants them: `{"events": {...}}`.
+
+    They are read with the rights of the request.
+    """
+    if not analysis.wants_events:
+        return {}
+    person = run.requested_by
+    clusters = {pk for one in found for pk in one.clusters}
+    user = acting(person, run.asked_with, "view", clusters) if person else None
+    moments = {
+        name: datetime.fromtimestamp(ms / 1000, UTC)
+        for name in ("from", "to")
+        if (ms := run.arguments.get(name)) is not None
+    }
+    until = min(moments.get("to", now), now)
+    since = max(moments.get("from", now - EVENTS_OF), now - EVENTS_OF)
+    events = sources.read_events(user, found, since, until, MOST_EVENTS)
+    return {"events": {"events": events}}
 
 
 def _upload(name: str, now: datetime) -> uploads.Upload:

@@ -13,16 +13,29 @@ from jobs.spark.analyses.analysis import Column, ColumnType
 
 # None: a number that names something, without separators.
 NUMERIC = frozenset(
-    {ColumnType.INTEGER, ColumnType.OFFSET, ColumnType.DURATION_MS, ColumnType.RATIO, None}
+    {
+        ColumnType.INTEGER,
+        ColumnType.OFFSET,
+        ColumnType.DURATION_MS,
+        ColumnType.RATIO,
+        ColumnType.NUMBER,
+        ColumnType.BYTES,
+        None,
+    }
 )
 # Codes whose words alone are not clear.
 _CODES = {"nothing": "No change", "silence": "No records"}
+LONGEST_LINE = 60
+# From here on a fraction tells nothing more.
+_WHOLE = 100
 _TEXTS: Mapping[ColumnType | None, Callable[[Any], str]] = {
     ColumnType.CODE: lambda value: _CODES.get(value) or spoken(value).replace("Isr", "ISR"),
     ColumnType.INTEGER: numbers.format_count,
     ColumnType.OFFSET: numbers.format_count,
     ColumnType.DURATION_MS: numbers.format_span_ms,
     ColumnType.RATIO: numbers.format_percent,
+    ColumnType.NUMBER: lambda value: f"{value:.3g}" if abs(value) < _WHOLE else f"{value:,.0f}",
+    ColumnType.BYTES: numbers.format_bytes,
     ColumnType.BOOLEAN: lambda value: "Yes" if value else "No",
     ColumnType.LIST: lambda value: ", ".join(map(str, value)) or "none",
 }
@@ -40,6 +53,11 @@ class Cell:
     text: str
     at: datetime | None = None
     is_numeric: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is broken into lines: a key may be longer than any screen."""
+        return len(self.text) > LONGEST_LINE
 
 
 def type_of(column: Column) -> ColumnType | None:
@@ -107,4 +125,8 @@ def _number_type(name: str, value: float) -> ColumnType | None:
         return ColumnType.DURATION_MS
     if name.endswith(_SHARES):
         return ColumnType.RATIO
-    return None if name.endswith(_NAMING) or not isinstance(value, int) else ColumnType.INTEGER
+    if name.endswith("_bytes"):
+        return ColumnType.BYTES
+    if isinstance(value, float):
+        return ColumnType.NUMBER
+    return None if name.endswith(_NAMING) else ColumnType.INTEGER

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from console.frame.pages.timerange import TimeRange
-from console.runs.analyses.charts import MOST_BARS, draw
+from console.runs.analyses.drawings.charts import MOST_BARS, draw
 from jobs.spark.analyses.analysis import Chart, ChartType, Column, ColumnType, Table
 from tests.console.runs.analyses.making import ANALYSIS, HOURS, LEADERS
 

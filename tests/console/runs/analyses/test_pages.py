@@ -220,7 +220,7 @@ def test_every_kind_of_the_release_has_a_sentence(as_operator):
 
 
 def test_the_form_of_a_kind_leads_to_its_terms(as_operator):
-    assert 'href="/runs/new/#records-terms">Certificate, Backtest</a>' in text_of(
+    assert 'href="/runs/new/#records-terms">Certificate, Backtest, Hot key' in text_of(
         as_operator, "/runs/new/backtest/"
     )
 

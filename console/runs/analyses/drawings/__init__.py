@@ -1,0 +1,4 @@
+"""Drawings of tables of an answer, made on the server.
+
+In reading order: `shapes`, `lines`, `charts`.
+"""
