@@ -67,23 +67,6 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
     return Cut(*written)
 
 
-def fingerprint(
-    body: Content,
-    table: Int64s,
-    cursor: Int64s,
-    offsets: Int64s,
-    times: Int64s,
-    hashes: Int64s,
-) -> int:
-    """See `Kernels.fingerprint`."""
-    before = cursor.copy()
-    content = address_of(np.frombuffer(body, np.uint8))
-    count: int = rebatch_kernels.fingerprint(content, table, cursor, offsets, times, hashes)
-    if count < 0:
-        raise fault_behind(body, table, before, cursor)
-    return count
-
-
 def fault_behind(body: Content, table: Int64s, before: Int64s, cursor: Int64s) -> Damaged:
     """Return what is wrong behind a cursor."""
     try:

@@ -54,7 +54,16 @@ from jobs.wire.rebatch.table import (
 # Where attributes, rest and next record begin; deltas of timestamp and offset; bytes of key and value.
 Parsed = tuple[int, int, int, int, int, int]
 
-__all__ = ["HAS_CRC", "alike", "cut", "fingerprint", "scan"]
+__all__ = [
+    "HAS_CRC",
+    "alike",
+    "content_hash",
+    "cut",
+    "move_to_record",
+    "record_offset",
+    "record_time",
+    "scan",
+]
 
 _LAST_CODEC = int(Codec.ZSTD)
 # What is left of a sign after a shift to the right by seven.
@@ -317,30 +326,3 @@ def content_hash(at: int, end: int) -> int:
         word = word << 8 | _load(at)
         at += 1
     return _mixed(_mixed(hashed, word), HASH_SEED)
-
-
-@compiled
-def fingerprint(
-    content: int,
-    table: Int64s,
-    cursor: Int64s,
-    offsets: Int64s,
-    times: Int64s,
-    hashes: Int64s,
-) -> int:
-    """Fill a row for each record; return how many there are, -1 where they are malformed."""
-    count = 0
-    row = move_to_record(table, cursor)
-    while 0 <= row < len(table):
-        record = _parse(content + cursor[AT], content + table[row, END])
-        offset = record_offset(table[row], cursor, record)
-        if offset < 0:
-            return -1
-        offsets[count] = offset
-        times[count] = record_time(table[row], record[3])
-        hashes[count] = content_hash(record[1], record[2])
-        count += 1
-        cursor[AT], cursor[PREVIOUS] = record[2] - content, offset
-        cursor[SEEN] += 1
-        row = move_to_record(table, cursor)
-    return count if row >= 0 else -1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -128,31 +127,6 @@ def open_batches(
 ) -> tuple[Content, Int64s]:
     """Return the expanded records of consecutive batches, and their table; raises as `rebatch` does."""
     return _opened(batches, None, 0, kernels or compiled_kernels())[:2]
-
-
-class Fingerprints(NamedTuple):
-    """Records as arrays: offsets, times (ms since 1970, -1: none), hashes of key, value and headers."""
-
-    offsets: Int64s
-    times: Int64s
-    hashes: Int64s
-
-
-def fingerprints(
-    batches: Sequence[memoryview | bytes], kernels: Kernels | None = None
-) -> Fingerprints:
-    """Return the records of consecutive batches of one partition, each as a hash of 64 bits.
-
-    Equal records have equal hashes, however they are batched and compressed; a time is no part of it. Raises
-    as `rebatch` does.
-    """
-    if not batches:
-        return Fingerprints(*np.empty((3, 0), np.int64))
-    kernels = kernels or compiled_kernels()
-    body, table, _ = _opened(batches, None, 0, kernels)
-    found = np.empty((3, int(table[:, COUNT].sum())), np.int64)
-    count = kernels.fingerprint(body, table, np.array(CURSOR_START, np.int64), *found)
-    return Fingerprints(*found[:, :count])
 
 
 def change_points(

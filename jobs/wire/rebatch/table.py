@@ -90,17 +90,3 @@ class Kernels(Protocol):
         Moves the cursor behind them and notes their offsets. Records below `from_offset` are passed over;
         a cut without records means that there are no more. Raises `Damaged` for malformed records.
         """
-
-    def fingerprint(
-        self,
-        body: Content,
-        table: Int64s,
-        cursor: Int64s,
-        offsets: Int64s,
-        times: Int64s,
-        hashes: Int64s,
-    ) -> int:
-        """Fill a row for each record: offset, time, hash of key, value and headers; return how many.
-
-        Raises `Damaged` for malformed records.
-        """

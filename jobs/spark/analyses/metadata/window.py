@@ -43,6 +43,8 @@ _SQL_TYPES = {
     ColumnType.MOMENT: "bigint",
     ColumnType.DURATION_MS: "bigint",
     ColumnType.RATIO: "double",
+    ColumnType.NUMBER: "double",
+    ColumnType.BYTES: "bigint",
     ColumnType.BOOLEAN: "boolean",
 }
 

@@ -160,8 +160,8 @@ def spans_of(
     is_committed = arguments["isolation"] == "read_committed"
     places = [TopicPartition(one.name, part.partition) for one in topics for part in one.partitions]
     ids = {one.name: one.topic_id or "" for one in topics}
-    ends = _offsets(client, dict.fromkeys(places, LATEST), is_committed=is_committed)
-    starts = _offsets(client, dict.fromkeys(places, EARLIEST), is_committed=is_committed)
+    ends = list_moments(client, dict.fromkeys(places, LATEST), is_committed=is_committed)
+    starts = list_moments(client, dict.fromkeys(places, EARLIEST), is_committed=is_committed)
     lows = _at(client, places, arguments["from"], is_committed=is_committed)
     highs = _at(client, places, arguments["to"], is_committed=is_committed)
     found = []
@@ -233,9 +233,11 @@ def check_readable(client: ClusterClient, spans: Collection[Span]) -> None:
     client.ask("Checking the right to read", ask, timeout_s=BUDGET_S)
 
 
-def _offsets(
+def list_moments(
     client: ClusterClient, moments: Mapping[TopicPartition, int], *, is_committed: bool
 ) -> dict[TopicPartition, int | None]:
+    """Return the first offset at or after a moment, None where there is none; raises `ClusterFault`."""
+
     async def ask(cluster: RawCluster) -> dict[TopicPartition, int | None]:
         listed = await list_offsets(
             cluster, moments, read_committed=is_committed, budget_s=BUDGET_S / 2
@@ -256,4 +258,4 @@ def _at(
     """Return the first offset at or after a time, None where no record is as young."""
     if ms is None:
         return {}
-    return _offsets(client, dict.fromkeys(places, ms), is_committed=is_committed)
+    return list_moments(client, dict.fromkeys(places, ms), is_committed=is_committed)

@@ -105,23 +105,6 @@ def cut(
     return written
 
 
-def fingerprint(
-    body: Content,
-    table: Int64s,
-    cursor: Int64s,
-    offsets: Int64s,
-    times: Int64s,
-    hashes: Int64s,
-) -> int:
-    """See `Kernels.fingerprint`."""
-    count = 0
-    for step in upcoming(body, table, cursor):
-        offsets[count], times[count] = step.offset, step.timestamp
-        hashes[count] = hash_of(step.raw.rest)
-        count += 1
-    return count
-
-
 def hash_of(content: bytes) -> int:
     """Return the hash of some bytes, 64 bits with a sign."""
     hashed = _mixed(column.HASH_SEED, len(content))

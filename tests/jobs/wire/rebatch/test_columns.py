@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from jobs.wire.batches.hashes import murmur2
 from jobs.wire.batches.record_batch import Codec
-from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records
+from jobs.wire.batches.records import PlacedRecord, encode_batch, encode_rest, placed_records
 from jobs.wire.errors import Damaged
 from jobs.wire.rebatch.columns import partitioner_hashes, record_columns
+from tests.jobs.wire.batches.test_records import MALFORMED, with_body
+from tests.jobs.wire.rebatch.plain import hash_of
+from tests.jobs.wire.strategies import dense
 
 BYTES = st.none() | st.binary(max_size=40)
 RECORDS = st.lists(
@@ -48,6 +51,8 @@ def test_columns_are_what_the_plain_reader_finds(drawn, codec):
         assert (found.offsets[row], found.times[row]) == (one.offset, one.timestamp)
         assert (found.key(row), found.value(row)) == (one.key, one.value)
         assert (found.headers[row], found.header_bytes[row]) == (len(one.headers), sizes)
+        assert found.record_hashes[row] == hash_of(encode_rest(one.key, one.value, one.headers))
+        assert found.key_hashes[row] == (0 if one.key is None else hash_of(one.key))
 
 
 @settings(deadline=None)
@@ -89,3 +94,29 @@ def test_altered_bytes_are_refused_and_never_read_beyond(drawn, at, byte):
     batch[at] = byte
     with pytest.raises(Damaged):
         record_columns([bytes(batch)])
+
+
+OTHERS = {
+    "another key": PlacedRecord(5, 7, b"l", b"v"),
+    "no key": PlacedRecord(5, 7, None, b"v"),
+    "an empty key": PlacedRecord(5, 7, b"", b"v"),
+    "another value": PlacedRecord(5, 7, b"k", b"w"),
+    "a zero behind the value": PlacedRecord(5, 7, b"k", b"v\0"),
+    "a header": PlacedRecord(5, 7, b"k", b"v", ((b"h", b""),)),
+    "a byte that moved": PlacedRecord(5, 7, b"kv", b""),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_another_content_has_another_hash(other):
+    first, second = (
+        record_columns([encode_batch([one])], hash_records=True)
+        for one in (PlacedRecord(5, 7, b"k", b"v"), other)
+    )
+    assert first.record_hashes[0] != second.record_hashes[0]
+
+
+@pytest.mark.parametrize(("body", "count"), MALFORMED.values(), ids=MALFORMED)
+def test_malformed_records_are_refused(body, count):
+    with pytest.raises(Damaged):
+        record_columns([dense(offset=0), with_body(body, count, Codec.NONE)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from dataclasses import dataclass
@@ -108,7 +107,7 @@ def _told(work: Work, syncs: SyncRows) -> Told:
     is_recent = bool(((syncs.at_ms >= work.since_ms) | (syncs.at_ms < 0)).any())
     if work.is_gone or not (is_recent or len(written.upstream)):
         return _unknown(written, given_then(syncs, written))
-    source, target = asyncio.run(_sides(work))
+    source, target = _sides(work)
     with_times = not target.has_own_times
     truth = align(source.side(with_times=with_times), target.side(with_times=with_times))
     others = about_others(syncs, truth)
@@ -126,14 +125,14 @@ def _told(work: Work, syncs: SyncRows) -> Told:
     )
 
 
-async def _sides(work: Work) -> tuple[SideRecords, SideRecords]:
+def _sides(work: Work) -> tuple[SideRecords, SideRecords]:
     """Read the target first: whatever comes to it meanwhile is behind its end."""
     flow, most = work.flow, work.most_records
-    target = await read_side(flow.target, work.remote, most, read_committed=True)
+    target = read_side(flow.target, work.remote, most, read_committed=True)
     # MirrorMaker 2 copies what was aborted, too, unless it is configured otherwise; more records do no harm
     # here.
     is_committed = not flow.is_watched and flow.isolation_level is IsolationLevel.READ_COMMITTED
-    source = await read_side(flow.source, work.where, most, read_committed=is_committed)
+    source = read_side(flow.source, work.where, most, read_committed=is_committed)
     return source, target
 
 
