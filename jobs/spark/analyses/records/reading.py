@@ -6,6 +6,7 @@ One thread has the connections; it fetches the next bytes while the task works o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,15 +23,10 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fetch
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
 from jobs.cluster.protocol.data.offsets import EARLIEST, list_offsets
-from jobs.cluster.protocol.errors import (
-    LeaderMoved,
-    OffsetOutOfRange,
-    TopicIdUnknown,
-    TopicUnknown,
-)
-from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange
 from jobs.files import cache_folder
 from jobs.spark.analyses.records.ranges import Span
+from jobs.spark.analyses.records.tries import Tries
 from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import (
     COMPRESSION_MASK,
@@ -53,9 +49,6 @@ STEP_BYTES = 4 << 20
 # Of so many bytes of batches records are taken apart at once.
 _CHUNK_BYTES = 1 << 20
 _WAIT_MS = 200
-_BUDGET_S = 30.0
-# A topic that no broker knows for so long was deleted.
-_GONE_S = 5.0
 # So many batches that cannot be read are listed of a span; all are counted.
 MOST_UNREADABLE = 20
 # An answer without records, where the log begins behind the span.
@@ -252,10 +245,10 @@ class SpanReader:
         """Return an answer with a batch at least; raises `ClusterFault`."""
         side, where = self.span.side, self.span.where
         cluster = await self._clusters.cluster(side)
-        tries = _Tries(cluster)
+        tries = Tries(cluster)
         while True:
             if await self._clusters.wait(side):
-                tries = _Tries(cluster)
+                tries = Tries(cluster)
             try:
                 found = await self._ask(cluster, position)
             except OffsetOutOfRange:
@@ -382,19 +375,8 @@ class SpanReader:
         return Chunk(BatchColumns([header for header, _ in kept]), records)
 
 
-class _Tries:
-    """Tries of a question, begun again after a wait: a quota or the pace is no time without an answer."""
-
-    def __init__(self, cluster: RawCluster) -> None:
-        self._cluster = cluster
-        self._all = RetryBudget(cluster.timing, _BUDGET_S)
-        self._gone = RetryBudget(cluster.timing, _GONE_S)
-
-    async def after(self, fault: ClusterFault) -> None:
-        """Pause before the next try; raises the fault when there is none."""
-        is_gone = isinstance(fault, TopicUnknown | TopicIdUnknown)
-        if fault.retriable and await (self._gone if is_gone else self._all).pause():
-            return
-        if is_gone:
-            raise ClusterFault("The topic was deleted.", cluster=self._cluster.alias) from fault
-        raise fault
+@contextlib.contextmanager
+def read_span(reading: Reading, span: Span) -> Iterator[SpanReader]:
+    """Open a span outside of Spark: for one that is short."""
+    with Clusters(reading) as clusters:
+        yield SpanReader(clusters, span)

@@ -89,12 +89,12 @@ def reduce_records(
     share = record_read_bytes_per_s() / tasks
     paced = Reading(**{**_fields(reading), "bytes_per_s": share})
     total, done = sum(one.offsets for one in works), 0
-    waiting = [n for n in range(len(units)) if not (folder / f"{n}.arrow").exists()]
-    answers = _answers(task, [units[n] for n in waiting], paced, reduce, options)
+    missing = [n for n in range(len(units)) if not (folder / f"{n}.arrow").exists()]
+    answers = _answers(task, [units[n] for n in missing], paced, reduce, options)
     for number, unit in enumerate(units):
         task.report("Reading records", done=done, total=total, unit="offsets")
         file = folder / f"{number}.arrow"
-        if not file.exists():
+        if number in missing:
             told = next(answers)
             if isinstance(told, _Fault):
                 _raise(told)
