@@ -342,4 +342,14 @@ def test_a_run_that_was_stopped_reads_only_what_is_left(west, spark, tmp_path):
     assert sum(one.tables["counts"]["records"][0].as_py() for one in found) == 1000
     read_starts = [int(line) for line in log.read_text().split()]
     assert all(read_starts.count(start) == 1 for start in done)
-    assert not [*(task.histories / "records").iterdir()]
+    assert not [one for one in (task.histories / "records").iterdir() if one.is_dir()]
+
+
+def test_the_same_question_at_the_same_time_is_read_for_each(west, rows, spark, tmp_path):
+    (span, *_) = planned(west, rows)
+    task, told = task_of(spark, tmp_path), Reading({"cluster": west.connection})
+    asked = (task, {"kind": "twice"}, told, lambda: pieces([span], most=1), count_records, {})
+    one, other = reduce_records(*asked), reduce_records(*asked)
+    pairs = list(zip(one, other, strict=True))
+    assert len(pairs) == span.offsets
+    assert all(a.tables["counts"] == b.tables["counts"] for a, b in pairs)
