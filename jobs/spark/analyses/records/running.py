@@ -81,7 +81,7 @@ def reduce_records(
 ) -> Iterator[Reduced]:
     """Yield the works of a plan in their order, as soon as they are done.
 
-    `question` is what makes it the same one (its kind and arguments). `plan` is asked unless the same
+    `question` is what makes it the same one (its kind and arguments). `plan` is called unless the same
     question was begun within `KEEP_S` and did not end. `reading.bytes_per_s` is set here. Raises
     `ClusterFault` where a cluster does not answer. The last work yielded, what was kept is removed. Another
     run with the same question at the same time reads everything for itself.
