@@ -21,6 +21,7 @@ import metadata
 import pages
 import quiet_flow
 import record_path
+import records
 import reports
 import translation
 import what_if
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "latency": latency.measure,
     "quiet-flow": quiet_flow.measure,
     "record-path": record_path.measure,
+    "records": records.measure,
     "translation": translation.measure,
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,

@@ -14,7 +14,8 @@ from pathlib import Path
 from jobs.spark import class_archive, secret
 from jobs.spark.contract import JobSpec
 
-_ENTRY = Path(__file__).parent.parent / "entry"
+# Executors of a cluster have the code at a relative path.
+_ENTRY = Path(__file__).absolute().parent.parent / "entry"
 # C1 and the serial collector halve start-up and memory; the heap shrinks again after start-up.
 JVM_OPTIONS = (
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m"

@@ -209,7 +209,8 @@ def pack_code(run_dir: Path) -> Path:
     package = Path(__file__).parent.parent
     archive = run_dir / "jobs.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as code:
-        for source in sorted([*package.rglob("*.py"), *package.rglob("*.properties")]):
+        kinds = ("*.py", "*.properties", "*.toml")
+        for source in sorted(one for kind in kinds for one in package.rglob(kind)):
             code.write(source, Path("jobs") / source.relative_to(package))
     return archive
 

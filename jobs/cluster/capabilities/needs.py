@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from jobs.cluster.protocol.transport import apis
@@ -51,7 +51,9 @@ class Capability:
 
 def read_table(name: str) -> dict[str, Any]:
     """Return a table of this folder."""
-    return tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (files("jobs.cluster.capabilities") / f"{name}.toml").read_text(encoding="utf-8")
+    )
 
 
 def read_needs(text: str) -> list[Need]:

@@ -31,6 +31,9 @@ TOPICS: Mapping[str, NewTopicSpec] = {
 SHARES: Mapping[str, float] = {"clicks": 0.5, "orders": 0.3, "payments": 0.15, "customers": 0.05}
 
 _CUSTOMERS = 500
+# One customer has so much of the orders: a hot key.
+HOT_CUSTOMER = b"customer-0007"
+HOT_SHARE = 0.4
 _PRODUCTS = 40
 _TOMBSTONES = 0.1
 _PAGES = ("/", "/cart", "/search", "/offers", "/help")
@@ -74,7 +77,8 @@ def _order(source: random.Random, number: int) -> ShopRecord:
     headers: Headers = [("trace-id", source.randbytes(8)), ("source", b"web")]
     if number % 10 == 0:
         headers += [("attempt", b"1"), ("attempt", b"2"), ("note", b""), ("coupon", None)]
-    return ShopRecord("orders", _customer_key(source), _json(value), headers)
+    key = HOT_CUSTOMER if source.random() < HOT_SHARE else _customer_key(source)
+    return ShopRecord("orders", key, _json(value), headers)
 
 
 def _payment(source: random.Random, number: int) -> ShopRecord:

@@ -26,10 +26,12 @@ COUNT, SIZE = 3000, 1000
 BYTES_PER_S = 150_000.0
 
 
-def set_quota(cluster, flow: str, key: str, *, remove: bool = False) -> None:
-    """Limit what each broker lets a flow write or read, or end the limit."""
+def set_quota(
+    cluster, flow: str, key: str, *, value: float = BYTES_PER_S, remove: bool = False
+) -> None:
+    """Limit what each broker lets a flow or a client write or read, or end the limit."""
     entity = EntityData(entity_type="client-id", entity_name=f"crosslog-{flow}")
-    entry = EntryData(entity=(entity,), ops=(OpData(key=key, value=BYTES_PER_S, remove=remove),))
+    entry = EntryData(entity=(entity,), ops=(OpData(key=key, value=value, remove=remove),))
     api = Api(AlterClientQuotasRequest, AlterClientQuotasResponse, 1)
 
     async def ask() -> None:

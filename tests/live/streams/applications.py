@@ -20,7 +20,7 @@ _TICK_S = 0.1
 _FLUSH_S = 30.0
 # Enough for an order of each of the first 200 customers, in every partition of every repartition topic.
 FIRST_CUSTOMERS = 1000
-FIRST_ORDERS = 3000
+FIRST_ORDERS = 5000
 STORE = "totals-by-customer"
 KEYS = [f"customer-{number:04}" for number in range(200)]
 # Orders and customers have 6 partitions, and so each task of by-customer; by-product has 4.

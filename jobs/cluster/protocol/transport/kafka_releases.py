@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 # The oldest brokers that answer crosslog at all: ApiVersions 3 (KIP-511).
@@ -12,8 +12,9 @@ TOO_OLD = (
     f"crosslog reads clusters of Kafka {OLDEST} and newer, copies whole batches from 2.7 on, and writes them "
     "exactly once from 2.8 on."
 )
+# Executors of a cluster have the code in an archive: a path leads to nothing there.
 RELEASES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    (files("jobs.cluster.protocol.transport") / "kafka_releases.toml").read_text(encoding="utf-8")
 )
 
 

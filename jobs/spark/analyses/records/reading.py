@@ -24,9 +24,9 @@ from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fe
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
 from jobs.cluster.protocol.data.offsets import EARLIEST, list_offsets
 from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange
-from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.files import cache_folder
 from jobs.spark.analyses.records.ranges import Span
+from jobs.spark.analyses.records.tries import Tries
 from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import (
     COMPRESSION_MASK,
@@ -49,9 +49,10 @@ STEP_BYTES = 4 << 20
 # Of so many bytes of batches records are taken apart at once.
 _CHUNK_BYTES = 1 << 20
 _WAIT_MS = 200
-_BUDGET_S = 30.0
 # So many batches that cannot be read are listed of a span; all are counted.
 MOST_UNREADABLE = 20
+# An answer without records, where the log begins behind the span.
+_NOTHING = FetchedPartition(memoryview(b""), None, None, None, None, (), None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +184,12 @@ class Clusters:
             self._clusters[side] = RawCluster(connection, client_id=CLIENT_ID)
         return self._clusters[side]
 
-    async def wait(self, side: str) -> None:
-        """Wait until the next bytes of a cluster may be asked for."""
+    async def wait(self, side: str) -> bool:
+        """Wait until the next bytes of a cluster may be asked for; returns whether that took time."""
         left_s = self._due.get(side, 0.0) - self.loop.time()
         if left_s > 0:
             await asyncio.sleep(left_s)
+        return left_s > 0
 
     def count(self, side: str, size: int, throttle_ms: int) -> None:
         """Note bytes that were read, and how long the broker's quota forbids more (KIP-219)."""
@@ -220,11 +222,12 @@ class SpanReader:
                 answer = coming.result()
                 coming = None
                 batches = list(iterate_batches(answer.records))
-                after = max(position, batches[-1][0].next_offset) if batches else position
+                # Without a batch the log begins behind the span now.
+                after = min(max(position, batches[-1][0].next_offset), end) if batches else end
                 if after < end:
                     coming = self._begin(after)
                 yield from self._chunks_of(answer, batches, position)
-                position = self.outcome.position = max(after, self.outcome.position)
+                position = self.outcome.position = after
         except ClusterFault as fault:
             if fault.retriable:
                 raise
@@ -242,26 +245,25 @@ class SpanReader:
         """Return an answer with a batch at least; raises `ClusterFault`."""
         side, where = self.span.side, self.span.where
         cluster = await self._clusters.cluster(side)
-        tries = RetryBudget(cluster.timing, _BUDGET_S)
+        tries = Tries(cluster)
         while True:
-            await self._clusters.wait(side)
+            if await self._clusters.wait(side):
+                tries = Tries(cluster)
             try:
                 found = await self._ask(cluster, position)
             except OffsetOutOfRange:
                 position = await self._behind_removed(cluster, position)
                 if position >= self.span.end:
-                    return _nothing(position)
+                    return _NOTHING
                 continue
             except ClusterFault as fault:
-                if not fault.retriable or not await tries.pause():
-                    raise
+                await tries.after(fault)
                 await cluster.metadata([where.topic], newer_than=await cluster.metadata())
                 continue
             if found.records:
                 return found
-            if not await tries.pause():
-                text = f"Reading {where}: nothing came from offset {position:,} on."
-                raise TimedOut(text, cluster=cluster.alias)
+            text = f"Reading {where}: nothing came from offset {position:,} on."
+            await tries.after(TimedOut(text, cluster=cluster.alias))
 
     async def _ask(self, cluster: RawCluster, position: int) -> FetchedPartition:
         where = self.span.where
@@ -327,16 +329,17 @@ class SpanReader:
         coming = sorted(answer.aborted, key=lambda one: one.first_offset, reverse=True)
         aborting: set[int] = set()
         for header, batch in batches:
+            if header.base_offset >= self.span.end:
+                return
             while coming and coming[-1].first_offset <= header.last_offset:
                 aborting.add(coming.pop().producer_id)
             if header.is_control:
                 if control_type(batch) is ControlType.ABORT:
                     aborting.discard(header.producer_id)
             elif header.is_transactional and header.producer_id in aborting:
-                self.outcome.aborted += header.record_count
+                inside = min(header.next_offset, self.span.end) - max(header.base_offset, position)
+                self.outcome.aborted += max(0, min(inside, header.record_count))
             elif header.record_count > 0 and position <= header.last_offset:
-                if header.base_offset >= self.span.end:
-                    return
                 yield header, batch
 
     def _opened(self, kept: list[tuple[BatchHeader, memoryview]]) -> Iterator[Chunk]:
@@ -370,11 +373,6 @@ class SpanReader:
             records = records.only((offsets >= self.span.start) & (offsets < self.span.end))
         self.outcome.records += len(records)
         return Chunk(BatchColumns([header for header, _ in kept]), records)
-
-
-def _nothing(position: int) -> FetchedPartition:
-    """Return an answer without records, where the log begins behind the span."""
-    return FetchedPartition(memoryview(b""), None, None, None, position, (), None, None, None)
 
 
 @contextlib.contextmanager

@@ -6,10 +6,13 @@ fault, reads what is left. No record leaves a task but in the tables that its ki
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
@@ -78,23 +81,33 @@ def reduce_records(
 ) -> Iterator[Reduced]:
     """Yield the works of a plan in their order, as soon as they are done.
 
-    `question` is what makes it the same one (its kind and arguments). `plan` is asked unless the same
+    `question` is what makes it the same one (its kind and arguments). `plan` is called unless the same
     question was begun within `KEEP_S` and did not end. `reading.bytes_per_s` is set here. Raises
-    `ClusterFault` where a cluster does not answer. The last work yielded, what was kept is removed.
+    `ClusterFault` where a cluster does not answer. The last work yielded, what was kept is removed. Another
+    run with the same question at the same time reads everything for itself.
     """
-    folder = _folder(task, question, reading)
-    works = _plan(folder, plan)
+    with _taken(_folder(task, question, reading)) as folder:
+        yield from _reduced(task, folder, reading, _plan(folder, plan), (reduce, options))
+
+
+def _reduced(
+    task: AnalysisTask,
+    folder: Path,
+    reading: Reading,
+    works: Sequence[Work],
+    how: tuple[Reduce, Mapping[str, Any]],
+) -> Iterator[Reduced]:
     units = list(_units(works))
     tasks = max(1, min(len(units), task.spark.sparkContext.defaultParallelism))
     share = record_read_bytes_per_s() / tasks
     paced = Reading(**{**_fields(reading), "bytes_per_s": share})
     total, done = sum(one.offsets for one in works), 0
-    waiting = [n for n in range(len(units)) if not (folder / f"{n}.arrow").exists()]
-    answers = _answers(task, [units[n] for n in waiting], paced, reduce, options)
+    missing = dict.fromkeys(n for n in range(len(units)) if not (folder / f"{n}.arrow").exists())
+    answers = _answers(task, [units[n] for n in missing], paced, *how)
     for number, unit in enumerate(units):
         task.report("Reading records", done=done, total=total, unit="offsets")
         file = folder / f"{number}.arrow"
-        if not file.exists():
+        if number in missing:
             told = next(answers)
             if isinstance(told, _Fault):
                 _raise(told)
@@ -242,8 +255,21 @@ def _folder(task: AnalysisTask, question: Mapping[str, Any], reading: Reading) -
     kept.mkdir(parents=True, exist_ok=True)
     for old in kept.iterdir():
         if time.time() - old.stat().st_mtime > 2 * KEEP_S:
-            shutil.rmtree(old, ignore_errors=True)
+            old.unlink() if old.is_file() else shutil.rmtree(old, ignore_errors=True)
     return kept / sha256(text.encode()).hexdigest()[:32]
+
+
+@contextmanager
+def _taken(folder: Path) -> Iterator[Path]:
+    """Yield the folder of a question, or one that does not stay while another run has that."""
+    with folder.with_suffix(".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with tempfile.TemporaryDirectory(dir=folder.parent) as own:
+                yield Path(own)
+        else:
+            yield folder
 
 
 def _fields(reading: Reading) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 import json
+from collections import Counter
 
 import pytest
 
 from jobs.lab.traffic.fill import Filling, make_records
-from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
+from jobs.lab.traffic.shop import HOT_CUSTOMER, SHARES, TOPICS, Shop
 from jobs.lab.traffic.writers import GROUPS, ShopGroup
 
 
@@ -31,6 +32,14 @@ def test_customers_are_deleted_now_and_then():
     shop = Shop()
     values = [shop.next("customers").value for _ in range(200)]
     assert 5 < values.count(None) < 50
+
+
+def test_one_customer_has_two_of_five_orders_and_no_other_one_many():
+    shop = Shop()
+    counts = Counter(shop.next("orders").key for _ in range(5000))
+    (hot, most), (_, second) = counts.most_common(2)
+    assert (hot, second < 25) == (HOT_CUSTOMER, True)
+    assert most / 5000 == pytest.approx(0.4, abs=0.03)
 
 
 def test_some_orders_have_repeated_empty_and_absent_headers():

@@ -49,6 +49,8 @@ def spark():
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.adaptive.enabled", "false")
+        # As in the engine: a task does not begin with a process that knows nothing.
+        .config("spark.python.worker.reuse", "true")
         # A question may not depend on the zone of the machine.
         .config("spark.sql.session.timeZone", "America/New_York")
         .getOrCreate()
