@@ -86,7 +86,9 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         (findings, totals.findings),
     ):
         texts = (ColumnType.TEXT, ColumnType.CODE)
-        types = [(one.name, pa.string() if one.type in texts else pa.int64()) for one in table.columns]
+        types = [
+            (one.name, pa.string() if one.type in texts else pa.int64()) for one in table.columns
+        ]
         task.write(table.name, pa.Table.from_pylist(found, pa.schema(types)))
     notes = [*totals.notes(), *pairs.notes_about([one.work for one in done]), *notes_of(done)]
     if not subject.is_source_committed:
@@ -111,7 +113,9 @@ ANALYSIS = Analysis(
     title="Copy audit",
     question="Does the target have the records of the source, each once and in order?",
     arguments=(
-        Argument("flow", ArgumentType.FLOW, "Flow", "crosslog's, or one that MirrorMaker 2 copies."),
+        Argument(
+            "flow", ArgumentType.FLOW, "Flow", "crosslog's, or one that MirrorMaker 2 copies."
+        ),
         Argument("source", ArgumentType.CLUSTER, "Source cluster", "Without a flow."),
         Argument("source_topic", ArgumentType.TEXT, "Source topic", "Without a flow."),
         Argument("target", ArgumentType.CLUSTER, "Target cluster", "Without a flow."),

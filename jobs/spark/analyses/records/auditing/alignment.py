@@ -91,9 +91,7 @@ class Alignment:
             if side is Side.SOURCE:
                 self._close(Side.TARGET, side, rows)
         waiting = self._waiting[side]
-        self._waiting[side] = (
-            np.concatenate((waiting, rows), axis=1) if waiting.shape[1] else rows
-        )
+        self._waiting[side] = np.concatenate((waiting, rows), axis=1) if waiting.shape[1] else rows
 
     def align(self, *, ended: tuple[bool, bool]) -> None:
         """Align what waits, as far as it is certain without more rows; `ended`: no more rows come."""
@@ -101,8 +99,7 @@ class Alignment:
             source, target = self._waiting
             count = common_prefix(source[HASH], target[HASH])
             if count:
-                places = np.arange(count)
-                self._match(places, places)
+                self._take_matched(slice(count), slice(count), count)
                 if count >= self._window:
                     self._window = _SMALLEST_WINDOW
             sizes = [one.shape[1] for one in self._waiting]
@@ -143,10 +140,10 @@ class Alignment:
                     return
             if is_all:
                 break
-            self._window *= 2
+            self._window *= 4
         if not is_end and max(sizes) < MOST_ROWS:
             # More of both sides is to be read first, see `wants`.
-            self._window = min(2 * self._window, MOST_ROWS)
+            self._window = min(4 * self._window, MOST_ROWS)
             return
         if is_end:
             for one in Side:
@@ -161,7 +158,6 @@ class Alignment:
         else:
             self._leave(side, np.arange(size), 0)
         self._take(side, size)
-        self._window = _SMALLEST_WINDOW
 
     def _leave_all(self, side: Side) -> None:
         size = self._waiting[side].shape[1]
@@ -170,29 +166,35 @@ class Alignment:
 
     def _match(self, here: Int64s, there: Int64s) -> None:
         """Take the rows up to the last of some matches; those between them have none."""
-        source, target = self._waiting
         for side, places in zip(Side, (here, there), strict=True):
             is_left = np.ones(int(places[-1]) + 1, np.bool_)
             is_left[places] = False
             left = np.flatnonzero(is_left)
             if len(left):
                 self._leave(side, left, np.searchsorted(places, left), int(here[-1]) + 1)
+        self._take_matched(here, there, len(here))
+
+    def _take_matched(self, here: Int64s | slice, there: Int64s | slice, count: int) -> None:
+        """Count matches, and take all rows up to the last one."""
+        source, target = (
+            one[:, places] for one, places in zip(self._waiting, (here, there), strict=True)
+        )
         matched = self.matched
-        pairs = (int(source[OFFSET, here[0]]), int(target[OFFSET, there[0]]))
-        matched.first = pairs if not matched.rows else matched.first
-        matched.last = (int(source[OFFSET, here[-1]]), int(target[OFFSET, there[-1]]))
-        matched.rows += len(here)
-        matched.records += int(source[COUNT, here].sum())
+        if not matched.rows:
+            matched.first = int(source[OFFSET, 0]), int(target[OFFSET, 0])
+        matched.last = int(source[OFFSET, -1]), int(target[OFFSET, -1])
+        matched.rows += count
+        matched.records += int(source[COUNT].sum())
         if len(source) > DIGEST:
-            other = (source[DIGEST:, here] != target[DIGEST:, there]).any(axis=0)
-            matched.altered_count += int(other.sum())
-            places = np.flatnonzero(other)[: max(1000 - len(matched.altered), 0)]
-            offsets = source[OFFSET, here[places]], target[OFFSET, there[places]]
+            other = np.flatnonzero((source[DIGEST:] != target[DIGEST:]).any(axis=0))
+            matched.altered_count += len(other)
+            first = other[: max(1000 - len(matched.altered), 0)]
+            offsets = source[OFFSET, first], target[OFFSET, first]
             matched.altered += list(zip(*(one.tolist() for one in offsets), strict=True))
-        self._recent.append(source[[HASH, OFFSET]][:, here])
-        self._since_decided += len(here)
-        self._take(Side.SOURCE, int(here[-1]) + 1)
-        self._take(Side.TARGET, int(there[-1]) + 1)
+        self._recent.append(source[[HASH, OFFSET]])
+        self._since_decided += count
+        for side, places in zip(Side, (here, there), strict=True):
+            self._take(side, count if isinstance(places, slice) else int(places[-1]) + 1)
         if self._since_decided > MOST_ROWS:
             self._decide()
 
@@ -205,9 +207,7 @@ class Alignment:
         told[1] = int(rows[OFFSET, 0]) if told[1] < 0 else told[1]
         told[2] = int(rows[OFFSET, -1])
 
-    def _leave(
-        self, side: Side, places: Int64s, gaps: Int64s | int, behind: int = 0
-    ) -> None:
+    def _leave(self, side: Side, places: Int64s, gaps: Int64s | int, behind: int = 0) -> None:
         """Keep waiting rows without a match; source rows from place `behind` on are later than they."""
         if not len(places):
             return
@@ -240,20 +240,23 @@ class Alignment:
     def _decide(self) -> None:
         """Find which rows of the target repeat one that was matched not long ago."""
         self._since_decided = 0
-        if not self._recent:
-            for part in self._left[Side.TARGET]:
+        recent = np.concatenate((_no_rows(2), *self._recent), axis=1)
+        self._recent = [recent[:, -MOST_ROWS:]]
+        undecided = [
+            part for part in self._left[Side.TARGET] if (part[REPEATS] == _UNDECIDED).any()
+        ]
+        if not undecided:
+            return
+        if not recent.shape[1]:
+            for part in undecided:
                 part[REPEATS][part[REPEATS] == _UNDECIDED] = _NONE
             return
-        recent = np.concatenate(self._recent, axis=1)
         order = np.argsort(recent[0], kind="stable")
         hashes, offsets = recent[0][order], recent[1][order]
-        for part in self._left[Side.TARGET]:
+        for part in undecided:
             asked = np.flatnonzero(part[REPEATS] == _UNDECIDED)
             at = np.minimum(np.searchsorted(hashes, part[HASH, asked]), len(hashes) - 1)
-            part[REPEATS, asked] = np.where(
-                hashes[at] == part[HASH, asked], offsets[at], _NONE
-            )
-        self._recent = [recent[:, -MOST_ROWS:]]
+            part[REPEATS, asked] = np.where(hashes[at] == part[HASH, asked], offsets[at], _NONE)
 
 
 class KeySet:

@@ -92,7 +92,7 @@ def compare(
     readers: Sequence[SpanReader], work: Work, options: Mapping[str, Any]
 ) -> Mapping[str, pa.Table]:
     """Return one row: what was found of a pair, in JSON, see `rows`; a work without spans has its reason."""
-    told: dict[str, Any] = {"reason": work.extra["reason"]}
+    told: dict[str, Any] = {"reason": work.extra.get("reason", "")}
     if readers:
         told = _compared(readers, work.extra, str(options["level"]))
     return {"pair": pa.table({"json": [json.dumps(told)]})}
@@ -128,7 +128,8 @@ def _aligned(
 ) -> dict[str, Any]:
     edges = Edges(**extra["edges"])
     alignment = Alignment(
-        compacted=edges.is_compacted, edges=(not edges.is_proven or edges.target_moved, edges.source_moved)
+        compacted=edges.is_compacted,
+        edges=(not edges.is_proven or edges.target_moved, edges.source_moved),
     )
     sides = _rows(form, iter(readers[0])), coming
     ended = [False, False]

@@ -37,7 +37,9 @@ class _Hours:
         sums = [np.add.reduceat(_digest(rows[HASH][order], *one), starts) for one in (_ONE, _OTHER)]
         offsets = rows[OFFSET][order]
         for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-            kept = self.found.setdefault(int(hours[order[start]]), [0, 0, 0, int(offsets[start]), 0])
+            kept = self.found.setdefault(
+                int(hours[order[start]]), [0, 0, 0, int(offsets[start]), 0]
+            )
             kept[0] += end - start
             for number in (0, 1):
                 kept[1 + number] = (kept[1 + number] + int(sums[number][place])) & (2**64 - 1)

@@ -93,9 +93,7 @@ def judge(
 
 
 class _Judging:
-    def __init__(
-        self, alignment: Alignment, edges: Edges, source: Int64s, target: Int64s
-    ) -> None:
+    def __init__(self, alignment: Alignment, edges: Edges, source: Int64s, target: Int64s) -> None:
         self._alignment, self._edges = alignment, edges
         self._source, self._target = source, target
         self._here = np.full(source.shape[1], OPEN, np.int64)
@@ -168,7 +166,10 @@ class _Judging:
         self._set(Side.TARGET, target[CLOSED] < NEVER, SUPERSEDED)
         # Which values a key had before the proven match is not known.
         what = UNSURE if self._edges.is_proven or self._edges.is_cut else SUPERSEDED
-        for side, rows, other in ((Side.SOURCE, source, Side.TARGET), (Side.TARGET, target, Side.SOURCE)):
+        for side, rows, other in (
+            (Side.SOURCE, source, Side.TARGET),
+            (Side.TARGET, target, Side.SOURCE),
+        ):
             is_tombstone = (rows[IS_TOMBSTONE] == 1) & (rows[KEY] != 0)
             if is_tombstone.any():
                 gone = is_tombstone & ~np.isin(rows[KEY], alignment.value_keys[other].all())

@@ -20,7 +20,7 @@ def common_prefix(source: Int64s, target: Int64s) -> int:
 def paired(source: Int64s, target: Int64s) -> Pairs:
     """Return places of equal hashes: the n-th occurrence on one side with the n-th on the other."""
     _, here, there = np.intersect1d(
-        _numbered(source), _numbered(target), assume_unique=True, return_indices=True
+        _numbered(source)[0], _numbered(target)[0], assume_unique=True, return_indices=True
     )
     return here, there
 
@@ -36,9 +36,7 @@ def in_order(source: Int64s, target: Int64s) -> Pairs:
     while todo:
         low, high, first, last = todo.pop()
         start = common_prefix(source[low:high], target[first:last])
-        end = common_prefix(
-            source[low + start : high][::-1], target[first + start : last][::-1]
-        )
+        end = common_prefix(source[low + start : high][::-1], target[first + start : last][::-1])
         for size, at, to in ((start, low, first), (end, high - end, last - end)):
             if size:
                 found.append((np.arange(at, at + size), np.arange(to, to + size)))
@@ -61,8 +59,9 @@ def mixed(hashes: Int64s, other: Int64s) -> Int64s:
 def _anchors(source: Int64s, target: Int64s) -> Pairs:
     from jobs.spark.analyses.records.auditing.rising import longest_rising
 
-    here, there = paired(source, target)
-    only = _is_single(source)[here] & _is_single(target)[there]
+    (left, is_left_single), (right, is_right_single) = _numbered(source), _numbered(target)
+    _, here, there = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    only = is_left_single[here] & is_right_single[there]
     if only.any():
         here, there = here[only], there[only]
     order = np.argsort(here)
@@ -83,26 +82,14 @@ def _gaps(
     return list(zip(*columns, strict=True))
 
 
-def _numbered(hashes: Int64s) -> Int64s:
-    """Return hashes of each hash with the number of its occurrence."""
+def _numbered(hashes: Int64s) -> tuple[Int64s, np.ndarray]:
+    """Return hashes of each hash with the number of its occurrence, and which ones occur once."""
     order = np.argsort(hashes, kind="stable")
-    ranks = np.arange(len(hashes))
-    begins = _begins(hashes[order])
+    ordered, ranks = hashes[order], np.arange(len(hashes))
+    begins = np.ones(len(hashes) + 1, np.bool_)
+    begins[1:-1] = ordered[1:] != ordered[:-1]
     number = np.empty(len(hashes), np.int64)
-    number[order] = ranks - np.maximum.accumulate(np.where(begins, ranks, 0))
-    found: Int64s = hashes ^ (number * HASH_FACTOR)
-    return found
-
-
-def _is_single(hashes: Int64s) -> np.ndarray:
-    order = np.argsort(hashes, kind="stable")
-    begins = _begins(hashes[order])
-    found = np.empty(len(hashes), np.bool_)
-    found[order] = begins & np.append(begins[1:], True)[: len(hashes)]
-    return found
-
-
-def _begins(ordered: Int64s) -> np.ndarray:
-    begins = np.ones(len(ordered), np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    return begins
+    number[order] = ranks - np.maximum.accumulate(np.where(begins[:-1], ranks, 0))
+    is_single = np.empty(len(hashes), np.bool_)
+    is_single[order] = begins[:-1] & begins[1:]
+    return hashes ^ (number * HASH_FACTOR), is_single

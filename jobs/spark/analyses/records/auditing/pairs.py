@@ -49,15 +49,11 @@ class Subject:
     def may_replay(self) -> bool:
         """Whether the flow may copy records twice after a fault."""
         flow = self.flow
-        return flow is not None and (
-            flow.is_watched or flow.delivery is Guarantee.AT_LEAST_ONCE
-        )
+        return flow is not None and (flow.is_watched or flow.delivery is Guarantee.AT_LEAST_ONCE)
 
     def proofs(self, task: AnalysisTask, source: str, target: str) -> Proofs:
         """Return what was proven of a topic and its copy."""
-        clusters = (
-            one.cluster_id or one.bootstrap_servers for one in (self.source, self.target)
-        )
+        clusters = (one.cluster_id or one.bootstrap_servers for one in (self.source, self.target))
         isolation = "committed" if self.is_source_committed else "uncommitted"
         return Proofs(task.histories, *clusters, source, target, isolation)
 
@@ -72,9 +68,7 @@ def subject_of(task: AnalysisTask, arguments: Mapping[str, Any]) -> Subject:
     return Subject(found["source"], found["target"], None, names)
 
 
-def plan_works(
-    task: AnalysisTask, subject: Subject, arguments: Mapping[str, Any]
-) -> list[Work]:
+def plan_works(task: AnalysisTask, subject: Subject, arguments: Mapping[str, Any]) -> list[Work]:
     """Return a work for each partition: its spans, or none and the reason why it cannot be judged.
 
     The ends of the target are fixed before those of the source, else what is copied meanwhile looks as if it
@@ -200,10 +194,10 @@ def _work(
     if proof is not None and proof.ids != ids:
         changed = [s for s, old, new in zip(("source", "target"), proof.ids, ids) if old != new]  # noqa: B905
         is_recreated = changed == ["source"]
-        told["note"] = f"The topic of the {' and of the '.join(changed)} was re-created since the last audit"
-    elif proof is not None and (
-        source.log_end < proof.next[0] or target.log_end < proof.next[1]
-    ):
+        told["note"] = (
+            f"The topic of the {' and of the '.join(changed)} was re-created since the last audit"
+        )
+    elif proof is not None and (source.log_end < proof.next[0] or target.log_end < proof.next[1]):
         told["note"] = "A log ends before what was compared by the last audit: it was truncated"
     is_low = proof is not None and (proof.level < level or "L1" in (proof.level, level))
     if told["note"] or is_low or arguments["again"] == "yes":

@@ -72,7 +72,9 @@ def answer_of(reduced: Reduced, level: str, *, may_replay: bool) -> PairAnswer:
         counts,
         proof.compared if proof else 0,
     )
-    can_resume = not told.get("reason") and told["next"] and told["can_resume"] and not found["unsure"]
+    can_resume = (
+        not told.get("reason") and told["next"] and told["can_resume"] and not found["unsure"]
+    )
     if can_resume and not reason:
         proven = Counter(proof.counts if proof else {}) + Counter(told["proven_counts"])
         kept = (proof.findings if proof else []) + told["proven_findings"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.spark.analyses.records.auditing import alignment as aligning
 from jobs.spark.analyses.records.auditing.alignment import Alignment, Side
 from jobs.spark.analyses.records.auditing.judging import Edges, judge
+from jobs.spark.analyses.records.auditing.matching import mixed
 
 MISSING, EXTRA, DOUBLED, SWAPPED, ALTERED = "missing", "extra", "duplicated", "reordered", "altered"
 
@@ -35,9 +35,12 @@ def rows_of(records, first=0):
 
 def judged(source, target, step=7, edges=None, starts=(0, 0), earlier=None):
     """Judge two sequences that come in steps of so many records."""
-    edges = edges or Edges()
-    alignment = Alignment(compacted=edges.is_compacted)
     left = [rows_of(one, first) for one, first in zip((source, target), starts, strict=True)]
+    return judged_rows(left, step, edges or Edges(), earlier)
+
+
+def judged_rows(left, step, edges, earlier):
+    alignment = Alignment(compacted=edges.is_compacted)
     while left[0].shape[1] or left[1].shape[1]:
         for side in Side:
             if alignment.wants(side):
@@ -98,9 +101,7 @@ def test_planted_differences_are_found_where_they_are(kinds, random, step):
     counts, found, _ = judged(source, target, step)
     assert counts == dict(Counter(kinds))
     wanted = Counter(
-        (kind, -1 if kind == EXTRA else place)
-        for place, kind in places.items()
-        if kind != SWAPPED
+        (kind, -1 if kind == EXTRA else place) for place, kind in places.items() if kind != SWAPPED
     )
     got = planted(found)
     assert wanted == Counter({one: n for one, n in got.items() if one[0] != SWAPPED})
@@ -244,9 +245,11 @@ def test_an_equal_hash_with_another_digest_is_altered():
     assert (found.counts[ALTERED], planted(found)) == (1, {(ALTERED, 4): 1})
 
 
-def test_gaps_longer_than_what_is_kept_are_passed(monkeypatch):
-    monkeypatch.setattr(aligning, "MOST_ROWS", 4096)
-    monkeypatch.setattr(aligning, "SEGMENT", 1024)
-    source = records(60_000)
-    counts, _, matched = judged(source, source[:100] + source[30_100:], 1000)
-    assert (counts, matched.records) == ({MISSING: 30_000}, 30_000)
+def test_gaps_longer_than_what_is_kept_are_passed():
+    numbers = np.arange(2_500_000)
+    rows = np.stack(
+        (numbers, numbers, mixed(numbers, numbers), numbers, 0 * numbers, 0 * numbers + 1)
+    )
+    target = np.delete(rows, slice(100, 1_400_000), axis=1)
+    counts, _, matched = judged_rows([rows, target], 200_000, Edges(), None)
+    assert (counts, matched.records) == ({MISSING: 1_399_900}, 1_100_100)
