@@ -107,7 +107,7 @@ class Alignment:
                 break
             if any(self.wants(side) and not ended[side] for side in Side):
                 return
-            self._over_difference(all(ended))
+            self._over_difference(is_end=all(ended))
         if ended[Side.TARGET] and self._waiting[Side.SOURCE].shape[1] > MOST_ROWS:
             # No copy of them can come: kept is what a changed copy may belong to.
             self.tail += int(self._waiting[Side.SOURCE][COUNT, SEGMENT:].sum())
@@ -123,7 +123,7 @@ class Alignment:
         source, target = (np.concatenate((_no_rows(WIDTH), *one), axis=1) for one in self._left)
         return source, target
 
-    def _over_difference(self, is_end: bool) -> None:
+    def _over_difference(self, *, is_end: bool) -> None:
         """Find the next matches in a window that grows, or leave rows that have none."""
         sizes = [one.shape[1] for one in self._waiting]
         while True:
@@ -145,6 +145,10 @@ class Alignment:
             # More of both sides is to be read first, see `wants`.
             self._window = min(4 * self._window, MOST_ROWS)
             return
+        self._leave_some(is_end=is_end)
+
+    def _leave_some(self, *, is_end: bool) -> None:
+        """Leave rows of the side that is older, as far as can be said; at the end all."""
         if is_end:
             for one in Side:
                 self._leave_all(one)
@@ -152,7 +156,7 @@ class Alignment:
         source, target = self._waiting
         is_older = target[TIME].max() < source[TIME].min()
         side = Side.TARGET if is_older else Side.SOURCE
-        size = max(sizes[side] // 2, 1)
+        size = max(self._waiting[side].shape[1] // 2, 1)
         if self._edges[side] and not self.matched.rows:
             self._drop(side, size)
         else:

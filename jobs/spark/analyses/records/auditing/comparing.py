@@ -156,7 +156,7 @@ def _aligned(
             found[here] = both[1][there]
         return found
 
-    judged = judge(alignment, edges, earlier if len(readers) > 2 else None)
+    judged = judge(alignment, edges, earlier)
     matched = alignment.matched
     return {
         "compared": matched.records,

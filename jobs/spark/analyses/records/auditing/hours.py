@@ -18,7 +18,7 @@ _ONE, _OTHER = (-49064778989728563, 30), (-4265267296055464877, 27)
 
 @dataclass(slots=True)
 class _Hours:
-    """Of each hour: records, two sums of digests, first and last offset; `late`: hours begun before others."""
+    """Of each hour: records, two sums of digests, first and last offset; `late`: hours with late records."""
 
     found: dict[int, list[int]] = field(default_factory=dict)
     late: set[int] = field(default_factory=set)

@@ -27,12 +27,12 @@ from jobs.wire.rebatch.table import Int64s
 
 MOST_FINDINGS = 1000
 (
-    OPEN, MISSING, EXTRA, DUPLICATED, REORDERED, ALTERED, DELETED_ON_SOURCE, DELETED_ON_TARGET, NOT_COPIED_YET,
-    SUPERSEDED, BEFORE_FIRST, UNREAD, UNSURE,
+    OPEN, MISSING, EXTRA, DUPLICATED, REORDERED, ALTERED, DELETED_ON_SOURCE, DELETED_ON_TARGET,
+    NOT_COPIED_YET, SUPERSEDED, BEFORE_FIRST, UNREAD, UNSURE,
 ) = range(13)  # fmt: skip
 WHAT = (
-    "open", "missing", "extra", "duplicated", "reordered", "altered", "deleted_on_source", "deleted_on_target",
-    "not_copied_yet", "superseded", "before_first", "unread", "unsure",
+    "open", "missing", "extra", "duplicated", "reordered", "altered", "deleted_on_source",
+    "deleted_on_target", "not_copied_yet", "superseded", "before_first", "unread", "unsure",
 )  # fmt: skip
 _LISTED = (MISSING, EXTRA, DUPLICATED, DELETED_ON_SOURCE, DELETED_ON_TARGET)
 
@@ -189,7 +189,7 @@ class _Judging:
                 self._set(Side.TARGET, target[GAP] == 0, UNREAD)
 
     def _count(self) -> None:
-        found, alignment = self._found, self._alignment
+        found = self._found
         for side, rows, kinds in (
             (Side.SOURCE, self._source, self._here),
             (Side.TARGET, self._target, self._there),
@@ -206,6 +206,11 @@ class _Judging:
                     counts[name] = counts.get(name, 0) + int(rows[COUNT, mask].sum())
             self._list_ranges(side, rows, kinds)
         self._add_dropped()
+        self._add_matched()
+
+    def _add_matched(self) -> None:
+        """Count what was decided while rows were taken."""
+        found, alignment = self._found, self._alignment
         for counts in (found.counts, found.proven_counts):
             for name, more in (
                 ("superseded", alignment.superseded),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobs.cluster.admin.configs import describe_topic_configs
 from jobs.cluster.admin.topics import describe_topics, is_missing
@@ -81,53 +81,38 @@ def plan_works(task: AnalysisTask, subject: Subject, arguments: Mapping[str, Any
         of_flow, here = _source_topics(source, subject, arguments)
         remote = {one.name: _remote_name(subject, one.name) for one in here}
         there = {one.name: one for one in describe_topics(target, sorted(remote.values()))}
-        sides = _Sides(
-            {one.name: one for one in here if one.error is None},
-            {name: one for name, one in there.items() if one.error is None},
-            remote,
-        )
         as_of_ms = time.time_ns() // 1_000_000
-        copies = _spans(target, list(sides.target.values()), "target", is_committed=True)
-        originals = _spans(
-            source, list(sides.source.values()), "source", is_committed=subject.is_source_committed
-        )
-        configs = (
-            _configs(source, sides.source), _configs(target, sides.target),
-        )  # fmt: skip
-    works = []
+        copies = _read(target, there.values(), "target", is_committed=True)
+        originals = _read(source, here, "source", is_committed=subject.is_source_committed)
+    told = {"as_of_ms": as_of_ms, "of_flow": of_flow}
+    works: list[Work] = []
     for topic in here:
         copy = there[remote[topic.name]]
+        base = told | {"topic": topic.name, "remote": copy.name}
         why = _unreadable(topic, "source") or _unreadable(copy, "target")
-        base = {"topic": topic.name, "remote": copy.name, "as_of_ms": as_of_ms, "of_flow": of_flow}
         if why:
             count = max(len(topic.partitions), 1)
             works += [Work((), base | {"partition": n, "reason": why}) for n in range(count)]
             continue
-        settings = configs[0][topic.name], configs[1][copy.name]
+        settings = originals.configs[topic.name], copies.configs[copy.name]
         base["has_broker_times"] = settings[1].get(_TIMES) == "LogAppendTime"
-        is_compacted = any("compact" in one.get(_POLICY, "compact") for one in settings)
+        base["is_compacted"] = any("compact" in one.get(_POLICY, "compact") for one in settings)
         proofs = subject.proofs(task, topic.name, copy.name)
         for partition in range(max(len(topic.partitions), len(copy.partitions))):
-            here_span = originals.get((topic.name, partition))
-            there_span = copies.get((copy.name, partition))
-            told = base | {"partition": partition}
-            if here_span is None or there_span is None:
-                side = "target" if there_span is None else "source"
-                count = len((copy if there_span is None else topic).partitions)
-                told["reason"] = f"The {side} has only {count:,} partitions."
-                works.append(Work((), told))
-                continue
-            works.append(
-                _work(here_span, there_span, told, proofs.get(partition), arguments, is_compacted)
+            spans = tuple(
+                side.spans.get((name, partition))
+                for side, name in ((originals, topic.name), (copies, copy.name))
             )
+            pair = base | {"partition": partition}
+            works.append(_work(spans, pair, proofs.get(partition), arguments))
     return _bounded(works, arguments["most_records"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    source: Mapping[str, TopicDescription]
-    target: Mapping[str, TopicDescription]
-    remote: Mapping[str, str]
+class _Side(NamedTuple):
+    """Spans by topic and partition, and settings by topic."""
+
+    spans: Mapping[tuple[str, int], Span]
+    configs: Mapping[str, Mapping[str, str]]
 
 
 def _source_topics(
@@ -157,17 +142,19 @@ def _unreadable(topic: TopicDescription, side: str) -> str:
     return f"The topic of the {side} cannot be described: {topic.error}" if topic.error else ""
 
 
-def _spans(
-    client: ClusterClient, topics: Sequence[TopicDescription], side: str, *, is_committed: bool
-) -> dict[tuple[str, int], Span]:
+def _read(
+    client: ClusterClient, topics: Iterable[TopicDescription], side: str, *, is_committed: bool
+) -> _Side:
+    there = [one for one in topics if one.error is None]
     arguments = dict.fromkeys(("from", "to", "from_offset", "to_offset")) | {
         "isolation": "read_committed" if is_committed else "read_uncommitted"
     }
-    found = spans_of(client, topics, arguments, side)
-    return {(one.topic, one.partition): one for one in found}
+    found = spans_of(client, there, arguments, side)
+    spans = {(one.topic, one.partition): one for one in found}
+    return _Side(spans, _configs(client, [one.name for one in there]))
 
 
-def _configs(client: ClusterClient, names: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _configs(client: ClusterClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return what is known of two settings of each topic."""
     if not names:
         return {}
@@ -175,19 +162,21 @@ def _configs(client: ClusterClient, names: Mapping[str, Any]) -> dict[str, dict[
         name: {}
         if isinstance(answer, ClusterFault)
         else {key: one.value for key, one in answer.items() if one.value is not None}
-        for name, answer in describe_topic_configs(client, list(names), (_POLICY, _TIMES)).items()
+        for name, answer in describe_topic_configs(client, names, (_POLICY, _TIMES)).items()
     }
 
 
 def _work(
-    source: Span,
-    target: Span,
+    spans: tuple[Span | None, ...],
     told: dict[str, Any],
     proof: Proof | None,
     arguments: Mapping[str, Any],
-    is_compacted: bool,  # noqa: FBT001  one of the facts of a pair
 ) -> Work:
     """Return what is read of a pair: what is behind its proof, where that still holds."""
+    source, target = spans
+    if source is None or target is None:
+        side = "source" if source is None else "target"
+        return Work((), told | {"reason": f"The {side} does not have this partition."})
     ids = (source.topic_id, target.topic_id)
     told["note"], is_recreated = "", False
     level = arguments["level"]
@@ -207,17 +196,17 @@ def _work(
         source_moved=source.log_start > starts[0] or is_recreated,
         target_moved=target.log_start > starts[1],
         is_proven=proof is not None,
-        is_compacted=is_compacted,
+        is_compacted=told["is_compacted"],
     )
-    spans = [
+    read = [
         replace(one, start=min(max(one.log_start, start), one.end))
         for one, start in zip((source, target), starts, strict=True)
     ]
     if proof:
-        start = min(max(source.log_start, proof.next[0] - LOOK_BACK), spans[0].start)
-        spans.append(replace(source, start=start, end=min(proof.next[0], source.end)))
+        start = min(max(source.log_start, proof.next[0] - LOOK_BACK), read[0].start)
+        read.append(replace(source, start=start, end=min(proof.next[0], source.end)))
     extra = told | {"edges": asdict(edges), "proof": asdict(proof) if proof else None}
-    return Work(tuple(spans), extra)
+    return Work(tuple(read), extra)
 
 
 def _bounded(works: Sequence[Work], most: int) -> list[Work]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -34,10 +35,8 @@ class Proofs:
         key = sha256(json.dumps(names).encode()).hexdigest()[:32]
         self._file = folder / "audits" / f"{key}.json"
         self._known: dict[str, Any] = {}
-        try:
+        with contextlib.suppress(OSError, ValueError):
             self._known = json.loads(self._file.read_text())
-        except (OSError, ValueError):
-            pass
 
     def get(self, partition: int) -> Proof | None:
         """Return what was proven of a partition."""
