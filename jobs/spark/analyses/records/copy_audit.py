@@ -203,8 +203,8 @@ ANALYSIS = Analysis(
         ),
     ),
     checked=check,
-    definition="Only records are compared: no offset syncs, no checkpoints. L0 proves that whole batches were "
-    "passed unchanged; it cannot judge batches that were packed again. L1 proves that each complete "
+    definition="Only records are compared: no offset syncs, no checkpoints. L0 proves that whole batches "
+    "were passed unchanged; it cannot judge batches that were packed again. L1 proves that each complete "
     "hour has the same records by number and two sums of digests, not their order. L2 proves the same "
     "records in the same order by a 64-bit hash of key, value, headers and time. L3 proves it by "
     "SHA-256. The time is left out where the target's broker sets it. Missing: on the source only, "

@@ -22,6 +22,7 @@ from tests.live.spark.analyses.stories import NEEDED
 FOLDER = Path(__file__).parent
 ARROW_TYPES = {
     ColumnType.TEXT: pa.types.is_string,
+    ColumnType.CODE: pa.types.is_string,
     ColumnType.INTEGER: pa.types.is_int64,
     ColumnType.OFFSET: pa.types.is_int64,
     ColumnType.MOMENT: pa.types.is_int64,

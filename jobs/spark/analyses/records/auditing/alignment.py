@@ -53,10 +53,15 @@ class Alignment:
 
     `compacted`: records may be removed that a later one of their key superseded. `edges`: per side whether
     what is before the first match is only counted, see `dropped` (count, first offset, last offset).
+    `most_rows` of a side wait for a match.
     """
 
     def __init__(
-        self, *, compacted: bool = False, edges: tuple[bool, bool] = (False, False)
+        self,
+        *,
+        compacted: bool = False,
+        edges: tuple[bool, bool] = (False, False),
+        most_rows: int = MOST_ROWS,
     ) -> None:
         self.matched = Matched()
         self.dropped = [[0, -1, -1], [0, -1, -1]]
@@ -66,6 +71,7 @@ class Alignment:
         self.value_keys = (KeySet(), KeySet())
         self._compacted = compacted
         self._edges = edges
+        self._most = most_rows
         self._waiting = [_no_rows(DIGEST), _no_rows(DIGEST)]
         self._left: list[list[Int64s]] = [[], []]
         self._recent: list[Int64s] = []
@@ -74,7 +80,8 @@ class Alignment:
 
     def wants(self, side: Side) -> bool:
         """Return whether more rows of a side are needed before both can be aligned."""
-        return self._waiting[side].shape[1] < max(SEGMENT, min(2 * self._window, MOST_ROWS))
+        size: int = self._waiting[side].shape[1]
+        return size < min(max(SEGMENT, 2 * self._window), self._most)
 
     def left_count(self) -> int:
         """Return how many rows have no match until now."""
@@ -108,7 +115,7 @@ class Alignment:
             if any(self.wants(side) and not ended[side] for side in Side):
                 return
             self._over_difference(is_end=all(ended))
-        if ended[Side.TARGET] and self._waiting[Side.SOURCE].shape[1] > MOST_ROWS:
+        if ended[Side.TARGET] and self._waiting[Side.SOURCE].shape[1] > self._most:
             # No copy of them can come: kept is what a changed copy may belong to.
             self.tail += int(self._waiting[Side.SOURCE][COUNT, SEGMENT:].sum())
             self._waiting[Side.SOURCE] = self._waiting[Side.SOURCE][:, :SEGMENT]
@@ -141,9 +148,9 @@ class Alignment:
             if is_all:
                 break
             self._window *= 4
-        if not is_end and max(sizes) < MOST_ROWS:
+        if not is_end and max(sizes) < self._most:
             # More of both sides is to be read first, see `wants`.
-            self._window = min(4 * self._window, MOST_ROWS)
+            self._window = min(4 * self._window, self._most)
             return
         self._leave_some(is_end=is_end)
 
@@ -199,7 +206,7 @@ class Alignment:
         self._since_decided += count
         for side, places in zip(Side, (here, there), strict=True):
             self._take(side, count if isinstance(places, slice) else int(places[-1]) + 1)
-        if self._since_decided > MOST_ROWS:
+        if self._since_decided > self._most:
             self._decide()
 
     def _take(self, side: Side, count: int) -> None:
@@ -235,7 +242,7 @@ class Alignment:
             self._left[side] = [np.concatenate(self._left[side], axis=1)]
         left = self._left[side][0]
         _close(left, rows, by_source=side is not by)
-        if left.shape[1] > MOST_ROWS // 4 and side is Side.SOURCE:
+        if left.shape[1] > self._most // 4 and side is Side.SOURCE:
             # What is certain needs no place any more.
             gone = left[CLOSED] <= self.matched.last[0]
             self.superseded += int(gone.sum())
@@ -245,7 +252,7 @@ class Alignment:
         """Find which rows of the target repeat one that was matched not long ago."""
         self._since_decided = 0
         recent = np.concatenate((_no_rows(2), *self._recent), axis=1)
-        self._recent = [recent[:, -MOST_ROWS:]]
+        self._recent = [recent[:, -self._most :]]
         undecided = [
             part for part in self._left[Side.TARGET] if (part[REPEATS] == _UNDECIDED).any()
         ]

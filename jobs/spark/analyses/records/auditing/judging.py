@@ -147,7 +147,8 @@ class _Judging:
         self._here[at], self._there[to] = what, what
         if what == REORDERED and self._tail[at].any():
             self._found.can_resume = False
-        for here_at, there_at in zip(at.tolist(), to.tolist(), strict=True):
+        some = at[: 2 * MOST_FINDINGS].tolist(), to[: 2 * MOST_FINDINGS].tolist()
+        for here_at, there_at in zip(*some, strict=True):
             upstream, downstream = int(source[OFFSET, here_at]), int(target[OFFSET, there_at])
             detail = ""
             if what == ALTERED:
