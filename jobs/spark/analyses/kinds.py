@@ -16,7 +16,7 @@ from jobs.spark.analyses.metadata import (
     unclean_elections,
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
-from jobs.spark.analyses.records import key_skew, topic_profile
+from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -35,5 +35,7 @@ _ALL: tuple[Analysis, ...] = (
     backfill.ANALYSIS,
     topic_profile.ANALYSIS,
     key_skew.ANALYSIS,
+    copy_audit.ANALYSIS,
+    store_at.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

@@ -61,6 +61,7 @@ class Reading:
 
     `bytes_per_s` is what one task may read of a cluster. `hash_keys`, `hash_records`: see `RecordColumns`.
     `only_headers`: records are not expanded; chunks have no records, but `BatchColumns.checksums`.
+    `uncommitted`: those of `connections` of which aborted records are read, too.
     """
 
     connections: Mapping[str, Connection]
@@ -69,6 +70,7 @@ class Reading:
     hash_keys: bool = False
     hash_records: bool = False
     only_headers: bool = False
+    uncommitted: frozenset[str] = frozenset()
 
 
 class BatchColumns:
@@ -283,7 +285,9 @@ class SpanReader:
             partition.leader_epoch,
             max_bytes=STEP_BYTES,
         )
-        limits = FetchLimits(_WAIT_MS, 1, STEP_BYTES, self._clusters.reading.read_committed)
+        reading = self._clusters.reading
+        is_committed = reading.read_committed and self.span.side not in reading.uncommitted
+        limits = FetchLimits(_WAIT_MS, 1, STEP_BYTES, is_committed)
         answer = await fetch(cluster, partition.leader, [asked], limits)
         found = answer.partitions.get(where)
         size = len(found.records) if found is not None else 0
