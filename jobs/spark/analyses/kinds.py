@@ -16,6 +16,7 @@ from jobs.spark.analyses.metadata import (
     unclean_elections,
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
+from jobs.spark.analyses.records import store_at
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -32,5 +33,6 @@ _ALL: tuple[Analysis, ...] = (
     refine.ANALYSIS,
     backtest.ANALYSIS,
     backfill.ANALYSIS,
+    store_at.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}
