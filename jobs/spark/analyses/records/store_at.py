@@ -354,8 +354,8 @@ ANALYSIS = Analysis(
         Chart(ChartType.BARS, "partitions", "Size by partition", "partition", "bytes"),
     ),
     checked=_checked,
-    definition="The log is replayed, committed records only: the last record of a key before the moment "
-    "is its state. Kafka's log cleaner removes a record only with all earlier ones of its key, so a record that is "
-    "left at the moment is exact. A time means the place before the first record with a later time. Keys are "
-    "the stored bytes, and entries are counted by hashes of 64 bits.",
+    definition="The log is replayed, committed records only: the last record of a key before the moment is "
+    "its state. Kafka's log cleaner removes a record only with all earlier ones of its key, so a record that "
+    "is left at the moment is exact. A time means the place before the first record with a later time. Keys "
+    "are the stored bytes, and entries are counted by hashes of 64 bits.",
 )

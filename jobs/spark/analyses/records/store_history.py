@@ -93,7 +93,7 @@ class _Gaps:
         self._passed: list[tuple[int, int]] = []
 
     def take(self, records: RecordColumns, left_out: Sequence[tuple[int, int]]) -> None:
-        """Go on to behind the last record."""
+        """Count gaps up to the last record."""
         offsets = records.offsets
         end = self._count(offsets, left_out, int(offsets[-1]))
         if end:
@@ -102,7 +102,7 @@ class _Gaps:
             self.last_ms = int(records.times[at])
 
     def end(self, end: int, left_out: Sequence[tuple[int, int]]) -> None:
-        """Go on to the end of the log."""
+        """Count gaps up to the end of the log."""
         found = self._count(np.array([end], np.int64), left_out, end)
         if found:
             self.last_end, self.last_ms = found, -1

@@ -25,7 +25,7 @@ def compacted_logs(draw):
     left = [
         offset
         for offset, (key, value) in enumerate(log)
-        if offset >= cleaned or (last[key] == offset and not (value is None and offset < tombless))
+        if offset >= swapped or (last[key] == offset and not (value is None and offset < tombless))
     ]
     start = draw(st.sampled_from([0, 0, 0, min(4, len(log))]))
     return log, [offset for offset in left if offset >= start], start
