@@ -49,8 +49,8 @@ class Lazy(GivenReader):
             yield from reader_of(self.records[at : at + self.per_batch]).chunks
 
 
-def told(source, moment, at_ms=None, **options):
-    work = Work((source.span,), {"moment": moment, "at_ms": at_ms})
+def told(source, moment, **options):
+    work = Work((source.span,), {"moment": moment})
     tables = reduce_partition([source], work, {**SIZES, **options})
     (row,) = tables["partitions"].to_pylist()
     return row, tables["changes"].to_pylist()
@@ -156,13 +156,6 @@ def test_a_log_that_was_not_read_as_a_whole_is_unknown():
     source.outcome.unreadable_count = 1
     row, _ = told(source, 1)
     assert (row["state"], row["reason"]) == ("unknown", "Its log was not read as a whole.")
-
-
-def test_records_with_an_earlier_time_after_the_moment_are_counted():
-    source = reader_of(
-        [record(0, b"a", at_ms=5), record(1, b"a", at_ms=9), record(2, b"a", at_ms=4)]
-    )
-    assert told(source, 1, at_ms=5)[0]["late"] == 1
 
 
 def test_ten_thousands_of_keys_keep_their_last_records():
