@@ -62,7 +62,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         if any(row["state"] in _KNOWN for row in rows):
             break
     changes = [row for one in reduced for row in one.tables["changes"].to_pylist()]
-    hits = _still_there(reading, [one.work for one in reduced], rows, changes)
+    hits = still_there(reading, [one.work for one in reduced], rows, changes)
     for name, found in (("partitions", rows), ("changes", changes)):
         task.write(name, pa.Table.from_pylist(found, _schema(ANALYSIS.table(name))))
     facts = {
@@ -104,7 +104,7 @@ def _works(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     return found
 
 
-def _still_there(
+def still_there(
     reading: Any, works: Sequence[Work], rows: Sequence[dict[str, Any]], changes: Sequence[Row]
 ) -> list[Row]:
     """Return the records at the moment that the log still has; without it, a partition is unknown.

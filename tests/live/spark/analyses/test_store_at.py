@@ -8,7 +8,9 @@ import pytest
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of
-from jobs.spark.analyses.records.store_at import ANALYSIS
+from jobs.spark.analyses.records.ranges import Span, Work
+from jobs.spark.analyses.records.reading import Reading
+from jobs.spark.analyses.records.store_at import ANALYSIS, still_there
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.wire.batches.hashes import partition_for_key
 from tests.live.replication.test_checkpoints import transactions
@@ -105,6 +107,18 @@ def test_a_log_that_begins_late_leaves_older_keys_unknown(west, store):
     assert (found.facts["entries"], found.facts["entries_most"]) == (6, 10)
     assert any("begin after offset 0" in note for note in found.notes)
     assert store(topic, key="k1").facts["state"] == "unknown"
+
+
+def test_a_key_whose_record_was_removed_while_others_were_read_is_unknown(west):
+    topic = new_topic(west)
+    write_batches(west, topic, 0, [[record(n, b"v", b"k%d" % n)] for n in range(2)])
+    delete_before(west, topic, 0, 1)
+    work = Work((Span("cluster", topic, 0, 0, 2, 0, 2),))
+    reading = Reading({"cluster": west.connection})
+    for offset, state in ((0, "unknown"), (1, "value")):
+        row, hit = {"state": "value"}, {"partition": 0, "offset": offset, "place": "at"}
+        found = still_there(reading, [work], [row], [hit])
+        assert (found, row["state"]) == ([hit] * (state == "value"), state)
 
 
 @pytest.mark.parametrize(
