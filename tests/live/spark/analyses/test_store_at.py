@@ -116,7 +116,8 @@ def test_a_key_whose_record_was_removed_while_others_were_read_is_unknown(west):
     work = Work((Span("cluster", topic, 0, 0, 2, 0, 2),))
     reading = Reading({"cluster": west.connection})
     for offset, state in ((0, "unknown"), (1, "value")):
-        row, hit = {"state": "value"}, {"partition": 0, "offset": offset, "place": "at"}
+        row = {"partition": 0, "state": "value"}
+        hit = {"partition": 0, "offset": offset, "place": "at"}
         found = still_there(reading, [work], [row], [hit])
         assert (found, row["state"]) == ([hit] * (state == "value"), state)
 
