@@ -284,7 +284,6 @@ _SENTENCES = {
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
-    "key-skew": "Hot keys, partitioners and their changes, co-partitioning, other partition counts.",
 }
 
 

@@ -204,12 +204,15 @@ class SpanReader:
     """Yields the chunks of a span, once; `outcome` is complete when they are at their end.
 
     A fault of one partition (deleted, created again, READ withdrawn) ends the chunks and is in `outcome`; a
-    cluster that does not answer raises `ClusterFault`.
+    cluster that does not answer raises `ClusterFault`. `left_out` has first and last
+    offset of markers and aborted batches: of those passed since the chunk before, while a chunk is held; at
+    the end, of those behind the last chunk.
     """
 
     def __init__(self, clusters: Clusters, span: Span) -> None:
         self.span = span
         self.outcome = Outcome(span.start)
+        self.left_out: list[tuple[int, int]] = []
         self._clusters = clusters
         self._chunks = self._read()
 
@@ -322,9 +325,10 @@ class SpanReader:
             size += len(batch)
             if size >= _CHUNK_BYTES:
                 yield from self._opened(kept)
-                kept, size = [], 0
+                kept, size, self.left_out = [], 0, []
         if kept:
             yield from self._opened(kept)
+            self.left_out = []
 
     def _data(
         self, answer: FetchedPartition, batches: list[tuple[BatchHeader, memoryview]], position: int
@@ -338,11 +342,13 @@ class SpanReader:
             while coming and coming[-1].first_offset <= header.last_offset:
                 aborting.add(coming.pop().producer_id)
             if header.is_control:
+                self.left_out.append((header.base_offset, header.last_offset))
                 if control_type(batch) is ControlType.ABORT:
                     aborting.discard(header.producer_id)
             elif header.is_transactional and header.producer_id in aborting:
                 inside = min(header.next_offset, self.span.end) - max(header.base_offset, position)
                 self.outcome.aborted += max(0, min(inside, header.record_count))
+                self.left_out.append((header.base_offset, header.last_offset))
             elif header.record_count > 0 and position <= header.last_offset:
                 yield header, batch
 

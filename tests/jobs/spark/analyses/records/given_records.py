@@ -18,6 +18,7 @@ class GivenReader:
     span: Span
     chunks: list[Chunk] = field(default_factory=list)
     outcome: Outcome = field(default_factory=lambda: Outcome(0))
+    left_out: list[tuple[int, int]] = field(default_factory=list)
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         return iter(self.chunks)
