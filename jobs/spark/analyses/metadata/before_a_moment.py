@@ -138,9 +138,7 @@ def _with_sentences(found: pa.Table) -> pa.Table:
     return found.set_column(at, found.schema.field(at), [sentences])
 
 
-def sentence_of(
-    subject: str, cause: str | None, broker: int | None, detail: str | None
-) -> str:
+def sentence_of(subject: str, cause: str | None, broker: int | None, detail: str | None) -> str:
     """Return an event of EVENTS in words: its cause before what changed."""
     word = word_of(Cause(cause), broker) if cause in _CAUSES else None
     return f"{subject}: {'; '.join(one for one in (word, detail) if one)}."
