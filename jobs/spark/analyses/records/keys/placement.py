@@ -1,18 +1,18 @@
 """Which partitioner placed keys, why partitions are skewed, and where another partition count would put keys.
 
-Pure rules over the arrays of `hot_keys`.
+Pure rules over the arrays of `summaries`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from jobs.spark.analyses.records.hot_keys import (
+from jobs.spark.analyses.records.keys.summaries import (
     CRC32,
     FIRST,
     FNV1A,
@@ -36,7 +36,6 @@ _CERTAIN = 6
 _LIMIT = 1.5
 _PROBE = 200
 _HALF = 0.5
-HOUR_MS = 3_600_000
 Bools = npt.NDArray[np.bool_]
 
 
@@ -59,8 +58,8 @@ def placed(rule: str, hashes: Int64s, count: int) -> Int64s:
 class Fingerprint:
     """Which partitioner placed keys: `name` is a rule, `sticky`, `custom`, `mixed` or `unknown`.
 
-    `share`: of the keyed records, those that the best rule explains (None: there is none). `since_ms`: with
-    `mixed`, when a second rule was first seen. `rule` is the best one that is known, else "".
+    `share`: of the records of sampled keys, those that the best rule explains (None: there is none).
+    `since_ms`: with `mixed`, when a second rule was first seen. `rule` is the best one that is known, else "".
     """
 
     name: str
@@ -70,37 +69,33 @@ class Fingerprint:
     rule: str = ""
 
 
-def fingerprint(pairs: Int64s, hours: Mapping[int, Sequence[int]], count: int) -> Fingerprint:
-    """Return which partitioner placed the keys of a topic of `count` partitions.
-
-    `pairs`: of the sample. `hours`: the keyed records of each hour (Unix ms), and how many of them each rule
-    explains.
-    """
-    keyed = sum(one[0] for one in hours.values())
-    if not keyed:
-        return Fingerprint("unknown", detail="No record has a key.")
-    if count == 1:
-        return Fingerprint("unknown", detail="There is one partition.")
-    sums = {rule: sum(one[n] for one in hours.values()) for n, rule in enumerate(RULES, 1)}
-    best = max(sums, key=lambda rule: sums[rule])
-    share = sums[best] / keyed
+def fingerprint(pairs: Int64s, count: int) -> Fingerprint:
+    """Return which partitioner placed the sampled keys of a topic of `count` partitions."""
+    total = int(pairs[RECORDS].sum())
+    if not total or count == 1:
+        told = "There is one partition." if total else "There are no keys, or only empty ones."
+        return Fingerprint("unknown", detail=told)
+    fits = {rule: pairs[LOW] == partitions_by(rule, pairs, count) for rule in RULES}
+    best = max(fits, key=lambda rule: int(pairs[RECORDS, fits[rule]].sum()))
+    share = int(pairs[RECORDS, fits[best]].sum()) / total
     keys = len(np.unique(pairs[HASH]))
     if keys * math.log10(count) < _CERTAIN:
         return Fingerprint("unknown", share, f"{keys:,} keys are too few to recognise it.")
     if share >= KNOWN_SHARE:
         return Fingerprint(best, share, rule=best)
     return (
-        _two_rules(pairs, count, share)
-        or _by_hours(hours, count, best, share)
+        _two_rules(pairs, fits, count, share)
+        or _one_then_none(pairs, fits[best], count, (best, share))
         or _no_rule(pairs, share)
     )
 
 
-def _two_rules(pairs: Int64s, count: int, share: float) -> Fingerprint | None:
+def _two_rules(
+    pairs: Int64s, fits: Mapping[str, Bools], count: int, share: float
+) -> Fingerprint | None:
     """Return a print where two rules, or one with two partition counts, explain everything together."""
-    total = int(pairs[RECORDS].sum())
-    for rule in RULES:
-        fit = pairs[LOW] == partitions_by(rule, pairs, count)
+    least = KNOWN_SHARE * int(pairs[RECORDS].sum())
+    for rule, fit in fits.items():
         # Most candidates fail at the first pairs that the rule leaves.
         probe = pairs[:, np.flatnonzero(~fit)[:_PROBE]]
         others = [(other, other, count) for other in RULES if other > rule]
@@ -110,13 +105,12 @@ def _two_rules(pairs: Int64s, count: int, share: float) -> Fingerprint | None:
                 continue
             found = pairs[LOW] == partitions_by(other, pairs, fewer)
             explained = int(pairs[RECORDS, fit | found].sum())
-            if explained < KNOWN_SHARE * total or not _is_certain(pairs, found & ~fit, fewer):
+            if explained < least or not _is_certain(pairs, found & ~fit, fewer):
                 continue
             if _is_certain(pairs, fit & ~found, count):
                 # What both explain says nothing about time.
-                sides = (rule, fit & ~found), (name, found & ~fit)
-                return _changed(pairs, *sides, share)
-            if int(pairs[RECORDS, found].sum()) >= KNOWN_SHARE * total:
+                return _changed(pairs, (rule, fit & ~found), (name, found & ~fit), share)
+            if int(pairs[RECORDS, found].sum()) >= least:
                 return Fingerprint("mixed", share, f"{name}, nothing since.", rule=rule)
     return None
 
@@ -132,30 +126,23 @@ def _changed(
     since = int(pairs[FIRST, last[1]].min())
     if since == NO_FIRST:
         return Fingerprint("mixed", share, f"{one[0]} and {other[0]}.", rule=one[0])
-    until = int(pairs[LAST, first[1]].max())
-    told = (
-        f"{first[0]}, then {last[0]}."
-        if until <= since
-        else f"{first[0]} and {last[0]}: at least two producers."
-    )
+    is_after = int(pairs[LAST, first[1]].max()) <= since
+    told = f"{first[0]}, then {last[0]}." if is_after else f"{first[0]} and {last[0]}: at least two producers."
     return Fingerprint("mixed", share, told, since, one[0])
 
 
-def _by_hours(
-    hours: Mapping[int, Sequence[int]], count: int, best: str, share: float
+def _one_then_none(
+    pairs: Int64s, fit: Bools, count: int, best: tuple[str, float]
 ) -> Fingerprint | None:
-    """Return a print where a rule explains whole hours, and not the others."""
-    column = 1 + list(RULES).index(best)
-    # A few records may fit by chance.
-    least = _CERTAIN / math.log10(count)
-    clear = {ms: one for ms, one in sorted(hours.items()) if one[0] >= least and ms >= 0}
-    fits = {ms: one[column] >= KNOWN_SHARE * one[0] for ms, one in clear.items()}
-    if len(set(fits.values())) <= 1:
-        return None
-    begun = next(iter(fits.values()))
-    since = next(ms for ms, fit in fits.items() if fit is not begun)
-    told = f"{best} explains {sum(fits.values()):,} of {len(fits):,} hours."
-    return Fingerprint("mixed", share, told, since, best)
+    """Return a print where a rule explains all keys up to some time, or all from it on."""
+    rule, share = best
+    # Some of what another rule placed fits by chance, so that only the others have a time.
+    begun, ended = int(pairs[FIRST, ~fit].min()), int(pairs[LAST, ~fit].max())
+    if begun != NO_FIRST and _is_certain(pairs, pairs[FIRST] < begun, count):
+        return Fingerprint("mixed", share, f"{rule}, then no known rule.", begun, rule)
+    if ended >= 0 and _is_certain(pairs, (pairs[LAST] > ended), count):
+        return Fingerprint("mixed", share, f"No known rule, then {rule}.", ended, rule)
+    return None
 
 
 def _no_rule(pairs: Int64s, share: float) -> Fingerprint:
@@ -165,8 +152,7 @@ def _no_rule(pairs: Int64s, share: float) -> Fingerprint:
         return Fingerprint("unknown", share, "No known rule, and no key occurs twice.")
     spread = float((often[LOW] != often[HIGH]).mean())
     if spread == 0:
-        told = "Each key is in one partition, by no known rule."
-        return Fingerprint("custom", share, told)
+        return Fingerprint("custom", share, "Each key is in one partition, by no known rule.")
     told = f"{spread:.0%} of the keys that occur more than once are in several partitions."
     return Fingerprint("sticky" if spread >= _HALF else "mixed", share, told)
 
@@ -251,8 +237,8 @@ def apart(first: tuple[Int64s, int], second: tuple[Int64s, int]) -> Apart:
 
 def _without(one: Int64s, other: Int64s) -> Int64s:
     """Return the pairs whose key the other side does not have in the same partition."""
-    known = set(zip(other[HASH].tolist(), other[LOW].tolist(), strict=True))
-    wanted = [pair not in known for pair in zip(one[HASH].tolist(), one[LOW].tolist(), strict=True)]
+    known = set(zip(*other[[HASH, LOW]].tolist(), strict=True))
+    wanted = [pair not in known for pair in zip(*one[[HASH, LOW]].tolist(), strict=True)]
     found: Int64s = one[:, np.array(wanted, np.bool_)]
     return found
 
