@@ -103,20 +103,19 @@ def _topics(
     """Return the topics, and the pairs of them that are joined."""
     from jobs.spark.analyses.records.ranges import topics_named
 
-    topics = topics_named(client, arguments["topics"])
-    names = [one.name for one in topics]
-    pairs = [(names[0], names[-1])] if len(names) == _PAIR else []
+    topics = {one.name: one for one in topics_named(client, arguments["topics"])}
+    names = list(topics)
+    others = names[1:] if len(names) == _PAIR else []
     if arguments["joined_with"]:
         joined = topics_named(client, arguments["joined_with"], "joined_with")
-        if len(joined) > 1:
-            raise InvalidFields({"joined_with": "One topic is required."})
-        pairs = [(name, joined[0].name) for name in names if name != joined[0].name]
-        if not pairs:
-            raise InvalidFields({"joined_with": "It is the topic itself."})
-        topics = [*(one for one in topics if one.name != joined[0].name), *joined]
+        others = [one.name for one in joined]
+        if len(others) > 1 or others == names:
+            raise InvalidFields({"joined_with": "One other topic is required."})
+        topics |= dict(zip(others, joined, strict=True))
+    pairs = [(name, other) for other in others for name in names if name != other]
     if len(topics) > MOST_TOPICS:
         raise InvalidFields({"topics": f"{len(topics):,} topics match: at most {MOST_TOPICS}."})
-    return topics, pairs
+    return list(topics.values()), pairs
 
 
 def other_counts(text: str | None) -> list[int]:

@@ -11,18 +11,10 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.spark.analyses.records.keys import summaries
-from jobs.spark.analyses.records.keys.summaries import (
-    HASH,
-    HIGH,
-    LOW,
-    RECORDS,
-    FrequentKeys,
-    SampledKeys,
-    grouped,
-)
+from jobs.spark.analyses.records.keys.summaries import Row, SampledKeys, grouped, no_keys
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
-from jobs.visible import visible_line
+from jobs.visible import visible_bytes
 from jobs.wire.rebatch.columns import RecordColumns, partitioner_hashes
 from jobs.wire.rebatch.table import Int64s
 
@@ -47,18 +39,18 @@ class TopicKeys:
     """
 
     count: int
-    frequent: FrequentKeys
+    frequent: summaries.FrequentKeys
     sample: SampledKeys
     records: Int64s
     sizes: Int64s
     nulls: int = 0
-    counted: Int64s = field(default_factory=summaries.no_keys)
+    counted: Int64s = field(default_factory=no_keys)
     texts: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, count: int, capacity: int = MOST_FREQUENT) -> TopicKeys:
         """Return what is known of no record of a topic with `count` partitions."""
-        frequent, sample = FrequentKeys(capacity), SampledKeys(SAMPLE, _MOST_PAIRS)
+        frequent, sample = summaries.FrequentKeys(capacity), SampledKeys(SAMPLE, _MOST_PAIRS)
         return cls(count, frequent, sample, np.zeros(count, np.int64), np.zeros(count, np.int64))
 
     @property
@@ -80,34 +72,29 @@ class TopicKeys:
     def tables(self, partition: int) -> dict[str, pa.Table]:
         """Return what is known of a piece of one partition."""
         self.settle()
-        sums = {
-            "records": int(self.records[partition]),
-            "bytes": int(self.sizes[partition]),
-            "nulls": self.nulls,
-            "error": self.frequent.error,
-            "threshold": self.sample.threshold,
-        }
+        sums = (int(self.records[partition]), int(self.sizes[partition]), self.nulls)
+        bounds = (self.frequent.error, self.sample.threshold)
         return {
-            "sums": pa.table({name: pa.array([n], pa.uint64()) for name, n in sums.items()}),
+            "sums": pa.table({"sums": pa.array((*sums, *bounds), pa.uint64())}),
             "frequent": _table(self.frequent.keys),
             "sample": _table(self.sample.pairs),
         }
 
     def merge(self, tables: Mapping[str, pa.Table], partition: int) -> None:
         """Add what a task found in a piece of a partition."""
-        (sums,) = tables["sums"].to_pylist()
-        self.records[partition] += sums["records"]
-        self.sizes[partition] += sums["bytes"]
-        self.nulls += sums["nulls"]
-        self.frequent.add(_keys(tables["frequent"]), sums["error"])
-        self.sample.add(_keys(tables["sample"]), sums["threshold"])
+        records, size, nulls, error, threshold = tables["sums"]["sums"].to_pylist()
+        self.records[partition] += records
+        self.sizes[partition] += size
+        self.nulls += nulls
+        self.frequent.add(_keys(tables["frequent"]), error)
+        self.sample.add(_keys(tables["sample"]), threshold)
 
     def merge_counted(self, tables: Mapping[str, pa.Table]) -> None:
         """Add what a task of the second pass counted."""
         pairs = np.concatenate([self.counted, _keys(tables["pairs"])], axis=1)
         self.counted = grouped(pairs, by_partition=True)
         for row in tables["texts"].to_pylist():
-            self.texts[row["hash"]] = key_text(row["key"])
+            self.texts[row["hash"]] = row["key"]
 
     def settle(self) -> None:
         """Bring both summaries up to date."""
@@ -117,8 +104,8 @@ class TopicKeys:
     def candidates(self, *, is_shown: bool) -> list[int]:
         """Return the hashes of the keys that a second pass has to count; none where all is exact."""
         top = self.frequent.top(_CANDIDATES)
-        is_spread = bool((top[LOW, :TOP] != top[HIGH, :TOP]).any())
-        found: list[int] = top[HASH].tolist()
+        is_spread = bool((top[Row.LOW, :TOP] != top[Row.HIGH, :TOP]).any())
+        found: list[int] = top[Row.HASH].tolist()
         return found if self.frequent.error or is_shown or is_spread else []
 
     def best_known(self) -> tuple[Int64s, Int64s, int]:
@@ -130,19 +117,19 @@ class TopicKeys:
         if not self.counted.shape[1]:
             return frequent.keys, frequent.top(TOP), bound
         exact = grouped(self.counted)
-        exact = exact[:, np.lexsort((exact[HASH], -exact[RECORDS]))]
-        others = ~np.isin(frequent.keys[HASH], exact[HASH])
+        exact = exact[:, np.lexsort((exact[Row.HASH], -exact[Row.RECORDS]))]
+        others = ~np.isin(frequent.keys[Row.HASH], exact[Row.HASH])
         keys = np.concatenate([exact, frequent.keys[:, others]], axis=1)
         if bound and others.any():
-            bound += int(frequent.keys[RECORDS, others].max())
+            bound += int(frequent.keys[Row.RECORDS, others].max())
         return keys, exact[:, :TOP], bound
 
     def records_of(self, keys: Int64s) -> Int64s:
         """Return the records of keys in each partition; they were counted, or are in one partition."""
-        is_counted = np.isin(self.counted[HASH], keys[HASH])
+        is_counted = np.isin(self.counted[Row.HASH], keys[Row.HASH])
         pairs = self.counted[:, is_counted] if is_counted.any() else keys
         found = np.zeros(self.count, np.int64)
-        np.add.at(found, pairs[LOW], pairs[RECORDS])
+        np.add.at(found, pairs[Row.LOW], pairs[Row.RECORDS])
         return found
 
 
@@ -154,11 +141,11 @@ def _sizes(records: RecordColumns) -> Int64s:
 def _columns(records: RecordColumns, partition: int) -> Int64s:
     """Return a column for each record of a partition; all have a key."""
     keys = np.empty((summaries.WIDTH, len(records)), np.int64)
-    keys[HASH], keys[RECORDS], keys[summaries.BYTES] = records.key_hashes, 1, _sizes(records)
-    keys[LOW] = keys[HIGH] = partition
-    keys[summaries.MURMUR2 : summaries.FNV1A + 1] = partitioner_hashes(records)
-    keys[summaries.FIRST] = np.where(records.times < 0, summaries.NO_FIRST, records.times)
-    keys[summaries.LAST] = records.times
+    keys[Row.HASH], keys[Row.RECORDS], keys[Row.BYTES] = records.key_hashes, 1, _sizes(records)
+    keys[Row.LOW] = keys[Row.HIGH] = partition
+    keys[Row.MURMUR2 : Row.FIRST] = partitioner_hashes(records)
+    keys[Row.FIRST] = np.where(records.times < 0, summaries.NO_FIRST, records.times)
+    keys[Row.LAST] = records.times
     return keys
 
 
@@ -190,7 +177,7 @@ def count_keys(
     """Count chosen keys exactly; `options`: their hashes by topic (`chosen`), `shown`: return keys, too."""
     (reader,) = readers
     chosen = np.sort(np.array(options["chosen"][reader.span.topic], np.int64))
-    pairs, texts = summaries.no_keys(), dict[int, bytes]()
+    pairs, texts = no_keys(), dict[int, str]()
     for chunk in reader:
         if chunk.records is None:
             continue
@@ -202,24 +189,10 @@ def count_keys(
         firsts = np.unique(hits.key_hashes, return_index=True)[1] if options["shown"] else ()
         for index in map(int, firsts):
             if (key_hash := int(hits.key_hashes[index])) not in texts:
-                texts[key_hash] = (hits.key(index) or b"")[: _LONGEST_KEY + 1]
+                texts[key_hash] = visible_bytes(hits.key(index) or b"", _LONGEST_KEY) or "(empty)"
     told = [{"hash": key_hash, "key": key} for key_hash, key in texts.items()]
-    schema = pa.schema([("hash", pa.int64()), ("key", pa.binary())])
+    schema = pa.schema([("hash", pa.int64()), ("key", pa.string())])
     return {"pairs": _table(pairs), "texts": pa.Table.from_pylist(told, schema)}
-
-
-def key_text(key: bytes) -> str:
-    """Return a key for a page: UTF-8 where it is that, else hex; cut where it is long."""
-    cut = key[:_LONGEST_KEY]
-    more = "…" if len(key) > _LONGEST_KEY else ""
-    try:
-        text = cut.decode("utf-8", "strict")
-    except UnicodeDecodeError as error:
-        # A letter may be cut in the middle.
-        if not more or error.start < len(cut) - 3:
-            return f"0x{cut.hex()}{more}"
-        text = cut[: error.start].decode("utf-8")
-    return visible_line(text) + more if text else "(empty)"
 
 
 def hidden(key_hash: int, cluster_id: str, topic: str) -> str:

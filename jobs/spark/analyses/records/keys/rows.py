@@ -17,7 +17,7 @@ from jobs.spark.analyses.records.keys.placement import (
     simulated,
     skew_of,
 )
-from jobs.spark.analyses.records.keys.summaries import HIGH
+from jobs.spark.analyses.records.keys.summaries import Row
 
 _FEW_RECORDS = 100
 # The worst first; the first five are what a verdict names.
@@ -61,7 +61,7 @@ class Skews:
         without = known.records - known.records_of(hot)
         observed, left = skew_of(known.records), skew_of(without)
         simulate = partial(simulated, keys=keys, sample=known.sample.pairs, keyed=keyed, hot=top)
-        by_murmur2 = simulate("murmur2", count=count).skew
+        by_murmur2, *_ = simulate("murmur2", count=count)
         why = cause(observed, left, by_murmur2, (records, keyed, count, distinct))
         excess = (observed.max_mean or 1) - 1
         gone = max(1 - ((left.max_mean or 1) - 1) / excess, 0.0) if excess else None
@@ -69,32 +69,31 @@ class Skews:
         head = (topic, count, records, int(known.sizes.sum()), known.nulls, distinct)
         skews = (observed.max_mean, sizes, observed.cv, observed.top_share, left.max_mean, gone)
         prints = (found.name, found.share, found.detail, found.since_ms)
-        why = why if is_whole else "unknown"
-        self._add("topics", *head, why, *skews, hot.shape[1], *prints)
+        self._add("topics", *head, why if is_whole else "unknown", *skews, hot.shape[1], *prints)
         for n, number in enumerate(known.records.tolist()):
             share = number / records if records else None
             sums = (number, share, int(known.sizes[n]), int(without[n]))
             self._add("partitions", topic, n, f"{topic}-{n}", *sums)
         for rank, key in enumerate(top.T.tolist(), 1):
-            key_hash, number, size, low, high = key[: HIGH + 1]
+            key_hash, number, size, low, high = key[: Row.HIGH + 1]
             text = known.texts.get(key_hash) or hidden(key_hash, self._cluster_id, topic)
             facts = (number / records, size, low if low == high else None, number >= bound)
             self._add("hot_keys", topic, rank, text, number, *facts)
         rule = found.rule or "murmur2"
         for other in sorted({count, *(self._counts or (max(count // 2, 1), 2 * count))}):
-            one = simulate(rule, count=other)
-            moved = (one.moved_keys, one.moved_records, one.moved_hot)
-            self._add("simulation", topic, other, rule, one.skew.max_mean, one.skew.top_share, *moved)
+            skew, *moved = simulate(rule, count=other)
+            self._add("simulation", topic, other, rule, skew.max_mean, skew.top_share, *moved)
         self.notes += _notes(topic, known, found, bound)
 
     def join(self, first: str, second: str) -> None:
         """Compare the partitions of the keys of two topics that were added."""
         (one, print_one), (other, print_other) = self._known[first], self._known[second]
-        told = apart(*((side.sample.pairs, side.sample.threshold) for side in (one, other)))
+        keys, n, since = apart(
+            *((known.sample.pairs, known.sample.threshold) for known in (one, other))
+        )
         sides = (one.count, other.count, print_one.name, print_other.name)
-        facts = (told.keys, told.apart, told.share, told.since_ms)
-        self._add("joins", first, second, *sides, *facts)
-        if not told.keys:
+        self._add("joins", first, second, *sides, keys, n, n / keys if keys else None, since)
+        if not keys:
             self.notes.append(f"{first} and {second}: no sampled key is in both.")
 
     def facts(self) -> dict[str, Any]:
