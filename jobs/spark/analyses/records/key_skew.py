@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +23,12 @@ from jobs.spark.analyses.records.ranges import CLUSTER, RANGE, TOPICS, check_ran
 if TYPE_CHECKING:
     from jobs.cluster.client import ClusterClient
     from jobs.cluster.descriptions import TopicDescription
+    from jobs.spark.analyses.records.keys.counting import TopicKeys
     from jobs.spark.analyses.records.ranges import Span, Work
+    from jobs.spark.analyses.records.running import Reduced
     from jobs.spark.analyses.task import AnalysisTask
 
 MOST_TOPICS = 20
-_PAIR = 2
 _MOST_COUNTS = 20
 _MOST_PARTITIONS = 100_000
 
@@ -36,44 +37,23 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read the records once, and once more where hot keys are not known exactly yet."""
     from jobs.cluster.client import ClusterClient
     from jobs.spark.analyses.document import arrow_table
-    from jobs.spark.analyses.records.keys.counting import TopicKeys, count_keys, read_keys
+    from jobs.spark.analyses.records.keys.counting import TopicKeys
     from jobs.spark.analyses.records.keys.rows import Skews
     from jobs.spark.analyses.records.ranges import pieces, spans_of
-    from jobs.spark.analyses.records.reading import Reading
-    from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
+    from jobs.spark.analyses.records.running import connections_of, notes_of
 
-    connections = connections_of(task, "cluster")
-    connection, is_shown = connections["cluster"], arguments["keys"] == "shown"
-    reading = Reading(connections, arguments["isolation"] == "read_committed", hash_keys=True)
+    connection = connections_of(task, "cluster")["cluster"]
     with ClusterClient(connection, timeout_s=30) as client:
         topics, pairs = _topics(client, arguments)
-        counts = {one.name: len(one.partitions) for one in topics}
-        known = {name: TopicKeys.empty(count) for name, count in counts.items()}
-        question: dict[str, Any] = {"kind": ANALYSIS.kind, "counts": counts, **arguments}
+        known = {one.name: TopicKeys.empty(len(one.partitions)) for one in topics}
 
         def plan() -> list[Work]:
             return pieces(alike(spans_of(client, topics, arguments), arguments["most_records"]))
 
-        first = []
-        for one in reduce_records(task, question, reading, plan, read_keys, {"counts": counts}):
-            (span,) = one.work.spans
-            known[span.topic].merge(one.tables, span.partition)
-            first.append(one._replace(tables={}))
-    for keys in known.values():
-        keys.settle()
-    found = {topic: keys.candidates(is_shown=is_shown) for topic, keys in known.items()}
-    chosen = {topic: hashes for topic, hashes in found.items() if hashes}
-    works = [one.work for one in first if one.work.spans[0].topic in chosen]
-    options = {"chosen": chosen, "shown": is_shown}
-    second = []
-    for one in reduce_records(
-        task, {**question, **options}, reading, works.copy, count_keys, options
-    ):
-        known[one.work.spans[0].topic].merge_counted(one.tables)
-        second.append(one._replace(tables={}))
+        first, second = _read(task, arguments, known, plan)
     cluster_id = connection.cluster_id or connection.bootstrap_servers
     skews = Skews(ANALYSIS, cluster_id, other_counts(arguments["partitions"]))
-    partial = {one.work.spans[0].topic for one in (*first, *second) if not one.outcomes[0].is_whole}
+    partial = {one.work.spans[0].topic for one in first + second if not one.outcomes[0].is_whole}
     for topic, keys in known.items():
         skews.add(topic, keys, is_whole=topic not in partial)
     for pair in pairs:
@@ -82,6 +62,41 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         task.write(table.name, arrow_table(table, skews.rows[table.name]))
     notes = [*skews.notes, *notes_of(first), *notes_of(second)]
     return Answer(skews.facts(), tuple(dict.fromkeys(notes)))
+
+
+def _read(
+    task: AnalysisTask,
+    arguments: Mapping[str, Any],
+    known: Mapping[str, TopicKeys],
+    plan: Callable[[], list[Work]],
+) -> tuple[list[Reduced], list[Reduced]]:
+    """Do both passes over the same offsets; returns what came of their works."""
+    from jobs.spark.analyses.records.keys.counting import count_keys, read_keys
+    from jobs.spark.analyses.records.reading import Reading
+    from jobs.spark.analyses.records.running import connections_of, reduce_records
+
+    is_committed, is_shown = (
+        arguments["isolation"] == "read_committed",
+        arguments["keys"] == "shown",
+    )
+    reading = Reading(connections_of(task, "cluster"), is_committed, hash_keys=True)
+    counts: dict[str, Any] = {"counts": {topic: keys.count for topic, keys in known.items()}}
+    question = {"kind": ANALYSIS.kind, **counts, **arguments}
+    first, second = [], []
+    for one in reduce_records(task, question, reading, plan, read_keys, counts):
+        (span,) = one.work.spans
+        known[span.topic].merge(one.tables, span.partition)
+        first.append(one._replace(tables={}))
+    for keys in known.values():
+        keys.settle()
+    chosen = {topic: keys.candidates(is_shown=is_shown) for topic, keys in known.items()}
+    works = [one.work for one in first if chosen[one.work.spans[0].topic]]
+    options = {"chosen": chosen, "shown": is_shown}
+    question |= options
+    for one in reduce_records(task, question, reading, works.copy, count_keys, options):
+        known[one.work.spans[0].topic].merge_counted(one.tables)
+        second.append(one._replace(tables={}))
+    return first, second
 
 
 def alike(spans: Sequence[Span], most: int) -> list[Span]:
@@ -105,7 +120,7 @@ def _topics(
 
     topics = {one.name: one for one in topics_named(client, arguments["topics"])}
     names = list(topics)
-    others = names[1:] if len(names) == _PAIR else []
+    others = [] if names[2:] else names[1:]
     if arguments["joined_with"]:
         joined = topics_named(client, arguments["joined_with"], "joined_with")
         others = [one.name for one in joined]
@@ -141,25 +156,18 @@ _COUNT, _SIZE, _RATIO = ColumnType.INTEGER, ColumnType.BYTES, ColumnType.RATIO
 _NUMBER, _IS = ColumnType.NUMBER, ColumnType.BOOLEAN
 _CHOICE, _WORDS = ArgumentType.CHOICE, ArgumentType.TEXT
 _TOPIC = Column("topic", "Topic", _TEXT)
-_COUNTS = Column("partitions", "Partitions", _COUNT)
-_PARTITION = Column("partition", "Partition", _COUNT, "Empty: several.")
-_RECORDS = Column("records", "Records", _COUNT)
-_SHARE = Column("share", "Share", _RATIO)
-_BYTES = Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed.")
-_MAX_MEAN = Column("max_mean", "Max/mean", _NUMBER, "Largest partition/mean, by records.")
-_LARGEST = Column("top_share", "Largest partition", _RATIO, "Share of all records.")
 _TOPIC_COLUMNS = (
     _TOPIC,
-    _COUNTS,
-    _RECORDS,
-    _BYTES,
+    Column("partitions", "Partitions", _COUNT),
+    Column("records", "Records", _COUNT),
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
     Column("null_keys", "Records without key", _COUNT),
     Column("distinct_keys", "Distinct keys", _COUNT, "Estimated above 2,048 (error 2 %)."),
     Column("cause", "Cause of skew", _CODE),
-    _MAX_MEAN,
+    Column("max_mean", "Max/mean", _NUMBER, "Largest partition/mean, by records."),
     Column("max_mean_bytes", "Max/mean by bytes", _NUMBER),
     Column("cv", "Variation", _NUMBER, "Standard deviation/mean."),
-    _LARGEST,
+    Column("top_share", "Largest partition", _RATIO, "Share of all records."),
     Column("without_hot", "Max/mean without hot keys", _NUMBER),
     Column("explained", "Explained by hot keys", _RATIO, "Share of the excess gone without."),
     Column("hot", "Hot keys", _COUNT, "Removed for that."),
@@ -172,9 +180,9 @@ _PARTITION_COLUMNS = (
     _TOPIC,
     Column("partition", "Partition", _COUNT),
     Column("where", "Topic and partition", _TEXT),
-    _RECORDS,
-    _SHARE,
-    _BYTES,
+    Column("records", "Records", _COUNT),
+    Column("share", "Share", _RATIO),
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
     Column("without_hot", "Records without hot keys", _COUNT),
 )
 _KEY_COLUMNS = (
@@ -183,16 +191,16 @@ _KEY_COLUMNS = (
     Column("key", "Key", _TEXT),
     Column("records", "Records", _COUNT, "Exact."),
     Column("share", "Share", _RATIO, "Of all records of the topic."),
-    _BYTES,
-    _PARTITION,
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
+    Column("partition", "Partition", _COUNT, "Empty: several."),
     Column("is_certain", "Rank certain", _IS, "No uncounted key has more."),
 )
 _SIMULATION_COLUMNS = (
     _TOPIC,
-    _COUNTS,
+    Column("partitions", "Partitions", _COUNT),
     Column("rule", "Placed by", _CODE),
-    _MAX_MEAN,
-    _LARGEST,
+    Column("max_mean", "Max/mean", _NUMBER, "Largest partition/mean, by records."),
+    Column("top_share", "Largest partition", _RATIO, "Share of all records."),
     Column("moved_keys", "Keys moved", _RATIO, "Their order is broken at the change."),
     Column("moved_records", "Records of moved keys", _RATIO),
     Column("moved_hot", "Hot keys moved", _COUNT, "Of the top 100."),
@@ -206,7 +214,7 @@ _JOIN_COLUMNS = (
     Column("second_partitioner", "Partitioner of the other", _CODE),
     Column("keys", "Keys compared", _COUNT, "Sampled keys in both topics."),
     Column("apart", "In different partitions", _COUNT),
-    _SHARE,
+    Column("share", "Share", _RATIO),
     Column("since_ms", "Since", _MOMENT, "First record whose key the other has elsewhere."),
 )
 _JOINED_HELP = "A topic with the same keys. Two topics alone are compared, too."

@@ -27,12 +27,8 @@ Bools = npt.NDArray[np.bool_]
 
 
 def partitions_by(rule: str, keys: Int64s, count: int) -> Int64s:
-    """Return the partition of each key among `count` by a rule, from its hash of 32 bits."""
-    return placed(rule, keys[RULES[rule]], count)
-
-
-def placed(rule: str, hashes: Int64s, count: int) -> Int64s:
-    """Return partitions for unsigned hashes of 32 bits."""
+    """Return the partition of each key among `count` by a rule, from its unsigned hash of 32 bits."""
+    hashes: Int64s = keys[RULES[rule]]
     if rule == "murmur2":
         return (hashes & 0x7FFFFFFF) % count
     if rule == "fnv1a":
@@ -46,7 +42,7 @@ class Fingerprint:
     """Which partitioner placed keys: `name` is a rule, `sticky`, `custom`, `mixed` or `unknown`.
 
     `share`: of the records of sampled keys, those that the best rule explains (None: there is none).
-    `since_ms`: with `mixed`, when a second rule was first seen. `rule` is the best one that is known, else "".
+    `since_ms`: with `mixed`, when a second rule was first seen. `rule`: the best one that is known, else "".
     """
 
     name: str
@@ -114,12 +110,8 @@ def _changed(
     if since == NO_FIRST:
         return Fingerprint("mixed", share, f"{one[0]} and {other[0]}.", rule=one[0])
     is_after = int(pairs[Row.LAST, first[1]].max()) <= since
-    told = (
-        f"{first[0]}, then {last[0]}."
-        if is_after
-        else f"{first[0]} and {last[0]}: at least two producers."
-    )
-    return Fingerprint("mixed", share, told, since, one[0])
+    end = f", then {last[0]}." if is_after else f" and {last[0]}: at least two producers."
+    return Fingerprint("mixed", share, first[0] + end, since, one[0])
 
 
 def _one_then_none(
@@ -182,8 +174,7 @@ def cause(
     the records of the hot keys. `by_murmur2`: the same keys as murmur2 places them.
     """
     records, keyed, count, distinct = facts
-    most = observed.max_mean or 0.0
-    expected = by_murmur2.max_mean
+    most, expected = observed.max_mean or 0.0, by_murmur2.max_mean
     half = (most + 1) / 2
     rules = (
         ("empty", not records),
@@ -230,9 +221,8 @@ def simulated(
     `keyed` records belongs to many rare keys: it is spread evenly, and as much of it moves as of the sampled
     ones among them.
     """
-    load = np.bincount(
-        partitions_by(rule, keys, count), weights=keys[Row.RECORDS], minlength=count
-    ).astype(np.float64)
+    places = partitions_by(rule, keys, count)
+    load = np.bincount(places, weights=keys[Row.RECORDS], minlength=count).astype(np.float64)
     rest = max(keyed - int(keys[Row.RECORDS].sum()), 0)
     known = grouped(sample)
     rare = known[:, ~np.isin(known[Row.HASH], keys[Row.HASH])]

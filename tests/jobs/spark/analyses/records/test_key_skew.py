@@ -15,7 +15,7 @@ from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records import key_skew
 from jobs.spark.analyses.records.keys import summaries
 from jobs.spark.analyses.records.keys.counting import TopicKeys, count_keys, hidden, read_keys
-from jobs.spark.analyses.records.keys.placement import fingerprint, placed
+from jobs.spark.analyses.records.keys.placement import fingerprint, partitions_by
 from jobs.spark.analyses.records.keys.rows import Skews
 from jobs.spark.analyses.records.keys.summaries import FrequentKeys, Row, SampledKeys
 from jobs.spark.analyses.records.ranges import Span, Work
@@ -303,7 +303,9 @@ def test_keys_of_two_topics_that_are_apart_are_counted_and_dated():
 
 
 def test_fnv1a_takes_the_absolute_value_of_a_signed_number():
-    assert placed("fnv1a", np.array([0xFFFFFFFF, 5]), 4).tolist() == [1, 1]
+    keys = np.zeros((summaries.WIDTH, 2), np.int64)
+    keys[Row.FNV1A] = [0xFFFFFFFF, 5]
+    assert partitions_by("fnv1a", keys, 4).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
