@@ -46,6 +46,15 @@ def visible_line(text: str) -> str:
     return text if text.isprintable() else visible(text).replace("\n", "\\u000a")
 
 
+def visible_bytes(value: bytes, most: int) -> str:
+    """Return bytes as one line of text, hex (0x…) where they are no UTF-8; cut behind so many characters."""
+    try:
+        text = visible_line(value.decode())
+    except UnicodeDecodeError:
+        text = f"0x{value[:most].hex()}"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def without_paths(text: str, mark: Callable[[str], str] | None = None) -> str:
     """Return a text whose URLs of the web are `scheme://host:port/…`, without user, path and query.
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cli import main
-from jobs.visible import visible, visible_line, without_paths
+from jobs.visible import visible, visible_bytes, visible_line, without_paths
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.log_records import Log, config, feature, partition, register, topic, uuid
 
@@ -94,3 +94,18 @@ def test_names_in_a_metadata_log_do_nothing_to_the_terminal(log, capsys, command
     if "--json" in command:
         for line in told.out.splitlines():
             json.loads(line)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b"plain", "plain"),
+        (b"\x1b[2J\n", "\\u001b[2J\\u000a"),
+        (b"\xff\x00", "0xff00"),
+        ("ö".encode() * 1_001, "ö" * 1_000 + "…"),
+        (b"\xff" * 1_001, "0x" + "ff" * 499 + "…"),
+    ],
+    ids=["text", "controls", "no UTF-8", "long", "long hex"],
+)
+def test_bytes_are_shown_as_one_line(value, text):
+    assert visible_bytes(value, 1_000) == text

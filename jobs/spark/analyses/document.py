@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,15 @@ from jobs.spark.analyses.analysis import Analysis, Answer, Column, ColumnType, T
 
 # So many rows of each table stand in the document itself.
 PREVIEW_ROWS = 50
+# Other columns are int64.
+_ARROW = {
+    ColumnType.TEXT: pa.string(),
+    ColumnType.CODE: pa.string(),
+    ColumnType.RATIO: pa.float64(),
+    ColumnType.NUMBER: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.LIST: pa.list_(pa.string()),
+}
 
 
 def document_of(
@@ -35,6 +44,12 @@ def document_of(
         "seconds": round(seconds, 2),
         "tables": [_told(table, folder) for table in analysis.tables],
     }
+
+
+def arrow_table(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows with the types of a table's columns; what a row does not have is null."""
+    schema = [(one.name, _ARROW.get(one.type, pa.int64())) for one in table.columns]
+    return pa.Table.from_pylist(list(rows), pa.schema(schema))
 
 
 def count_rows(folder: Path, name: str) -> int:

@@ -21,8 +21,6 @@ from jobs.spark.analyses.analysis import (
 from jobs.spark.analyses.offsets.syncs import open_for_writing
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
-
     from jobs.replication.offset_syncs.archive_writer import SyncArchive
     from jobs.replication.offset_syncs.backfill import RangeSyncs, SyncRange
     from jobs.replication.offset_syncs.follower import SyncsPlace
@@ -59,6 +57,8 @@ def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: int) -> Answer:
+    from jobs.spark.analyses.document import arrow_table
+
     before, began = archive.manifest, time.monotonic()
     rows, end = fill(task, place, archive, tasks)
     after = archive.manifest
@@ -73,7 +73,7 @@ def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: 
         }
         for gap in after.gaps
     ]
-    task.write(_RANGES.name, table_of(rows + gaps))
+    task.write(_RANGES.name, arrow_table(_RANGES, rows + gaps))
     facts = {
         "syncs_read": after.sync_count - before.sync_count,
         "syncs_in_archive": after.sync_count,
@@ -85,15 +85,6 @@ def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: 
     }
     news = [gap for gap in after.gaps if gap not in before.gaps]
     return Answer(facts, tuple(f"Missing from the archive: {gap.reason}." for gap in news))
-
-
-def table_of(rows: list[dict[str, Any]]) -> pa.Table:
-    """Return rows of ranges and gaps as a table with the types of the result's columns."""
-    import pyarrow as pa
-
-    types = {ColumnType.TEXT: pa.string(), ColumnType.CODE: pa.string()}
-    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in _RANGES.columns])
-    return pa.Table.from_pylist(rows, schema)
 
 
 def fill(

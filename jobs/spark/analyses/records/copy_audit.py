@@ -46,8 +46,7 @@ def check(arguments: Mapping[str, Any]) -> None:
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Compare the partitions, keep what is proven, and count."""
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
-
+    from jobs.spark.analyses.document import arrow_table
     from jobs.spark.analyses.records.auditing import pairs, rows
     from jobs.spark.analyses.records.auditing.comparing import compare
     from jobs.spark.analyses.records.reading import Reading
@@ -85,11 +84,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         (partitions, rows.in_order(totals.rows)),
         (findings, totals.findings),
     ):
-        texts = (ColumnType.TEXT, ColumnType.CODE)
-        types = [
-            (one.name, pa.string() if one.type in texts else pa.int64()) for one in table.columns
-        ]
-        task.write(table.name, pa.Table.from_pylist(found, pa.schema(types)))
+        task.write(table.name, arrow_table(table, found))
     notes = [*totals.notes(), *pairs.notes_about([one.work for one in done]), *notes_of(done)]
     if not subject.is_source_committed:
         notes.append(

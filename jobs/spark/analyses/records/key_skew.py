@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jobs.cluster.errors import InvalidFields
@@ -23,64 +23,80 @@ from jobs.spark.analyses.records.ranges import CLUSTER, RANGE, TOPICS, check_ran
 if TYPE_CHECKING:
     from jobs.cluster.client import ClusterClient
     from jobs.cluster.descriptions import TopicDescription
-    from jobs.spark.analyses.records.ranges import Span
-    from jobs.spark.analyses.records.reading import Reading
+    from jobs.spark.analyses.records.keys.counting import TopicKeys
+    from jobs.spark.analyses.records.ranges import Span, Work
     from jobs.spark.analyses.records.running import Reduced
-    from jobs.spark.analyses.records.skew import CountedKeys, TopicKeys
-    from jobs.spark.analyses.records.skew_rows import Skews
     from jobs.spark.analyses.task import AnalysisTask
 
 MOST_TOPICS = 20
-_PAIR = 2
 _MOST_COUNTS = 20
 _MOST_PARTITIONS = 100_000
-
-
-@dataclass(slots=True)
-class _Found:
-    """What both passes found: the keys of each topic, and the exact counts where there are any."""
-
-    keys: dict[str, TopicKeys]
-    counted: dict[str, CountedKeys] = field(default_factory=dict)
-    first: list[Reduced] = field(default_factory=list)
-    second: list[Reduced] = field(default_factory=list)
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read the records once, and once more where hot keys are not known exactly yet."""
     from jobs.cluster.client import ClusterClient
+    from jobs.spark.analyses.document import arrow_table
+    from jobs.spark.analyses.records.keys.counting import TopicKeys
+    from jobs.spark.analyses.records.keys.rows import Skews
     from jobs.spark.analyses.records.ranges import pieces, spans_of
-    from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of
-    from jobs.spark.analyses.records.skew_rows import Skews
 
-    connections = connections_of(task, "cluster")
-    connection = connections["cluster"]
-    is_committed = arguments["isolation"] == "read_committed"
-    reading = Reading(connections, is_committed, hash_keys=True)
+    connection = connections_of(task, "cluster")["cluster"]
     with ClusterClient(connection, timeout_s=30) as client:
         topics, pairs = _topics(client, arguments)
+        known = {one.name: TopicKeys.empty(len(one.partitions)) for one in topics}
 
-        def spans() -> list[Span]:
-            return alike(spans_of(client, topics, arguments), arguments["most_records"])
+        def plan() -> list[Work]:
+            return pieces(alike(spans_of(client, topics, arguments), arguments["most_records"]))
 
-        counts = {one.name: len(one.partitions) for one in topics}
-        found = _read(task, reading, arguments, counts, lambda: pieces(spans()))
-    _count(task, reading, arguments, found)
+        first, second = _read(task, arguments, known, plan)
     cluster_id = connection.cluster_id or connection.bootstrap_servers
     skews = Skews(ANALYSIS, cluster_id, other_counts(arguments["partitions"]))
-    partial = {
-        one.work.spans[0].topic
-        for one in (*found.first, *found.second)
-        if one.outcomes[0].fault or one.outcomes[0].unreadable_count
-    }
-    for topic, keys in found.keys.items():
-        skews.add(topic, keys, found.counted.get(topic), is_whole=topic not in partial)
-    for first, second in pairs:
-        skews.join(first, second)
-    _write(task, skews)
-    notes = [*skews.notes, *notes_of(found.first), *notes_of(found.second)]
+    partial = {one.work.spans[0].topic for one in first + second if not one.outcomes[0].is_whole}
+    for topic, keys in known.items():
+        skews.add(topic, keys, is_whole=topic not in partial)
+    for pair in pairs:
+        skews.join(*pair)
+    for table in ANALYSIS.tables:
+        task.write(table.name, arrow_table(table, skews.rows[table.name]))
+    notes = [*skews.notes, *notes_of(first), *notes_of(second)]
     return Answer(skews.facts(), tuple(dict.fromkeys(notes)))
+
+
+def _read(
+    task: AnalysisTask,
+    arguments: Mapping[str, Any],
+    known: Mapping[str, TopicKeys],
+    plan: Callable[[], list[Work]],
+) -> tuple[list[Reduced], list[Reduced]]:
+    """Do both passes over the same offsets; returns what came of their works."""
+    from jobs.spark.analyses.records.keys.counting import count_keys, read_keys
+    from jobs.spark.analyses.records.reading import Reading
+    from jobs.spark.analyses.records.running import connections_of, reduce_records
+
+    is_committed, is_shown = (
+        arguments["isolation"] == "read_committed",
+        arguments["keys"] == "shown",
+    )
+    reading = Reading(connections_of(task, "cluster"), is_committed, hash_keys=True)
+    counts: dict[str, Any] = {"counts": {topic: keys.count for topic, keys in known.items()}}
+    question = {"kind": ANALYSIS.kind, **counts, **arguments}
+    first, second = [], []
+    for one in reduce_records(task, question, reading, plan, read_keys, counts):
+        (span,) = one.work.spans
+        known[span.topic].merge(one.tables, span.partition)
+        first.append(one._replace(tables={}))
+    for keys in known.values():
+        keys.settle()
+    chosen = {topic: keys.candidates(is_shown=is_shown) for topic, keys in known.items()}
+    works = [one.work for one in first if chosen[one.work.spans[0].topic]]
+    options = {"chosen": chosen, "shown": is_shown}
+    question |= options
+    for one in reduce_records(task, question, reading, works.copy, count_keys, options):
+        known[one.work.spans[0].topic].merge_counted(one.tables)
+        second.append(one._replace(tables={}))
+    return first, second
 
 
 def alike(spans: Sequence[Span], most: int) -> list[Span]:
@@ -102,79 +118,19 @@ def _topics(
     """Return the topics, and the pairs of them that are joined."""
     from jobs.spark.analyses.records.ranges import topics_named
 
-    topics = topics_named(client, arguments["topics"])
-    names = [one.name for one in topics]
-    pairs = [(names[0], names[-1])] if len(names) == _PAIR else []
+    topics = {one.name: one for one in topics_named(client, arguments["topics"])}
+    names = list(topics)
+    others = [] if names[2:] else names[1:]
     if arguments["joined_with"]:
         joined = topics_named(client, arguments["joined_with"], "joined_with")
-        if len(joined) > 1:
-            raise InvalidFields({"joined_with": "One topic is required."})
-        pairs = [(name, joined[0].name) for name in names if name != joined[0].name]
-        topics = [*(one for one in topics if one.name != joined[0].name), *joined]
+        others = [one.name for one in joined]
+        if len(others) > 1 or others == names:
+            raise InvalidFields({"joined_with": "One other topic is required."})
+        topics |= dict(zip(others, joined, strict=True))
+    pairs = [(name, other) for other in others for name in names if name != other]
     if len(topics) > MOST_TOPICS:
         raise InvalidFields({"topics": f"{len(topics):,} topics match: at most {MOST_TOPICS}."})
-    return topics, pairs
-
-
-def _read(
-    task: AnalysisTask,
-    reading: Reading,
-    arguments: Mapping[str, Any],
-    counts: Mapping[str, int],
-    plan: Any,
-) -> _Found:
-    from jobs.spark.analyses.records.running import reduce_records
-    from jobs.spark.analyses.records.skew import TopicKeys, read_keys
-
-    found = _Found({name: TopicKeys.empty(count) for name, count in counts.items()})
-    question = {"kind": ANALYSIS.kind, "counts": counts, **arguments}
-    for one in reduce_records(task, question, reading, plan, read_keys, {"counts": counts}):
-        (span,) = one.work.spans
-        found.keys[span.topic].merge(one.tables, span.partition)
-        found.first.append(one._replace(tables={}))
-    for keys in found.keys.values():
-        keys.settle()
-    return found
-
-
-def _count(
-    task: AnalysisTask, reading: Reading, arguments: Mapping[str, Any], found: _Found
-) -> None:
-    """Count the candidates of hot keys exactly, in a second pass over the same offsets."""
-    from jobs.spark.analyses.records.running import reduce_records
-    from jobs.spark.analyses.records.skew import CountedKeys, candidates, count_keys
-
-    is_shown = arguments["keys"] == "shown"
-    chosen = {}
-    for topic, keys in found.keys.items():
-        hashes = candidates(keys, is_shown=is_shown)
-        if hashes:
-            chosen[topic] = hashes
-            found.counted[topic] = CountedKeys()
-    works = [one.work for one in found.first if one.work.spans[0].topic in chosen]
-    if not works:
-        return
-    question = {"kind": ANALYSIS.kind, "chosen": chosen, **arguments}
-    options = {"chosen": chosen, "shown": is_shown}
-    for one in reduce_records(task, question, reading, lambda: works, count_keys, options):
-        (span,) = one.work.spans
-        found.counted[span.topic].merge(one.tables["counts"], span.partition)
-        found.second.append(one._replace(tables={}))
-
-
-def _write(task: AnalysisTask, skews: Skews) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
-
-    types = {
-        ColumnType.TEXT: pa.string(),
-        ColumnType.CODE: pa.string(),
-        ColumnType.RATIO: pa.float64(),
-        ColumnType.NUMBER: pa.float64(),
-        ColumnType.BOOLEAN: pa.bool_(),
-    }
-    for table in ANALYSIS.tables:
-        schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in table.columns])
-        task.write(table.name, pa.Table.from_pylist(skews.rows[table.name], schema))
+    return list(topics.values()), pairs
 
 
 def other_counts(text: str | None) -> list[int]:
@@ -196,16 +152,73 @@ def check(arguments: Mapping[str, Any]) -> None:
 
 
 _TEXT, _CODE, _MOMENT = ColumnType.TEXT, ColumnType.CODE, ColumnType.MOMENT
-_COUNT, _SIZE, _RATIO, _NUMBER = (
-    ColumnType.INTEGER, ColumnType.BYTES, ColumnType.RATIO, ColumnType.NUMBER,
-)  # fmt: skip
+_COUNT, _SIZE, _RATIO = ColumnType.INTEGER, ColumnType.BYTES, ColumnType.RATIO
+_NUMBER, _IS = ColumnType.NUMBER, ColumnType.BOOLEAN
+_CHOICE, _WORDS = ArgumentType.CHOICE, ArgumentType.TEXT
 _TOPIC = Column("topic", "Topic", _TEXT)
-_MAX_MEAN = "Records of the largest partition, divided by the mean of all."
-_SHARES = (
-    Column("murmur2", "murmur2", _RATIO, "Java clients; librdkafka's murmur2_random."),
-    Column("crc32", "CRC32", _RATIO, "librdkafka's default, consistent_random."),
-    Column("fnv1a", "FNV-1a", _RATIO, "librdkafka's fnv1a, Sarama."),
+_TOPIC_COLUMNS = (
+    _TOPIC,
+    Column("partitions", "Partitions", _COUNT),
+    Column("records", "Records", _COUNT),
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
+    Column("null_keys", "Records without key", _COUNT),
+    Column("distinct_keys", "Distinct keys", _COUNT, "Estimated above 2,048 (error 2 %)."),
+    Column("cause", "Cause of skew", _CODE),
+    Column("max_mean", "Max/mean", _NUMBER, "Largest partition/mean, by records."),
+    Column("max_mean_bytes", "Max/mean by bytes", _NUMBER),
+    Column("cv", "Variation", _NUMBER, "Standard deviation/mean."),
+    Column("top_share", "Largest partition", _RATIO, "Share of all records."),
+    Column("without_hot", "Max/mean without hot keys", _NUMBER),
+    Column("explained", "Explained by hot keys", _RATIO, "Share of the excess gone without."),
+    Column("hot", "Hot keys", _COUNT, "Removed for that."),
+    Column("partitioner", "Partitioner", _CODE),
+    Column("partitioner_share", "Best rule", _RATIO, "Of the records of up to 2,048 keys."),
+    Column("partitioner_detail", "Details", _TEXT),
+    Column("partitioner_since", "Changed at", _MOMENT, "First record of another partitioner."),
 )
+_PARTITION_COLUMNS = (
+    _TOPIC,
+    Column("partition", "Partition", _COUNT),
+    Column("where", "Topic and partition", _TEXT),
+    Column("records", "Records", _COUNT),
+    Column("share", "Share", _RATIO),
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
+    Column("without_hot", "Records without hot keys", _COUNT),
+)
+_KEY_COLUMNS = (
+    _TOPIC,
+    Column("rank", "Rank", _COUNT),
+    Column("key", "Key", _TEXT),
+    Column("records", "Records", _COUNT, "Exact."),
+    Column("share", "Share", _RATIO, "Of all records of the topic."),
+    Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
+    Column("partition", "Partition", _COUNT, "Empty: several."),
+    Column("is_certain", "Rank certain", _IS, "No uncounted key has more."),
+)
+_SIMULATION_COLUMNS = (
+    _TOPIC,
+    Column("partitions", "Partitions", _COUNT),
+    Column("rule", "Placed by", _CODE),
+    Column("max_mean", "Max/mean", _NUMBER, "Largest partition/mean, by records."),
+    Column("top_share", "Largest partition", _RATIO, "Share of all records."),
+    Column("moved_keys", "Keys moved", _RATIO, "Their order is broken at the change."),
+    Column("moved_records", "Records of moved keys", _RATIO),
+    Column("moved_hot", "Hot keys moved", _COUNT, "Of the top 100."),
+)
+_JOIN_COLUMNS = (
+    Column("first", "Topic", _TEXT),
+    Column("second", "Joined with", _TEXT),
+    Column("first_partitions", "Partitions", _COUNT),
+    Column("second_partitions", "Partitions of the other", _COUNT),
+    Column("first_partitioner", "Partitioner", _CODE),
+    Column("second_partitioner", "Partitioner of the other", _CODE),
+    Column("keys", "Keys compared", _COUNT, "Sampled keys in both topics."),
+    Column("apart", "In different partitions", _COUNT),
+    Column("share", "Share", _RATIO),
+    Column("since_ms", "Since", _MOMENT, "First record whose key the other has elsewhere."),
+)
+_JOINED_HELP = "A topic with the same keys. Two topics alone are compared, too."
+_COUNTS_HELP = "Separated by commas. Default: the half and the double."
 ANALYSIS = Analysis(
     kind="key-skew",
     title="Key skew",
@@ -213,21 +226,11 @@ ANALYSIS = Analysis(
     arguments=(
         CLUSTER,
         TOPICS,
-        Argument(
-            "joined_with",
-            ArgumentType.TEXT,
-            "Joined with",
-            "A topic with the same keys. Two topics alone are compared, too.",
-        ),
-        Argument(
-            "partitions",
-            ArgumentType.TEXT,
-            "Other partition counts",
-            "Separated by commas. Default: the half and the double.",
-        ),
+        Argument("joined_with", _WORDS, "Joined with", _JOINED_HELP),
+        Argument("partitions", _WORDS, "Other partition counts", _COUNTS_HELP),
         Argument(
             "keys",
-            ArgumentType.CHOICE,
+            _CHOICE,
             "Keys",
             "hashed: keys are shown as digests. shown: as text.",
             default="hashed",
@@ -237,115 +240,11 @@ ANALYSIS = Analysis(
         *RANGE,
     ),
     tables=(
-        Table(
-            "topics",
-            "Topics",
-            (
-                _TOPIC,
-                Column("partitions", "Partitions", _COUNT),
-                Column("records", "Records", _COUNT),
-                Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
-                Column("null_keys", "Records without key", _COUNT),
-                Column(
-                    "distinct_keys", "Distinct keys", _COUNT, "Estimated above 2,048 (error 2 %)."
-                ),
-                Column("cause", "Cause of skew", _CODE),
-                Column("max_mean", "Max/mean", _NUMBER, _MAX_MEAN),
-                Column("max_mean_bytes", "Max/mean by bytes", _NUMBER),
-                Column("cv", "Variation", _NUMBER, "Standard deviation/mean."),
-                Column("top_share", "Largest partition", _RATIO, "Share of all records."),
-                Column("without_hot", "Max/mean without hot keys", _NUMBER, _MAX_MEAN),
-                Column(
-                    "explained",
-                    "Explained by hot keys",
-                    _RATIO,
-                    "Share of the excess gone without.",
-                ),
-                Column("hot", "Hot keys", _COUNT, "Removed for that."),
-                Column("partitioner", "Partitioner", _CODE),
-                Column(
-                    "partitioner_share", "Best rule", _RATIO, "Share of the records with a key."
-                ),
-                Column("partitioner_detail", "Details", _TEXT),
-                Column(
-                    "partitioner_since",
-                    "Changed at",
-                    _MOMENT,
-                    "First record (or hour) of another partitioner.",
-                ),
-            ),
-        ),
-        Table(
-            "partitions",
-            "Partitions",
-            (
-                _TOPIC,
-                Column("partition", "Partition", _COUNT),
-                Column("where", "Topic and partition", _TEXT),
-                Column("records", "Records", _COUNT),
-                Column("share", "Share", _RATIO),
-                Column("bytes", "Bytes", _SIZE),
-                Column("without_hot", "Records without hot keys", _COUNT),
-            ),
-        ),
-        Table(
-            "hot_keys",
-            "Hot keys",
-            (
-                _TOPIC,
-                Column("rank", "Rank", _COUNT),
-                Column("key", "Key", _TEXT),
-                Column("records", "Records", _COUNT, "Exact."),
-                Column("share", "Share", _RATIO, "Of all records of the topic."),
-                Column("bytes", "Bytes", _SIZE),
-                Column("partition", "Partition", _COUNT, "Empty: several."),
-                Column(
-                    "is_certain", "Rank certain", ColumnType.BOOLEAN, "No uncounted key has more."
-                ),
-            ),
-        ),
-        Table(
-            "hours",
-            "Partitioner by hour",
-            (
-                _TOPIC,
-                Column("hour_ms", "Hour", _MOMENT, "Empty: records without a time."),
-                Column("keyed", "Records with a key", _COUNT),
-                *_SHARES,
-            ),
-        ),
-        Table(
-            "simulation",
-            "Other partition counts",
-            (
-                _TOPIC,
-                Column("partitions", "Partitions", _COUNT),
-                Column("rule", "Placed by", _CODE),
-                Column("max_mean", "Max/mean", _NUMBER, "Of the observed keys."),
-                Column("top_share", "Largest partition", _RATIO),
-                Column("moved_keys", "Keys moved", _RATIO, "Their order is broken at the change."),
-                Column("moved_records", "Records of moved keys", _RATIO),
-                Column("moved_hot", "Hot keys moved", _COUNT, "Of the top 100."),
-            ),
-        ),
-        Table(
-            "joins",
-            "Co-partitioning",
-            (
-                Column("first", "Topic", _TEXT),
-                Column("second", "Joined with", _TEXT),
-                Column("first_partitions", "Partitions", _COUNT),
-                Column("second_partitions", "Partitions of the other", _COUNT),
-                Column("first_partitioner", "Partitioner", _CODE),
-                Column("second_partitioner", "Partitioner of the other", _CODE),
-                Column("keys", "Keys compared", _COUNT, "Sampled keys in both topics."),
-                Column("apart", "In different partitions", _COUNT),
-                Column("share", "Share", _RATIO),
-                Column(
-                    "since_ms", "Since", _MOMENT, "First record whose key the other has elsewhere."
-                ),
-            ),
-        ),
+        Table("topics", "Topics", _TOPIC_COLUMNS),
+        Table("partitions", "Partitions", _PARTITION_COLUMNS),
+        Table("hot_keys", "Hot keys", _KEY_COLUMNS),
+        Table("simulation", "Other partition counts", _SIMULATION_COLUMNS),
+        Table("joins", "Co-partitioning", _JOIN_COLUMNS),
     ),
     run=run,
     charts=(

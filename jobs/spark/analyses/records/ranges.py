@@ -258,4 +258,5 @@ def _at(
     """Return the first offset at or after a time, None where no record is as young."""
     if ms is None:
         return {}
-    return list_moments(client, dict.fromkeys(places, ms), is_committed=is_committed)
+    # Below 0, a broker would take some times for its words as EARLIEST and LATEST.
+    return list_moments(client, dict.fromkeys(places, max(ms, 0)), is_committed=is_committed)

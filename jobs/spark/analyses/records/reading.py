@@ -146,6 +146,11 @@ class Outcome:
     unreadable: list[tuple[int, str]] = field(default_factory=list)
     fault: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the span is missing."""
+        return not (self.fault or self.unreadable_count or self.removed)
+
 
 class Clusters:
     """The connections of a task, in a thread of their own; a context manager."""

@@ -37,8 +37,7 @@ Row = Mapping[str, Any]
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read the changelog; of a key the expected partition, and the others unless it is there."""
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
-
+    from jobs.spark.analyses.document import arrow_table
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.records.store_history import reduce_partition
@@ -64,7 +63,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     changes = [row for one in reduced for row in one.tables["changes"].to_pylist()]
     hits = still_there(reading, [one.work for one in reduced], rows, changes)
     for name, found in (("partitions", rows), ("changes", changes)):
-        task.write(name, pa.Table.from_pylist(found, _schema(ANALYSIS.table(name))))
+        task.write(name, arrow_table(ANALYSIS.table(name), found))
     facts = {
         "topic": arguments["topic"],
         "as_of": iso(reduced[0].work.extra["as_of_ms"]),
@@ -197,14 +196,6 @@ def _notes(rows: Sequence[Row], facts: Mapping[str, Any]) -> Iterator[str]:
             f"The key is in partition {place}, by murmur2 it would be in {expected}: its producer has "
             "another partitioner, or the number of partitions was changed."
         )
-
-
-def _schema(table: Table) -> Any:
-    """Return the types of a table in Parquet."""
-    import pyarrow as pa  # as above
-
-    types = {"text": pa.string(), "code": pa.string(), "boolean": pa.bool_()}
-    return pa.schema([(one.name, types.get(one.type, pa.int64())) for one in table.columns])
 
 
 _TEXT, _INTEGER, _CHOICE = ArgumentType.TEXT, ArgumentType.INTEGER, ArgumentType.CHOICE

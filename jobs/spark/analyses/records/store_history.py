@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
-from jobs.visible import visible_line
+from jobs.visible import visible_bytes
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.machine_code import compiled
 from jobs.wire.rebatch.columns import RecordColumns, record_columns
@@ -59,7 +59,7 @@ def reduce_partition(
             reason = f"It has more than {MOST_KEYS:,} keys."
             break
     gaps.take(np.array([span.end]), np.array([-1]), reader.left_out)
-    if reader.outcome.fault or reader.outcome.unreadable_count or reader.outcome.removed:
+    if not reader.outcome.is_whole:
         reason = "Its log was not read as a whole."
     row = {
         "partition": span.partition,
@@ -198,7 +198,9 @@ class _OneKey:
             "is_tombstone": value is None,
             "value_bytes": None if value is None else len(value),
             "value_hash": None if value is None else hashlib.sha256(value).hexdigest(),
-            "value": shown(value) if value is not None and self._shows else None,
+            "value": visible_bytes(value, MOST_LETTERS)
+            if value is not None and self._shows
+            else None,
         }
 
     def told(self, gaps: _Gaps, log_start: int) -> tuple[dict[str, Any], Since]:
@@ -227,15 +229,6 @@ def _since(gaps: _Gaps, log_start: int, place: Place) -> Since:
     if not gaps.before + gaps.after:
         return 0, None
     return (None, None) if log_start else (place[0], place[1] if place[1] >= 0 else None)
-
-
-def shown(value: bytes) -> str:
-    """Return a value as one line of text, hex where it is no UTF-8; what is too long is cut."""
-    try:
-        text = visible_line(value.decode())
-    except UnicodeDecodeError:
-        text = value.hex()
-    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
 @compiled

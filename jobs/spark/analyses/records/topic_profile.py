@@ -34,6 +34,7 @@ _POLICY = "cleanup.policy"
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Count the records by topic and bucket, then look for changes and for what was near them."""
+    from jobs.spark.analyses.document import arrow_table
     from jobs.spark.analyses.records.profile.around import around
     from jobs.spark.analyses.records.profile.series import changes_of
     from jobs.spark.analyses.records.running import notes_of
@@ -55,7 +56,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     near, more = around(task, changes, width_ms, arguments["log"])
     tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}
     for name, values in tables.items():
-        _write(task, name, values)
+        task.write(name, arrow_table(ANALYSIS.table(name), values))
     facts = {
         "topics": len(totals),
         "records": sum(one["records"] for one in totals),
@@ -135,18 +136,6 @@ def _sentence(changes: Sequence[Mapping[str, Any]]) -> str | None:
         return None
     one = changes[0]
     return f"{one['topic']}: {one['series'].replace('_', ' ')} {one['before']:,.4g} → {one['after']:,.4g}"
-
-
-def _write(task: AnalysisTask, name: str, rows: list[dict[str, Any]]) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
-
-    texts = dict.fromkeys((ColumnType.TEXT, ColumnType.CODE), pa.string())
-    numbers = dict.fromkeys((ColumnType.RATIO, ColumnType.NUMBER), pa.float64())
-    others = {ColumnType.BOOLEAN: pa.bool_(), ColumnType.LIST: pa.list_(pa.string())}
-    types = texts | numbers | others
-    columns = ANALYSIS.table(name).columns
-    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in columns])
-    task.write(name, pa.Table.from_pylist(rows, schema))
 
 
 def _spread(name: str, what: str, type_: ColumnType, definition: str) -> tuple[Column, ...]:

@@ -4,7 +4,9 @@ import time
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
 
+from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.records import key_skew
@@ -105,3 +107,29 @@ def test_an_empty_topic_has_no_skew(east, keys_of):
     found = keys_of(new_topic(east, 3))
     assert found["topics"][0]["cause"] == "empty"
     assert found.facts["records"] == 0
+
+
+def test_a_topic_that_is_joined_with_itself_is_refused(east, keys_of):
+    topic = new_topic(east, 3)
+    with pytest.raises(InvalidFields) as refused:
+        keys_of(topic, joined_with=topic)
+    assert set(refused.value.errors) == {"joined_with"}
+
+
+def test_records_without_keys_have_no_cause_in_their_keys(east, keys_of):
+    topic = new_topic(east, 3)
+    produce(east, topic, [None] * 50, "murmur2")
+    found = keys_of(topic, keys="shown")
+    assert (found["topics"][0]["cause"], found["topics"][0]["null_keys"]) == ("no_keys", 50)
+    assert found["hot_keys"] == []
+
+
+def test_a_topic_that_grew_shows_both_partition_counts(east, keys_of):
+    topic = new_topic(east, 3)
+    produce(east, topic, KEYS, "murmur2")
+    admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
+    for future in admin.create_partitions([NewPartitions(topic, 7)]).values():
+        future.result(30)
+    found = keys_of(topic)
+    assert found["topics"][0]["partitioner_detail"] == "murmur2 with 3 partitions, nothing since."
+    assert keys_of(topic, partitions="3")["simulation"][0]["moved_keys"] == 0

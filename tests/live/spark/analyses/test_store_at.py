@@ -141,3 +141,20 @@ def test_questions_that_have_no_answer_are_refused(compacted, store, arguments, 
 def test_a_topic_that_does_not_exist_is_refused(store):
     with pytest.raises(InvalidFields):
         store("no-such-topic")
+
+
+@pytest.mark.parametrize("at", [-3, -2, 1])
+def test_before_the_first_record_a_store_is_empty(west, store, at):
+    topic = new_topic(west)
+    write_batches(west, topic, 0, [[record(n, b"v", b"k%d" % n) for n in range(3)]])
+    facts = store(topic, at=at).facts
+    assert (facts["entries"], facts["entries_most"]) == (0, 0)
+    assert store(topic, at=at, key="k0").facts["state"] == "absent"
+
+
+def test_a_time_in_the_future_is_now(west, store):
+    topic = new_topic(west)
+    write_batches(west, topic, 0, [[record(n, b"v", b"k%d" % n) for n in range(3)]])
+    found = store(topic, at="2100-01-01T00:00:00Z")
+    assert found.facts["entries"] == 3
+    assert found.facts["as_of"] < "2099"

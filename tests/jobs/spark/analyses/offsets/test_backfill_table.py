@@ -1,6 +1,7 @@
 """The result of a backfill has a row for each range and each gap."""
 
-from jobs.spark.analyses.offsets.backfill import table_of
+from jobs.spark.analyses.document import arrow_table
+from jobs.spark.analyses.offsets.backfill import ANALYSIS
 
 RANGE = {"what": "range", "from_offset": None, "to_offset": 40, "syncs": 7, "detail": None}
 GAP = {"what": "gap", "from_offset": 9, "to_offset": 12, "syncs": None, "detail": "lost: retention"}
@@ -8,4 +9,4 @@ GAP = {"what": "gap", "from_offset": 9, "to_offset": 12, "syncs": None, "detail"
 
 def test_kinds_are_words_and_offsets_are_numbers():
     rows = [RANGE | {"seen_ms": None}, GAP | {"seen_ms": 5}]
-    assert table_of(rows).to_pylist() == rows
+    assert arrow_table(ANALYSIS.table("ranges"), rows).to_pylist() == rows

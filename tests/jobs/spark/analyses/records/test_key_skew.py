@@ -11,27 +11,14 @@ from hypothesis import strategies as st
 
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import checked_arguments
-from jobs.spark.analyses.records import hot_keys, key_skew
-from jobs.spark.analyses.records.hot_keys import (
-    BYTES,
-    HASH,
-    HIGH,
-    LOW,
-    RECORDS,
-    FrequentKeys,
-    SampledKeys,
-)
-from jobs.spark.analyses.records.partitioning import fingerprint, placed
+from jobs.spark.analyses.document import arrow_table
+from jobs.spark.analyses.records import key_skew
+from jobs.spark.analyses.records.keys import summaries
+from jobs.spark.analyses.records.keys.counting import TopicKeys, count_keys, hidden, read_keys
+from jobs.spark.analyses.records.keys.placement import fingerprint, partitions_by
+from jobs.spark.analyses.records.keys.rows import Skews
+from jobs.spark.analyses.records.keys.summaries import FrequentKeys, Row, SampledKeys
 from jobs.spark.analyses.records.ranges import Span, Work
-from jobs.spark.analyses.records.skew import (
-    CountedKeys,
-    TopicKeys,
-    count_keys,
-    hidden,
-    key_text,
-    read_keys,
-)
-from jobs.spark.analyses.records.skew_rows import Skews
 from jobs.wire.batches.hashes import partition_for_key
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
 
@@ -41,10 +28,10 @@ counts_of_keys = st.lists(st.integers(0, 60), max_size=400)
 
 def keys_of(numbers, partition=0):
     """Return an entry for each number, as its hash."""
-    keys = np.zeros((hot_keys.WIDTH, len(numbers)), np.int64)
-    keys[HASH] = np.array(numbers, np.int64) * 7_919 + 1
-    keys[RECORDS], keys[BYTES] = 1, 10
-    keys[LOW] = keys[HIGH] = partition
+    keys = np.zeros((summaries.WIDTH, len(numbers)), np.int64)
+    keys[Row.HASH] = np.array(numbers, np.int64) * 7_919 + 1
+    keys[Row.RECORDS], keys[Row.BYTES] = 1, 10
+    keys[Row.LOW] = keys[Row.HIGH] = partition
     return keys
 
 
@@ -103,7 +90,7 @@ class Topic:
 def judged(*topics, counts=()):
     skews = Skews(key_skew.ANALYSIS, "cluster", counts)
     for topic in topics:
-        skews.add(topic.name, topic.known(), None)
+        skews.add(topic.name, topic.known())
     return skews
 
 
@@ -117,8 +104,8 @@ def test_a_frequent_key_is_off_by_the_error_at_most_and_the_error_is_bounded(par
         one.settle()
         whole.add(one.keys, one.error)
     whole.settle()
-    naive = Counter(keys_of([n for part in parts for n in part])[HASH].tolist())
-    found = dict(zip(whole.keys[HASH].tolist(), whole.keys[RECORDS].tolist(), strict=True))
+    naive = Counter(keys_of([n for part in parts for n in part])[Row.HASH].tolist())
+    found = dict(zip(whole.keys[Row.HASH].tolist(), whole.keys[Row.RECORDS].tolist(), strict=True))
     assert len(found) <= capacity
     assert whole.error <= sum(naive.values()) / (capacity + 1)
     for key, records in naive.items():
@@ -144,11 +131,13 @@ def test_a_sample_of_parts_is_the_sample_of_the_whole_with_exact_counts(parts, m
     naive = Counter(
         (key, partition)
         for partition, part in enumerate(parts)
-        for key in keys_of(part)[HASH].tolist()
+        for key in keys_of(part)[Row.HASH].tolist()
     )
-    for key, partition, records in zip(*merged.pairs[[HASH, LOW, RECORDS]].tolist(), strict=True):
+    for key, partition, records in zip(
+        *merged.pairs[[Row.HASH, Row.LOW, Row.RECORDS]].tolist(), strict=True
+    ):
         assert naive[key, partition] == records
-    assert len(set(merged.pairs[HASH].tolist())) == min(most, len({key for key, _ in naive}))
+    assert len(set(merged.pairs[Row.HASH].tolist())) == min(most, len({key for key, _ in naive}))
 
 
 def test_a_sample_is_bounded_where_keys_are_in_many_partitions():
@@ -172,7 +161,7 @@ def test_distinct_keys_are_estimated_from_a_sample():
 )
 def test_a_partitioner_is_recognised(rule, place):
     known = Topic(7).write(KEYS, place).known()
-    found = fingerprint(known.sample.pairs, known.hours, 7)
+    found = fingerprint(known.sample.pairs, 7)
     assert (found.name, found.share, found.rule) == (rule, 1.0, rule)
 
 
@@ -180,14 +169,14 @@ def test_keys_by_an_own_rule_are_custom_and_spread_ones_are_sticky():
     turns = iter(range(10**6))
     custom = Topic(5).write(KEYS * 2, by_length).known()
     sticky = Topic(5).write(KEYS * 4, lambda _key, count: next(turns) // 7 % count).known()
-    names = [fingerprint(one.sample.pairs, one.hours, 5).name for one in (custom, sticky)]
+    names = [fingerprint(one.sample.pairs, 5).name for one in (custom, sticky)]
     assert names == ["custom", "sticky"]
 
 
 def test_a_change_of_the_partitioner_is_dated():
     topic = Topic(6).write(KEYS, partition_for_key, HOUR).write(KEYS, by_crc32, 9 * HOUR)
     known = topic.known()
-    found = fingerprint(known.sample.pairs, known.hours, 6)
+    found = fingerprint(known.sample.pairs, 6)
     assert (found.name, found.detail) == ("mixed", "murmur2, then crc32.")
     assert 9 * HOUR <= found.since_ms < 9 * HOUR + 600
 
@@ -198,7 +187,7 @@ def test_two_producers_at_the_same_time_are_told_from_a_change():
         topic.write(KEYS[::2], partition_for_key, hour * HOUR)
         topic.write(KEYS[1::2], by_crc32, hour * HOUR)
     known = topic.known()
-    found = fingerprint(known.sample.pairs, known.hours, 6)
+    found = fingerprint(known.sample.pairs, 6)
     assert found.name == "mixed"
     assert found.detail.endswith("at least two producers.")
 
@@ -206,7 +195,7 @@ def test_two_producers_at_the_same_time_are_told_from_a_change():
 def test_a_topic_that_grew_shows_its_former_partition_count():
     topic = Topic(8).write(KEYS, lambda key, _count: partition_for_key(key, 3), HOUR)
     known = topic.write(KEYS, partition_for_key, 5 * HOUR).known()
-    found = fingerprint(known.sample.pairs, known.hours, 8)
+    found = fingerprint(known.sample.pairs, 8)
     assert found.detail == "murmur2 with 3 partitions, then murmur2."
     assert 5 * HOUR <= found.since_ms < 5 * HOUR + 600
 
@@ -245,7 +234,7 @@ def test_the_cause_of_skew_is_named(topic, cause, partitioner):
 def test_a_topic_that_could_not_be_read_whole_is_not_judged():
     topic = Topic(6).write(KEYS, partition_for_key)
     skews = Skews(key_skew.ANALYSIS, "cluster", [])
-    skews.add("orders", topic.known(), None, is_whole=False)
+    skews.add("orders", topic.known(), is_whole=False)
     assert skews.rows["topics"][0]["cause"] == "unknown"
     assert skews.facts()["skewed_topics"] == 0
     assert "not judged" in skews.facts()["verdict"]
@@ -277,17 +266,13 @@ def test_hot_keys_are_hashed_with_their_share_and_partition():
 
 def test_a_second_pass_counts_chosen_keys_exactly_and_shows_them():
     topic = Topic(4).write(KEYS + [b"hot"] * 50 + [b"\xff"] * 7 + [None], lambda *_: 2)
-    known, counted = topic.known(), CountedKeys()
-    top = known.frequent.top(2)
-    options = {"chosen": {"orders": top[HASH].tolist()}, "shown": True}
+    known = topic.known()
+    options = {"chosen": {"orders": known.frequent.top(2)[Row.HASH].tolist()}, "shown": True}
     for reader in topic.readers():
-        tables = count_keys([reader], Work((reader.span,)), options)
-        counted.merge(tables["counts"], reader.span.partition)
-    wrong = top.copy()
-    wrong[RECORDS] = 1
-    exact = counted.exact(wrong)
-    assert exact[[RECORDS, BYTES, LOW]].T.tolist() == [[50, 200, 2], [7, 14, 2]]
-    assert [counted.texts[key] for key in exact[HASH].tolist()] == ["hot", "0xff"]
+        known.merge_counted(count_keys([reader], Work((reader.span,)), options))
+    exact = known.counted[:, np.argsort(-known.counted[Row.RECORDS])]
+    assert exact[[Row.RECORDS, Row.BYTES, Row.LOW]].T.tolist() == [[50, 200, 2], [7, 14, 2]]
+    assert [known.texts[key] for key in exact[Row.HASH].tolist()] == ["hot", "0xff"]
 
 
 def test_another_partition_count_is_simulated_as_it_would_be():
@@ -317,29 +302,70 @@ def test_keys_of_two_topics_that_are_apart_are_counted_and_dated():
     assert "different partitions" in skews.facts()["verdict"]
 
 
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
-        (b"", "(empty)"),
-        ("ö".encode(), "ö"),
-        (b"\x00\x01", "\\u0000\\u0001"),
-        (b"\xc3(", "0xc328"),
-        (b"x" + "ö".encode() * 200, "x" + "ö" * 99 + "…"),
-    ],
-    ids=["empty", "text", "control", "binary", "long"],
-)
-def test_a_key_is_shown_as_text_or_hex(key, text):
-    assert key_text(key) == text
-
-
 def test_fnv1a_takes_the_absolute_value_of_a_signed_number():
-    assert placed("fnv1a", np.array([0xFFFFFFFF, 5]), 4).tolist() == [1, 1]
+    keys = np.zeros((summaries.WIDTH, 2), np.int64)
+    keys[Row.FNV1A] = [0xFFFFFFFF, 5]
+    assert partitions_by("fnv1a", keys, 4).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("given_counts", ["x", "0", "1,200000"])
+@pytest.mark.parametrize(
+    "given_counts", ["x", "0", "abc", "1,200000", ",".join(map(str, range(1, 22)))]
+)
 def test_partition_counts_are_numbers(given_counts):
     with pytest.raises(InvalidFields) as caught:
         checked_arguments(
             key_skew.ANALYSIS, {"cluster": "east", "topics": "t", "partitions": given_counts}
         )
     assert "partitions" in caught.value.errors
+
+
+def test_a_partitioner_that_an_unknown_one_replaced_is_dated():
+    topic = Topic(6).write(KEYS, partition_for_key, HOUR).write(KEYS, by_length, 9 * HOUR)
+    found = fingerprint(topic.known().sample.pairs, 6)
+    assert (found.name, found.detail) == ("mixed", "murmur2, then no known rule.")
+    assert 9 * HOUR <= found.since_ms < 9 * HOUR + 600
+
+
+def test_a_partitioner_that_replaced_an_unknown_one_is_dated():
+    topic = Topic(6).write(KEYS, by_length, HOUR).write(KEYS, by_crc32, 9 * HOUR)
+    found = fingerprint(topic.known().sample.pairs, 6)
+    assert (found.name, found.detail, found.rule) == (
+        "mixed",
+        "No known rule, then crc32.",
+        "crc32",
+    )
+    assert HOUR <= found.since_ms < HOUR + 600
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 2**20], ids=["no bytes", "1 MB"])
+def test_a_key_of_any_size_is_hot_and_shown_short(key):
+    topic = Topic(4).write([key] * 50 + KEYS[:9], partition_for_key)
+    known = topic.known()
+    options = {"chosen": {"orders": known.candidates(is_shown=True)}, "shown": True}
+    for reader in topic.readers():
+        known.merge_counted(count_keys([reader], Work((reader.span,)), options))
+    skews = Skews(key_skew.ANALYSIS, "cluster", [])
+    skews.add("orders", known)
+    first = skews.rows["hot_keys"][0]
+    assert (first["key"], first["records"]) == ("x" * 200 + "…" if key else "(empty)", 50)
+    assert skews.rows["topics"][0]["cause"] == "hot_key"
+
+
+@pytest.mark.parametrize("key", [None, b"", b"k"], ids=["null", "empty", "one"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_records_of_one_key_have_every_table(key, count):
+    skews = judged(Topic(count).write([key] * 5, lambda *_: 0), Topic(count, "none"))
+    skews.join("orders", "none")
+    assert [row["partitioner"] for row in skews.rows["topics"]] == ["unknown"] * 2
+    assert skews.rows["joins"][0]["share"] is None
+    for table in key_skew.ANALYSIS.tables:
+        assert arrow_table(table, skews.rows[table.name]).num_rows == len(skews.rows[table.name])
+
+
+def test_a_sample_with_too_many_pairs_keeps_whole_keys():
+    sample = SampledKeys(100, 205)
+    for partition in range(50):
+        sample.add(keys_of(range(100), partition))
+    sample.settle()
+    assert Counter(sample.pairs[Row.HASH].tolist()).most_common()[-1][1] == 50
+    assert sample.pairs.shape[1] == 200

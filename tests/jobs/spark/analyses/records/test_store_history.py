@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.spark.analyses.records.ranges import Span, Work
-from jobs.spark.analyses.records.store_history import reduce_partition, shown
+from jobs.spark.analyses.records.store_history import reduce_partition
 from tests.jobs.spark.analyses.records.given_records import GivenReader, reader_of, record
 
 KEYS = b"abcde"
@@ -166,17 +166,3 @@ def test_ten_thousands_of_keys_keep_their_last_records():
     keys = sum(len(b"%d" % n) for n in range(30_000))
     assert row["bytes"] == keys + 20_000
     assert (row["oldest_ms"], row["newest_ms"]) == (1_000 + 20_000, 1_000 + 49_999)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (b"plain", "plain"),
-        (b"\x1b[2J\n", "\\u001b[2J\\u000a"),
-        (b"\xff\x00", "ff00"),
-        (b"a" * 1_001, "a" * 1_000 + "…"),
-    ],
-    ids=["text", "controls", "no UTF-8", "long"],
-)
-def test_values_are_shown_as_one_line(value, text):
-    assert shown(value) == text

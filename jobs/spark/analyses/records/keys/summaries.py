@@ -11,9 +11,18 @@ import numpy.typing as npt
 
 from jobs.wire.rebatch.table import Int64s
 
-# HASH: 64 bits of the key. RECORDS, BYTES: sums. LOW, HIGH: the lowest and the highest partition it was seen
-# in. MURMUR2, CRC32, FNV1A: unsigned 32 bits. FIRST, LAST: times in ms; `NO_FIRST` and -1: none was stored.
-HASH, RECORDS, BYTES, LOW, HIGH, MURMUR2, CRC32, FNV1A, FIRST, LAST = range(10)
+
+class Row:
+    """Rows of an array of keys.
+
+    HASH: 64 bits of the key. RECORDS, BYTES: sums. LOW, HIGH: the lowest and the highest partition it was
+    seen in. MURMUR2, CRC32, FNV1A: unsigned 32 bits. FIRST, LAST: times in ms; `NO_FIRST` and -1: none was
+    stored.
+    """
+
+    HASH, RECORDS, BYTES, LOW, HIGH, MURMUR2, CRC32, FNV1A, FIRST, LAST = range(10)
+
+
 WIDTH = 10
 NO_FIRST = (1 << 63) - 1
 ALL_HASHES = (1 << 64) - 1
@@ -29,23 +38,23 @@ def no_keys() -> Int64s:
 
 
 def grouped(keys: Int64s, *, by_partition: bool = False) -> Int64s:
-    """Return each key once, by its hash; `by_partition`: once for each LOW."""
+    """Return each key once, by its hash; `by_partition`: once for each Row.LOW."""
     if not keys.shape[1]:
         return keys
-    hashes = keys[HASH]
-    order = np.lexsort((keys[LOW], hashes)) if by_partition else np.argsort(hashes)
+    hashes = keys[Row.HASH]
+    order = np.lexsort((keys[Row.LOW], hashes)) if by_partition else np.argsort(hashes)
     keys = keys[:, order]
     begins = np.ones(keys.shape[1], np.bool_)
-    begins[1:] = keys[HASH, 1:] != keys[HASH, :-1]
+    begins[1:] = keys[Row.HASH, 1:] != keys[Row.HASH, :-1]
     if by_partition:
-        begins[1:] |= keys[LOW, 1:] != keys[LOW, :-1]
+        begins[1:] |= keys[Row.LOW, 1:] != keys[Row.LOW, :-1]
     starts = np.flatnonzero(begins)
     found: Int64s = keys[:, starts]
-    for row in (RECORDS, BYTES):
+    for row in (Row.RECORDS, Row.BYTES):
         found[row] = np.add.reduceat(keys[row], starts)
-    for row in (LOW, FIRST):
+    for row in (Row.LOW, Row.FIRST):
         found[row] = np.minimum.reduceat(keys[row], starts)
-    for row in (HIGH, LAST):
+    for row in (Row.HIGH, Row.LAST):
         found[row] = np.maximum.reduceat(keys[row], starts)
     return found
 
@@ -62,7 +71,7 @@ def mixed(hashes: Int64s) -> Unsigned:
 class FrequentKeys:
     """The most frequent keys: a Misra-Gries summary with batch purge, of at most `capacity` keys.
 
-    A key of `keys` has from RECORDS to RECORDS + `error` records; one that is not there has at most `error`.
+    A key of `keys` has RECORDS to RECORDS + `error` records; one that is not there has at most `error`.
     `error` is at most the sum of records divided by `capacity`; 0: everything is exact. BYTES is a lower
     bound. `keys` holds after `settle`.
     """
@@ -88,15 +97,15 @@ class FrequentKeys:
         self._pending, self._count = [], 0
         if keys.shape[1] > self.capacity:
             at = keys.shape[1] - self.capacity - 1
-            cut = int(np.partition(keys[RECORDS], at)[at])
+            cut = int(np.partition(keys[Row.RECORDS], at)[at])
             self.error += cut
-            keys = keys[:, keys[RECORDS] > cut]
-            keys[RECORDS] -= cut
+            keys = keys[:, keys[Row.RECORDS] > cut]
+            keys[Row.RECORDS] -= cut
         self.keys = keys
 
     def top(self, most: int) -> Int64s:
         """Return the most frequent keys, the largest first."""
-        order = np.lexsort((self.keys[HASH], -self.keys[RECORDS]))
+        order = np.lexsort((self.keys[Row.HASH], -self.keys[Row.RECORDS]))
         found: Int64s = self.keys[:, order[:most]]
         return found
 
@@ -120,7 +129,7 @@ class SampledKeys:
     def add(self, keys: Int64s, threshold: int = ALL_HASHES) -> None:
         """Add keys, or the pairs of another sample with its threshold."""
         self.threshold = min(self.threshold, threshold)
-        wanted = keys[:, mixed(keys[HASH]) <= np.uint64(self.threshold)]
+        wanted = keys[:, mixed(keys[Row.HASH]) <= np.uint64(self.threshold)]
         self._pending.append(wanted)
         self._count += wanted.shape[1]
         if self._count > 2 * self.most_pairs:
@@ -130,20 +139,16 @@ class SampledKeys:
         """Bring `pairs` and `threshold` up to date."""
         pairs = grouped(np.concatenate([self.pairs, *self._pending], axis=1), by_partition=True)
         self._pending, self._count = [], 0
-        most = self.most_keys
-        while pairs.shape[1]:
-            hashes = mixed(pairs[HASH])
-            known = np.unique(hashes)
-            if len(known) > most:
-                self.threshold = min(self.threshold, int(known[most - 1]))
-            pairs = pairs[:, hashes <= np.uint64(self.threshold)]
-            if pairs.shape[1] <= self.most_pairs or most == 1:
-                break
-            most = max(1, min(most, len(known)) // 2)
-        self.pairs = pairs
+        hashes = mixed(pairs[Row.HASH])
+        known, counts = np.unique(hashes, return_counts=True)
+        whole = int(np.searchsorted(np.cumsum(counts), self.most_pairs, "right"))
+        most = max(1, min(self.most_keys, whole))
+        if len(known) > most:
+            self.threshold = min(self.threshold, int(known[most - 1]))
+        self.pairs = pairs[:, hashes <= np.uint64(self.threshold)]
 
     def distinct(self) -> int:
         """Return how many keys there are; estimated unless it has all of them."""
-        count = len(np.unique(self.pairs[HASH]))
+        count = len(np.unique(self.pairs[Row.HASH]))
         is_whole = self.threshold == ALL_HASHES
         return count if is_whole else round(max(count - 1, 1) * 2**64 / (self.threshold + 1))
