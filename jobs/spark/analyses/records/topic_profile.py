@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 _MOST_ROWS = 100_000
+_MOST_NOTES = 20
 _POLICY = "cleanup.policy"
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Count the records by topic and bucket, then look for changes and for what was near them."""
     from jobs.spark.analyses.records.profile.around import around
-    from jobs.spark.analyses.records.profile.series import changes_of
+    from jobs.spark.analyses.records.profile.merging import changes_of, profiles_of
     from jobs.spark.analyses.records.running import notes_of
 
     width_ms = _WIDTHS_MS[arguments["bucket"]]
@@ -44,13 +45,18 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     totals: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     notes: list[str] = []
-    for profile in _profiles(task, arguments, width_ms, done):
+    reduced = _counted(task, arguments, width_ms)
+    for profile in profiles_of(reduced, width_ms, arguments["from"], arguments["to"]):
         rows += islice(profile.rows(), _MOST_ROWS + 1 - len(rows))
         totals.append(profile.total())
         changes += changes_of(profile)
         notes += _notes_of(profile)
+        done += profile.done
     if len(rows) > _MOST_ROWS:
         notes.append(f"Topics by time: cut to the first {_MOST_ROWS:,} rows.")
+    more_notes = len(notes) - _MOST_NOTES
+    if more_notes > 0:
+        notes[_MOST_NOTES:] = [f"And {more_notes:,} more notes of topics."]
     changes.sort(key=lambda one: -one["step"])
     near, more = around(task, changes, width_ms, arguments["log"])
     tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}
@@ -66,67 +72,73 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     return Answer(facts, (*notes_of(done), *notes, *more))
 
 
-def _profiles(
-    task: AnalysisTask, arguments: Mapping[str, Any], width_ms: int, done: list[Reduced]
-) -> Iterator[TopicProfile]:
-    """Yield a profile for each topic; `done` gets the works, without their tables."""
+def _counted(task: AnalysisTask, arguments: Mapping[str, Any], width_ms: int) -> Iterator[Reduced]:
     from jobs.spark.analyses.records.profile.counting import count_records
-    from jobs.spark.analyses.records.profile.merging import profiles_of
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, reduce_records
 
     connections = connections_of(task, CLUSTER.name)
     is_committed = arguments["isolation"] == "read_committed"
-    reduced = reduce_records(
+    return reduce_records(
         task,
         {"kind": ANALYSIS.kind, "arguments": dict(arguments)},
         Reading(connections, read_committed=is_committed, hash_keys=True),
-        lambda: _plan(connections[CLUSTER.name], arguments),
+        lambda: _plan(connections[CLUSTER.name], arguments, is_committed=is_committed),
         count_records,
         {"width_ms": width_ms},
     )
 
-    def noted() -> Iterator[Reduced]:
-        for one in reduced:
-            done.append(one._replace(tables={}))
-            yield one
 
-    yield from profiles_of(noted(), width_ms, arguments["from"], arguments["to"])
-
-
-def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
+def _plan(
+    connection: Connection, arguments: Mapping[str, Any], *, is_committed: bool
+) -> list[Work]:
     from jobs.cluster.admin.configs import read_topic_configs
     from jobs.cluster.client import ClusterClient
+    from jobs.cluster.descriptions import TopicPartition
+    from jobs.cluster.protocol.data.offsets import LATEST
     from jobs.spark.analyses.records.profile.planning import works_of
-    from jobs.spark.analyses.records.ranges import newest, spans_of, topics_named
+    from jobs.spark.analyses.records.ranges import list_moments, newest, spans_of, topics_named
 
     with ClusterClient(connection, timeout_s=30) as client:
         topics = topics_named(client, arguments[TOPICS.name])
         now_ms = time.time_ns() // 1_000_000
+        places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
+        latest = dict.fromkeys(places if is_committed else (), LATEST)
+        # Asked before the last stable offsets: these can only be behind where a transaction is open.
+        ends = list_moments(client, latest, is_committed=False)
         spans = newest(spans_of(client, topics, arguments), arguments["most_records"])
         configs = read_topic_configs(client, [one.name for one in topics], [_POLICY])
     policies = {name: values.get(_POLICY) for name, values in configs.items()}
-    return works_of(spans, arguments, now_ms, policies)
+    held = {one.where for one in spans if (ends.get(one.where) or 0) > one.log_end}
+    return list(works_of(spans, arguments, now_ms, policies, held))
 
 
 def _notes_of(profile: TopicProfile) -> Iterator[str]:
-    from jobs.spark.analyses.records.profile.series import is_compacted
-    from jobs.spark.analyses.records.profile.tallies import MOST_BUCKETS
-
-    if is_compacted(profile):
+    topic = profile.topic
+    if profile.is_compacted:
         yield (
-            f"{profile.topic} is compacted: the records left of older times do not show their rates. Its "
+            f"{topic} is compacted: the records left of older times do not show their rates. Its "
             "changes are unknown."
         )
     elif profile.policy is None:
         yield (
-            f"The cleanup policy of {profile.topic} cannot be read: if it is compacted, older rates are "
+            f"The cleanup policy of {topic} cannot be read: if it is compacted, older rates are "
             "too low."
         )
-    if profile.tallies.overflow:
+    if profile.held:
         yield (
-            f"{profile.topic}: {profile.tallies.overflow:,} records lie in more than {MOST_BUCKETS:,} "
-            "buckets. They count as records without a time: a larger bucket is needed."
+            f"{topic}: an open transaction holds back the end of {profile.held:,} partitions. What is "
+            "behind it was not read."
+        )
+    if profile.emptied:
+        yield (
+            f"{topic}: {profile.emptied:,} partitions have lost all their records. The buckets do not "
+            "show these."
+        )
+    if profile.overflow:
+        yield (
+            f"{topic}: {profile.overflow:,} records lie in too many buckets. They count as records without "
+            "a time, and no bucket is complete: a larger bucket or a shorter range is needed."
         )
 
 
@@ -149,43 +161,37 @@ def _write(task: AnalysisTask, name: str, rows: list[dict[str, Any]]) -> None:
     task.write(name, pa.Table.from_pylist(rows, schema))
 
 
-def _spread(name: str, what: str, type_: ColumnType, definition: str) -> tuple[Column, ...]:
+def _spread(name: str, what: str, definition: str, type_: ColumnType) -> tuple[Column, ...]:
     return (
         Column(f"{name}_p50", f"{what}, median", type_, definition),
-        Column(f"{name}_p95", f"{what}, 95 %", type_, "Within 1 %."),
-        Column(f"{name}_p99", f"{what}, 99 %", type_, "Within 1 %."),
+        *(Column(f"{name}_p{n}", f"{what}, {n} %", type_, "Within 1 %.") for n in (95, 99)),
         Column(f"{name}_max", f"{what}, max", type_),
     )
 
 
 _INTEGER, _BYTES, _NUMBER = ColumnType.INTEGER, ColumnType.BYTES, ColumnType.NUMBER
 _TOPIC = Column("topic", "Topic", ColumnType.TEXT)
+_EXPANDED = "Expanded bytes by bytes in the log."
+_ORDER = "Older than one before them in the partition (among each 4,000,000 offsets)."
 _MEASURES = (
     Column("records", "Records", _INTEGER),
     Column("bytes", "Bytes", _BYTES, "In the log: an even share of the batch."),
     Column("records_per_s", "Records/s", _NUMBER, "Of the time that was read; empty below 1 s."),
     Column("bytes_per_s", "Bytes/s", _NUMBER),
-    *_spread("record_bytes", "Record size", _BYTES, "Of key, value and headers."),
+    *_spread("record_bytes", "Record size", "Of key, value and headers.", _BYTES),
     Column("largest_partition", "Largest record: partition", _INTEGER),
     Column("largest_offset", "Largest record: offset", ColumnType.OFFSET),
-    *_spread("batch_records", "Records per batch", _INTEGER, "By the first record."),
-    *_spread("batch_bytes", "Batch size", _BYTES, "As it is in the log."),
-    Column(
-        "compression_ratio", "Compression ratio", _NUMBER, "Expanded bytes by bytes in the log."
-    ),
-    Column("codecs", "Codecs", ColumnType.LIST, "Of batches, the most frequent first."),
+    *_spread("batch_records", "Records per batch", "By the first record.", _INTEGER),
+    *_spread("batch_bytes", "Batch size", "As it is in the log.", _BYTES),
+    Column("compression_ratio", "Compression ratio", _NUMBER, _EXPANDED),
     Column("null_keys", "Null keys", _INTEGER),
     Column("null_key_share", "Null keys, share", ColumnType.RATIO),
     Column("tombstones", "Tombstones", _INTEGER, "Records with a null value."),
-    Column("header_share", "With headers", ColumnType.RATIO),
-    Column("distinct_keys", "Distinct keys", _INTEGER, "HyperLogLog, standard error 1.2 %."),
-    Column(
-        "out_of_order",
-        "Out of order",
-        _INTEGER,
-        "Records older than one before them in the partition (among each 4,000,000 offsets).",
-    ),
+    Column("with_headers", "With headers", _INTEGER),
+    Column("distinct_keys", "Distinct keys", _INTEGER, "HyperLogLog, standard error up to 2 %."),
+    Column("out_of_order", "Out of order", _INTEGER, _ORDER),
     Column("future", "Future timestamps", _INTEGER, "Later than the run."),
+    Column("log_append", "Log append time", _INTEGER, "Brokers gave the time, not producers."),
     Column("large", "Claim check", _INTEGER, "Records of more than 1 MiB."),
     Column("large_share", "Claim check, share of bytes", ColumnType.RATIO),
 )
@@ -218,12 +224,6 @@ ANALYSIS = Analysis(
             "Topics",
             (
                 _TOPIC,
-                Column(
-                    "time_type",
-                    "Timestamp type",
-                    ColumnType.CODE,
-                    "Create time: of producers. Log append time: of brokers.",
-                ),
                 Column("complete_buckets", "Complete buckets", _INTEGER),
                 *_MEASURES,
             ),

@@ -65,7 +65,7 @@ def test_a_change_of_rate_is_found_in_its_bucket_with_what_happened_near_it(east
     arguments = {"from": BEGIN, "to": BEGIN + 24 * MINUTE}
     found = profile(topic, events=[event], **arguments)
     (total,) = found["totals"]
-    assert (total["records"], total["complete_buckets"], total["codecs"]) == (7_200, 24, ["lz4"])
+    assert (total["records"], total["complete_buckets"]) == (7_200, 24)
     assert (total["record_bytes_p50"], total["record_bytes_max"]) == (100, 100)
     assert (total["distinct_keys"], total["null_keys"], total["out_of_order"]) == (7, 0, 0)
     assert total["compression_ratio"] > 2
