@@ -41,9 +41,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
     width_ms = _WIDTHS_MS[arguments["bucket"]]
     done: list[Reduced] = []
-    rows: list[dict[str, Any]] = []
-    totals: list[dict[str, Any]] = []
-    changes: list[dict[str, Any]] = []
+    rows, totals, changes = (list[dict[str, Any]]() for _ in range(3))
     notes: list[str] = []
     reduced = _counted(task, arguments, width_ms)
     for profile in profiles_of(reduced, width_ms, arguments["from"], arguments["to"]):
@@ -59,9 +57,9 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         notes[_MOST_NOTES:] = [f"And {more_notes:,} more notes of topics."]
     changes.sort(key=lambda one: -one["step"])
     near, more = around(task, changes, width_ms, arguments["log"])
-    tables = {"totals": totals, "buckets": rows[:_MOST_ROWS], "changes": changes, "around": near}
-    for name, values in tables.items():
-        _write(task, name, values)
+    answers = (totals, changes, near, rows[:_MOST_ROWS])
+    for table, values in zip(ANALYSIS.tables, answers, strict=True):
+        _write(task, table, values)
     facts = {
         "topics": len(totals),
         "records": sum(one["records"] for one in totals),
@@ -114,32 +112,17 @@ def _plan(
 
 
 def _notes_of(profile: TopicProfile) -> Iterator[str]:
-    topic = profile.topic
-    if profile.is_compacted:
-        yield (
-            f"{topic} is compacted: the records left of older times do not show their rates. Its "
-            "changes are unknown."
-        )
-    elif profile.policy is None:
-        yield (
-            f"The cleanup policy of {topic} cannot be read: if it is compacted, older rates are "
-            "too low."
-        )
-    if profile.held:
-        yield (
-            f"{topic}: an open transaction holds back the end of {profile.held:,} partitions. What is "
-            "behind it was not read."
-        )
-    if profile.emptied:
-        yield (
-            f"{topic}: {profile.emptied:,} partitions have lost all their records. The buckets do not "
-            "show these."
-        )
-    if profile.overflow:
-        yield (
-            f"{topic}: {profile.overflow:,} records lie in too many buckets. They count as records without "
-            "a time, and no bucket is complete: a larger bucket or a shorter range is needed."
-        )
+    held, emptied, overflow = profile.held, profile.emptied, profile.overflow
+    found = {
+        "It is compacted: the rates of older times and changes are unknown.": profile.is_compacted,
+        "Its cleanup policy cannot be read: if it compacts, older rates are too low.": profile.policy
+        is None,
+        f"An open transaction holds back the end of {held:,} partitions: the rest was not read.": held,
+        f"{emptied:,} partitions have lost all their records: the buckets do not show these.": emptied,
+        f"{overflow:,} records lie in too many buckets and count as those without a time, and no bucket is "
+        "complete: a larger bucket or a shorter range is needed.": overflow,
+    }
+    return (f"{profile.topic}: {text}" for text, is_true in found.items() if is_true)
 
 
 def _sentence(changes: Sequence[Mapping[str, Any]]) -> str | None:
@@ -149,16 +132,14 @@ def _sentence(changes: Sequence[Mapping[str, Any]]) -> str | None:
     return f"{one['topic']}: {one['series'].replace('_', ' ')} {one['before']:,.4g} → {one['after']:,.4g}"
 
 
-def _write(task: AnalysisTask, name: str, rows: list[dict[str, Any]]) -> None:
+def _write(task: AnalysisTask, table: Table, rows: list[dict[str, Any]]) -> None:
     import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
-    texts = dict.fromkeys((ColumnType.TEXT, ColumnType.CODE), pa.string())
-    numbers = dict.fromkeys((ColumnType.RATIO, ColumnType.NUMBER), pa.float64())
-    others = {ColumnType.BOOLEAN: pa.bool_(), ColumnType.LIST: pa.list_(pa.string())}
-    types = texts | numbers | others
-    columns = ANALYSIS.table(name).columns
-    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in columns])
-    task.write(name, pa.Table.from_pylist(rows, schema))
+    types = dict.fromkeys((ColumnType.TEXT, ColumnType.CODE), pa.string())
+    types |= dict.fromkeys((ColumnType.RATIO, ColumnType.NUMBER), pa.float64())
+    types[ColumnType.BOOLEAN] = pa.bool_()
+    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in table.columns])
+    task.write(table.name, pa.Table.from_pylist(rows, schema))
 
 
 def _spread(name: str, what: str, definition: str, type_: ColumnType) -> tuple[Column, ...]:
@@ -195,78 +176,46 @@ _MEASURES = (
     Column("large", "Claim check", _INTEGER, "Records of more than 1 MiB."),
     Column("large_share", "Claim check, share of bytes", ColumnType.RATIO),
 )
+_BUCKETS = Column("complete_buckets", "Complete buckets", _INTEGER)
+_COMPLETE = "All records were read. Only such buckets show changes."
+_CHANGES = (
+    _TOPIC,
+    Column("series", "Series", ColumnType.CODE),
+    Column("at_ms", "Bucket", ColumnType.MOMENT, "The first one of the new level."),
+    Column("before", "Before", _NUMBER, "Median of the level."),
+    Column("after", "After", _NUMBER, "Median of the level."),
+    Column("factor", "Factor", _NUMBER, "Empty: it was 0 before."),
+)
+_AROUND = (
+    Column("change_ms", "Bucket of the change", ColumnType.MOMENT),
+    Column("change", "Change", ColumnType.TEXT),
+    Column("at_ms", "Time", ColumnType.MOMENT),
+    Column("distance_s", "Seconds after", _INTEGER, "Below 0: before it."),
+    Column("kind", "Kind", ColumnType.CODE),
+    Column("text", "Event", ColumnType.TEXT),
+)
+_BUCKET = (
+    Column("bucket_ms", "Bucket", ColumnType.MOMENT, "Empty: without a time."),
+    Column("complete", "Complete", ColumnType.BOOLEAN, _COMPLETE),
+)
+_WIDTH = Argument(
+    "bucket", ArgumentType.CHOICE, "Bucket", "Of record time, UTC.", default="hour",
+    choices=tuple(_WIDTHS_MS)
+)  # fmt: skip
+_LOG_HELP = "Of the cluster: what it says of the minutes around changes."
 ANALYSIS = Analysis(
     kind="topic-profile",
     title="Topic profile",
     question="How many records do topics get, of which shape, and when did that change?",
     arguments=(
-        CLUSTER,
-        TOPICS,
-        Argument(
-            "bucket",
-            ArgumentType.CHOICE,
-            "Bucket",
-            "Of record time, UTC.",
-            default="hour",
-            choices=tuple(_WIDTHS_MS),
-        ),
-        *RANGE,
-        Argument(
-            "log",
-            ArgumentType.LOG,
-            "Metadata log",
-            "Of the cluster: what it says of the minutes around changes.",
-        ),
+        *(CLUSTER, TOPICS, _WIDTH, *RANGE),
+        Argument("log", ArgumentType.LOG, "Metadata log", _LOG_HELP),
     ),
     tables=(
-        Table(
-            "totals",
-            "Topics",
-            (
-                _TOPIC,
-                Column("complete_buckets", "Complete buckets", _INTEGER),
-                *_MEASURES,
-            ),
-        ),
-        Table(
-            "changes",
-            "Changes",
-            (
-                _TOPIC,
-                Column("series", "Series", ColumnType.CODE),
-                Column("at_ms", "Bucket", ColumnType.MOMENT, "The first one of the new level."),
-                Column("before", "Before", _NUMBER, "Median of the level."),
-                Column("after", "After", _NUMBER, "Median of the level."),
-                Column("factor", "Factor", _NUMBER, "Empty: it was 0 before."),
-            ),
-        ),
-        Table(
-            "around",
-            "Events around changes",
-            (
-                Column("change_ms", "Bucket of the change", ColumnType.MOMENT),
-                Column("change", "Change", ColumnType.TEXT),
-                Column("at_ms", "Time", ColumnType.MOMENT),
-                Column("distance_s", "Seconds after", _INTEGER, "Below 0: before it."),
-                Column("kind", "Kind", ColumnType.CODE),
-                Column("text", "Event", ColumnType.TEXT),
-            ),
-        ),
-        Table(
-            "buckets",
-            "Topics by time",
-            (
-                _TOPIC,
-                Column("bucket_ms", "Bucket", ColumnType.MOMENT, "Empty: without a time."),
-                Column(
-                    "complete",
-                    "Complete",
-                    ColumnType.BOOLEAN,
-                    "All records were read. Only such buckets show changes.",
-                ),
-                *_MEASURES,
-            ),
-        ),
+        Table("totals", "Topics", (_TOPIC, _BUCKETS, *_MEASURES)),
+        Table("changes", "Changes", _CHANGES),
+        Table("around", "Events around changes", _AROUND),
+        Table("buckets", "Topics by time", (_TOPIC, *_BUCKET, *_MEASURES)),
     ),
     run=run,
     charts=(

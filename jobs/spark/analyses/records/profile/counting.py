@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
-from jobs.spark.analyses.records.profile.tallies import (
-    BATCH_BYTES,
-    BATCH_RECORDS,
-    BINS,
-    GROWTH,
-    MAX_BATCH_BYTES,
-    MAX_BATCH_RECORDS,
-    MAX_OFFSET,
-    MAX_PARTITION,
-    MAX_RECORD,
-    NO_TIME,
-    RANK_BITS,
-    RECORD_SIZES,
-    REGISTER_BITS,
-    REGISTERS,
-    Count,
-    Tallies,
-)
+from jobs.spark.analyses.records.profile import tallies as layout
+from jobs.spark.analyses.records.profile.tallies import NO_TIME, Count, Tallies
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import BatchColumns, SpanReader
 from jobs.wire.batches.record_batch import HEADER_BYTES
@@ -36,11 +21,11 @@ from jobs.wire.rebatch.table import Int64s
 
 # A record that is larger is one for a claim check.
 LARGE_BYTES = 1 << 20
-_PER_BIN = 1 / math.log(GROWTH)
+_PER_BIN = 1 / math.log(layout.GROWTH)
 # What is around the content of a usual record in a batch: lengths, attributes, both deltas.
 _FRAME_BYTES = 9
 _LOW_31 = (1 << 31) - 1
-_LOW_RANKS = (1 << RANK_BITS) - 1
+_LOW_RANKS = (1 << layout.RANK_BITS) - 1
 # The finalizer of MurmurHash3, signed.
 _MIX_1, _MIX_2 = 0xFF51AFD7ED558CCD - (1 << 64), 0xC4CEB9FE1A85EC53 - (1 << 64)
 _EDGES = pa.schema([(name, pa.int64()) for name in ("first_ms", "from_ms", "to_ms")])
@@ -84,25 +69,21 @@ def _add(
     runs = [tallies.slot(bucket) for bucket in buckets[begins].tolist()]
     slots = np.repeat(np.array(runs, np.int64), np.diff(begins, append=len(buckets)))
     tallies.numbers[0, Count.OVERFLOW] += np.count_nonzero((slots == 0) & (buckets != NO_TIME))
-    facts = np.column_stack(
-        [
-            batches.column("base_offset"),
-            batches.sizes,
-            batches.column("record_count"),
-            batches.are_log_append_time.astype(np.int64),
-        ]
-    )
-    columns = (
-        *(slots, records.offsets, records.times, records.batches, records.key_hashes),
-        *(records.key_at, records.key_bytes, records.value_bytes),
-        *(records.headers, records.header_bytes),
-    )
-    _tally(columns, facts, span, tallies.numbers, tallies.registers)
+    appended = batches.are_log_append_time.astype(np.int64)
+    counts = batches.column("record_count")
+    facts = np.column_stack([batches.column("base_offset"), batches.sizes, counts, appended])
+    _tally((slots, *_columns(records)), facts, span, tallies.numbers, tallies.registers)
+
+
+_columns = attrgetter(
+    *("offsets", "times", "batches", "key_hashes", "key_at", "key_bytes", "value_bytes"),
+    *("headers", "header_bytes"),
+)
 
 
 @inlined
 def _bin(size: int) -> int:
-    return 0 if size <= 0 else min(1 + int(math.log(size) * _PER_BIN), BINS - 1)
+    return 0 if size <= 0 else min(1 + int(math.log(size) * _PER_BIN), layout.BINS - 1)
 
 
 @inlined
@@ -110,27 +91,28 @@ def _register(registers: Any, slot: int, hashed: int) -> None:
     hashed = (hashed ^ hashed >> 33 & _LOW_31) * _MIX_1
     hashed = (hashed ^ hashed >> 33 & _LOW_31) * _MIX_2
     hashed ^= hashed >> 33 & _LOW_31
-    left = hashed >> REGISTER_BITS & _LOW_RANKS
+    left = hashed >> layout.REGISTER_BITS & _LOW_RANKS
     rank = 1
-    while rank <= RANK_BITS and not left & 1:
+    while rank <= layout.RANK_BITS and not left & 1:
         left >>= 1
         rank += 1
-    at = hashed & REGISTERS - 1
+    at = hashed & layout.REGISTERS - 1
     registers[slot, at] = max(registers[slot, at], rank)
 
 
 @compiled
-def _tally(columns: Any, batches: Int64s, span: Int64s, numbers: Int64s, registers: Any) -> None:
-    """Add records to the rows of their slots: one loop, as a call for each record costs more.
+def _tally(  # noqa: PLR0915  one loop: a call for each record costs more
+    columns: Any, batches: Int64s, span: Int64s, numbers: Int64s, registers: Any
+) -> None:
+    """Add records to the rows of their slots.
 
     `columns`: arrays of slots, offsets, times, indices of batches, hashes of keys, where keys begin, bytes
     of keys, of values, numbers of headers and their bytes. `batches` has a row for each: base offset, bytes,
     records, whether times are of the append. `span`: partition, first offset, the present in ms, and the
     highest time until now, which is updated.
     """
-    slots, offsets, times, of, hashes, key_at, key_bytes, value_bytes, headers, header_bytes = (
-        columns
-    )
+    slots, offsets, times, of, hashes = columns[:5]
+    key_at, key_bytes, value_bytes, headers, header_bytes = columns[5:]
     before = -1
     for n in range(len(slots)):
         slot, batch = slots[n], of[n]
@@ -138,19 +120,23 @@ def _tally(columns: Any, batches: Int64s, span: Int64s, numbers: Int64s, registe
         batch_bytes, batch_records = batches[batch, 1], batches[batch, 2]
         # Where two spans meet in a batch, it is of the first.
         if batch != before and batches[batch, 0] >= span[1]:
-            row[BATCH_RECORDS + _bin(batch_records)] += 1
-            row[BATCH_BYTES + _bin(batch_bytes)] += 1
-            row[MAX_BATCH_RECORDS] = max(row[MAX_BATCH_RECORDS], batch_records)
-            row[MAX_BATCH_BYTES] = max(row[MAX_BATCH_BYTES], batch_bytes)
+            row[layout.BATCH_RECORDS + _bin(batch_records)] += 1
+            row[layout.BATCH_BYTES + _bin(batch_bytes)] += 1
+            row[layout.MAX_BATCH_RECORDS] = max(row[layout.MAX_BATCH_RECORDS], batch_records)
+            row[layout.MAX_BATCH_BYTES] = max(row[layout.MAX_BATCH_BYTES], batch_bytes)
             row[Count.EXPANDED] += HEADER_BYTES
         before = batch
         size = max(key_bytes[n], 0) + max(value_bytes[n], 0) + header_bytes[n]
-        if size > row[MAX_RECORD] or row[Count.RECORDS] == 0:
-            row[MAX_RECORD], row[MAX_PARTITION], row[MAX_OFFSET] = size, span[0], offsets[n]
+        if size > row[layout.MAX_RECORD] or row[Count.RECORDS] == 0:
+            row[layout.MAX_RECORD], row[layout.MAX_PARTITION], row[layout.MAX_OFFSET] = (
+                size,
+                span[0],
+                offsets[n],
+            )
         row[Count.RECORDS] += 1
         row[Count.SIZE] += size
         row[Count.BYTES] += batch_bytes * 1000 // batch_records
-        row[RECORD_SIZES + _bin(size)] += 1
+        row[layout.RECORD_SIZES + _bin(size)] += 1
         if key_bytes[n] < 0:
             row[Count.NULL_KEYS] += 1
         else:

@@ -1,4 +1,4 @@
-"""The profile of a topic, from what its tasks counted, the rows that say it, and the changes of its levels."""
+"""The profile of a topic from what its tasks counted: its rows, and the changes of its levels."""
 
 from __future__ import annotations
 
@@ -8,36 +8,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from jobs.spark.analyses.records.profile import tallies as layout
 from jobs.spark.analyses.records.profile.change_points import steps
-from jobs.spark.analyses.records.profile.tallies import (
-    BATCH_BYTES,
-    BATCH_RECORDS,
-    BINS,
-    MAX_BATCH_BYTES,
-    MAX_BATCH_RECORDS,
-    MAX_OFFSET,
-    MAX_PARTITION,
-    MAX_RECORD,
-    MOST_BUCKETS,
-    NO_TIME,
-    RECORD_SIZES,
-    Count,
-    Tallies,
-    distinct,
-    quantiles,
-)
+from jobs.spark.analyses.records.profile.tallies import NO_TIME, Count, Tallies, distinct, quantiles
 from jobs.spark.analyses.records.running import Reduced
 
 # A rate of less time says nothing.
 _LEAST_MS = 1_000
-# A rate is compared by what a bucket has; a share in percent: the logarithm of small numbers is flat.
-_OF_BUCKET = {"records": "records_per_s", "bytes": "bytes_per_s"}
-_OF_RECORDS = {
-    "record_bytes_p50": 1.0,
-    "compression_ratio": 1.0,
-    "null_key_share": 100.0,
-    "distinct_keys": 1.0,
-}
+# Series that change. A share is compared in percent: the logarithm of small numbers is flat.
+_SCALES = {"record_bytes_p50": 1, "compression_ratio": 1, "null_key_share": 100, "distinct_keys": 1}
 # So many buckets without records are looked at behind the last one that has some.
 _SILENT = 24
 
@@ -52,15 +31,11 @@ class TopicProfile:
 
     topic: str
     width_ms: int
+    policy: str | None = None
     low_ms: int = 0
     high_ms: int = 0
     tallies: Tallies = field(default_factory=Tallies)
     done: list[Reduced] = field(default_factory=list)
-
-    @property
-    def policy(self) -> str | None:
-        policy: str | None = self.done[0].work.extra["policy"]
-        return policy
 
     @property
     def is_compacted(self) -> bool:
@@ -125,30 +100,25 @@ class TopicProfile:
 
 def row_of(tallies: Tallies, slot: int) -> dict[str, Any]:
     """Return what a slot says, by column; sizes and shares of nothing are None."""
-    numbers = tallies.numbers[slot]
-    records, size, stored = (int(numbers[one]) for one in (Count.RECORDS, Count.SIZE, Count.BYTES))
-    return {
-        **{one.name.lower(): int(numbers[one]) for one in Count},
+    numbers = tallies.numbers[slot].tolist()
+    counts = {one.name.lower(): numbers[one] for one in Count}
+    records, stored, size = counts["records"], counts["bytes"], counts["size"]
+    row = {
         "bytes": round(stored / 1000),
-        **_spread("record_bytes", numbers, RECORD_SIZES, MAX_RECORD),
-        "largest_partition": int(numbers[MAX_PARTITION]) if records else None,
-        "largest_offset": int(numbers[MAX_OFFSET]) if records else None,
-        **_spread("batch_records", numbers, BATCH_RECORDS, MAX_BATCH_RECORDS),
-        **_spread("batch_bytes", numbers, BATCH_BYTES, MAX_BATCH_BYTES),
-        "compression_ratio": int(numbers[Count.EXPANDED]) * 1000 / stored if stored else None,
-        "null_key_share": int(numbers[Count.NULL_KEYS]) / records if records else None,
+        "largest_partition": numbers[layout.MAX_PARTITION] if records else None,
+        "largest_offset": numbers[layout.MAX_OFFSET] if records else None,
+        "compression_ratio": counts["expanded"] * 1000 / stored if stored else None,
+        "null_key_share": counts["null_keys"] / records if records else None,
         "distinct_keys": distinct(tallies.registers[slot]),
-        "large_share": int(numbers[Count.LARGE_SIZE]) / size if size else None,
+        "large_share": counts["large_size"] / size if size else None,
     }
-
-
-def _spread(name: str, numbers: Any, begin: int, largest_at: int) -> dict[str, int | None]:
-    largest = int(numbers[largest_at])
-    found = quantiles(numbers[begin : begin + BINS], (0.5, 0.95, 0.99, 1.0))
-    values = [None if one is None else min(one, largest) for one in found[:3]]
-    values.append(None if found[3] is None else largest)
-    names = (f"{name}_{one}" for one in ("p50", "p95", "p99", "max"))
-    return dict(zip(names, values, strict=True))
+    for name, (begin, largest_at) in layout.SPREADS.items():
+        largest = numbers[largest_at]
+        values = quantiles(tallies.numbers[slot, begin : begin + layout.BINS], (0.5, 0.95, 0.99))
+        for part, value in zip(("p50", "p95", "p99"), values, strict=True):
+            row[f"{name}_{part}"] = None if value is None else min(value, largest)
+        row[f"{name}_max"] = None if values[0] is None else largest
+    return counts | row
 
 
 def profiles_of(
@@ -170,6 +140,7 @@ def profiles_of(
             lows += [-(-ms // width_ms) * width_ms for ms in edges["from_ms"] if ms is not None]
             highs += [ms // width_ms * width_ms for ms in edges["to_ms"] if ms is not None]
             highs += [one.work.extra["planned_ms"]]
+            found.policy = one.work.extra["policy"]
             found.tallies.add(one.tables["buckets"])
             found.done.append(one._replace(tables={}))
         if firsts and not found.overflow:
@@ -188,12 +159,13 @@ def changes_of(profile: TopicProfile) -> Iterator[dict[str, Any]]:
     first, end = -(-profile.low_ms // width), profile.high_ms // width
     last = max((one for one in slots if one < end), default=first)
     end = min(end, last + 1 + _SILENT)
-    buckets = range(max(first, end - MOST_BUCKETS), end)
+    buckets = range(max(first, end - layout.MOST_BUCKETS), end)
     rows = {one: row_of(profile.tallies, slots[one]) for one in buckets if one in slots}
-    for name, series in _OF_BUCKET.items():
+    # A rate is compared by what a bucket has.
+    for name in ("records", "bytes"):
         values = [float(rows[one][name]) if one in rows else 0.0 for one in buckets]
-        yield from _changes(profile, series, list(buckets), values, 1000 / width)
-    for name, scale in _OF_RECORDS.items():
+        yield from _changes(profile, f"{name}_per_s", list(buckets), values, 1000 / width)
+    for name, scale in _SCALES.items():
         known = [one for one in buckets if one in rows and rows[one][name] is not None]
         values = [rows[one][name] * scale for one in known]
         yield from _changes(profile, name, known, values, 1 / scale)

@@ -1,7 +1,7 @@
 """What is counted of each time bucket of a topic, and how two counts become one.
 
 A row of `Tallies.numbers` has the sums of `Count`, three histograms (from RECORD_SIZES, BATCH_RECORDS and
-BATCH_BYTES on) and, from MAX_BATCH_RECORDS on, what is largest. A row of `Tallies.registers` is a HyperLogLog.
+BATCH_BYTES on) and, from MAX_BATCH_RECORDS on, what is largest; one of `Tallies.registers` is a HyperLogLog.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ Count = IntEnum(
 RECORD_SIZES, BATCH_RECORDS, BATCH_BYTES = (len(Count) + n * BINS for n in range(3))
 _SUMS = BATCH_BYTES + BINS
 MAX_BATCH_RECORDS, MAX_BATCH_BYTES, MAX_RECORD, MAX_PARTITION, MAX_OFFSET = range(_SUMS, _SUMS + 5)
+# Names of columns, with where the histogram begins and the largest value is.
+SPREADS = {
+    "record_bytes": (RECORD_SIZES, MAX_RECORD),
+    "batch_records": (BATCH_RECORDS, MAX_BATCH_RECORDS),
+    "batch_bytes": (BATCH_BYTES, MAX_BATCH_BYTES),
+}
 _NUMBERS = MAX_OFFSET + 1
 # So many buckets of a topic are counted, on top of the one of records without a time, which is NO_TIME.
 MOST_BUCKETS = 4_000

@@ -167,7 +167,7 @@ def test_a_batch_at_the_border_of_two_parts_is_counted_once():
         object.__setattr__(chunk, "records", chunk.records.only(slice(start, end)))
         one.span = Span("cluster", "orders", 0, start, end, 0, 10)
     parts, all_ = profile(first, second).total(), profile(whole).total()
-    near = ("bytes_per_s", "compression_ratio")
+    near = ("bytes_per_s", "compression_ratio", "expanded")
     for name in near:
         assert parts.pop(name) == pytest.approx(all_.pop(name), rel=0.03)
     assert parts == all_
@@ -179,6 +179,30 @@ def test_an_empty_topic_has_a_row_of_zeros():
     total = found.total()
     assert (total["records"], total["bytes"], total["distinct_keys"]) == (0, 0, 0)
     assert (total["record_bytes_p50"], total["records_per_s"]) == (None, None)
+
+
+def test_records_without_a_time_and_of_far_times_are_counted_and_complete_nothing_of_the_future():
+    batch = [record(n, b"k", at_ms=at_ms) for n, at_ms in enumerate([0, 9_999_999_999_999])]
+    for at_ms in (-1, -(2**62), 2**62):
+        batch.append(record(len(batch), b"k"))
+        object.__setattr__(batch[-1], "timestamp", at_ms)
+    found = profile(reader_of(*([one] for one in batch)))
+    rows = {row["bucket_ms"]: (row["records"], row["complete"]) for row in found.rows()}
+    future = {at_ms // MINUTE * MINUTE: (1, False) for at_ms in (9_999_999_999_999, 2**62)}
+    assert rows == {0: (1, True), None: (2, False), **future}
+    assert list(changes_of(found)) == []
+
+
+def test_records_of_too_many_buckets_leave_no_bucket_complete():
+    batch = [record(n, b"k", at_ms=n * MINUTE) for n in range(MOST_BUCKETS + 10)]
+    found = profile(reader_of(batch), planned_ms=10**12)
+    assert (found.total()["complete_buckets"], list(changes_of(found))) == (0, [])
+
+
+@pytest.mark.parametrize("side", ["begun", "ended"])
+def test_a_partition_of_which_no_record_was_read_leaves_no_bucket_complete(side):
+    found = profile(at_minutes(2, 2, 2), reader_of(partition=1), **{side: {1}})
+    assert found.total()["complete_buckets"] == 0
 
 
 @pytest.mark.parametrize(
@@ -251,6 +275,7 @@ def span(topic="orders", partition=0, start=0, end=10, **more):
         pytest.param(span(start=5, log_start=5), (None, None), (True, False), id="retention"),
         pytest.param(span(start=5), (None, None), (False, False), id="a range of times"),
         pytest.param(span(start=5), (5, None), (True, False), id="from an offset"),
+        pytest.param(span(end=0), (5, None), (True, False), id="from an offset behind its end"),
         pytest.param(span(log_end=20), (None, 10), (False, True), id="up to an offset"),
     ],
 )
@@ -258,6 +283,13 @@ def test_a_plan_says_whether_more_records_are_or_were_around_a_span(one, offsets
     arguments = {"from_offset": offsets[0], "to_offset": offsets[1]}
     (work,) = works_of([one], arguments, PLANNED, {"orders": "delete"})
     assert (work.extra["are_begun"], work.extra["are_ended"]) == ([edges[0]], [edges[1]])
+
+
+def test_an_open_transaction_ends_the_last_part_of_its_partition():
+    spans = [span("a", end=9_000_000), span("a", 1)]
+    arguments = {"from_offset": None, "to_offset": None}
+    works = list(works_of(spans, arguments, PLANNED, {}, {spans[0].where}))
+    assert [one.extra["are_ended"] for one in works] == [[False], [False], [True, False]]
 
 
 def test_a_work_has_spans_of_one_topic_and_a_long_span_is_several():
