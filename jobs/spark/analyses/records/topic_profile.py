@@ -112,11 +112,11 @@ def _plan(
 
 
 def _notes_of(profile: TopicProfile) -> Iterator[str]:
-    held, emptied, overflow = profile.held, profile.emptied, profile.overflow
+    policy, held = profile.policy, profile.held
+    emptied, overflow = profile.emptied, profile.overflow
     found = {
         "It is compacted: the rates of older times and changes are unknown.": profile.is_compacted,
-        "Its cleanup policy cannot be read: if it compacts, older rates are too low.": profile.policy
-        is None,
+        "Its cleanup policy cannot be read: if it compacts, older rates are too low.": not policy,
         f"An open transaction holds back the end of {held:,} partitions: the rest was not read.": held,
         f"{emptied:,} partitions have lost all their records: the buckets do not show these.": emptied,
         f"{overflow:,} records lie in too many buckets and count as those without a time, and no bucket is "
