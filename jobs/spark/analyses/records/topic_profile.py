@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,29 +20,27 @@ from jobs.spark.analyses.analysis import (
 from jobs.spark.analyses.records.ranges import CLUSTER, RANGE, TOPICS, check_range
 
 if TYPE_CHECKING:
-    from jobs.cluster.connection import Connection
     from jobs.spark.analyses.records.profile.merging import TopicProfile
-    from jobs.spark.analyses.records.ranges import Work
     from jobs.spark.analyses.records.running import Reduced
     from jobs.spark.analyses.task import AnalysisTask
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 _MOST_ROWS = 100_000
 _MOST_NOTES = 20
-_POLICY = "cleanup.policy"
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Count the records by topic and bucket, then look for changes and for what was near them."""
     from jobs.spark.analyses.records.profile.around import around
     from jobs.spark.analyses.records.profile.merging import changes_of, profiles_of
+    from jobs.spark.analyses.records.profile.planning import counted
     from jobs.spark.analyses.records.running import notes_of
 
     width_ms = _WIDTHS_MS[arguments["bucket"]]
     done: list[Reduced] = []
     rows, totals, changes = (list[dict[str, Any]]() for _ in range(3))
     notes: list[str] = []
-    reduced = _counted(task, arguments, width_ms)
+    reduced = counted(task, ANALYSIS.kind, arguments, width_ms)
     for profile in profiles_of(reduced, width_ms, arguments["from"], arguments["to"]):
         rows += islice(profile.rows(), _MOST_ROWS + 1 - len(rows))
         totals.append(profile.total())
@@ -65,58 +62,16 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         "records": sum(one["records"] for one in totals),
         "bytes": sum(one["bytes"] for one in totals),
         "changes": len(changes),
-        "largest_change": _sentence(changes),
+        "largest_change": _sentence(changes[0]) if changes else None,
     }
     return Answer(facts, (*notes_of(done), *notes, *more))
 
 
-def _counted(task: AnalysisTask, arguments: Mapping[str, Any], width_ms: int) -> Iterator[Reduced]:
-    from jobs.spark.analyses.records.profile.counting import count_records
-    from jobs.spark.analyses.records.reading import Reading
-    from jobs.spark.analyses.records.running import connections_of, reduce_records
-
-    connections = connections_of(task, CLUSTER.name)
-    is_committed = arguments["isolation"] == "read_committed"
-    return reduce_records(
-        task,
-        {"kind": ANALYSIS.kind, "arguments": dict(arguments)},
-        Reading(connections, read_committed=is_committed, hash_keys=True),
-        lambda: _plan(connections[CLUSTER.name], arguments, is_committed=is_committed),
-        count_records,
-        {"width_ms": width_ms},
-    )
-
-
-def _plan(
-    connection: Connection, arguments: Mapping[str, Any], *, is_committed: bool
-) -> list[Work]:
-    from jobs.cluster.admin.configs import read_topic_configs
-    from jobs.cluster.client import ClusterClient
-    from jobs.cluster.descriptions import TopicPartition
-    from jobs.cluster.protocol.data.offsets import LATEST
-    from jobs.spark.analyses.records.profile.planning import works_of
-    from jobs.spark.analyses.records.ranges import list_moments, newest, spans_of, topics_named
-
-    with ClusterClient(connection, timeout_s=30) as client:
-        topics = topics_named(client, arguments[TOPICS.name])
-        now_ms = time.time_ns() // 1_000_000
-        places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
-        latest = dict.fromkeys(places if is_committed else (), LATEST)
-        # Asked before the last stable offsets: these can only be behind where a transaction is open.
-        ends = list_moments(client, latest, is_committed=False)
-        spans = newest(spans_of(client, topics, arguments), arguments["most_records"])
-        configs = read_topic_configs(client, [one.name for one in topics], [_POLICY])
-    policies = {name: values.get(_POLICY) for name, values in configs.items()}
-    held = {one.where for one in spans if (ends.get(one.where) or 0) > one.log_end}
-    return list(works_of(spans, arguments, now_ms, policies, held))
-
-
 def _notes_of(profile: TopicProfile) -> Iterator[str]:
-    policy, held = profile.policy, profile.held
-    emptied, overflow = profile.emptied, profile.overflow
+    held, emptied, overflow = profile.held, profile.emptied, profile.overflow
     found = {
         "It is compacted: the rates of older times and changes are unknown.": profile.is_compacted,
-        "Its cleanup policy cannot be read: if it compacts, older rates are too low.": not policy,
+        "Its cleanup policy cannot be read: if it compacts, old rates are low.": not profile.policy,
         f"An open transaction holds back the end of {held:,} partitions: the rest was not read.": held,
         f"{emptied:,} partitions have lost all their records: the buckets do not show these.": emptied,
         f"{overflow:,} records lie in too many buckets and count as those without a time, and no bucket is "
@@ -125,10 +80,7 @@ def _notes_of(profile: TopicProfile) -> Iterator[str]:
     return (f"{profile.topic}: {text}" for text, is_true in found.items() if is_true)
 
 
-def _sentence(changes: Sequence[Mapping[str, Any]]) -> str | None:
-    if not changes:
-        return None
-    one = changes[0]
+def _sentence(one: Mapping[str, Any]) -> str:
     return f"{one['topic']}: {one['series'].replace('_', ' ')} {one['before']:,.4g} → {one['after']:,.4g}"
 
 

@@ -54,10 +54,9 @@ def count_records(
             first = int(records.times[0]) if first < 0 else first
             last = int(records.times[-1])
         known = first if first >= 0 else None
-        is_short = ended or reader.outcome.fault
-        begin = planned_ms if known is None else known
-        row = (known, begin if begun else None, last if is_short else None)
-        edges.append(dict(zip(_EDGES.names, row, strict=True)))
+        begin = (planned_ms if known is None else known) if begun else None
+        end = last if ended or reader.outcome.fault else None
+        edges.append({"first_ms": known, "from_ms": begin, "to_ms": end})
     return {"buckets": tallies.to_table(), "edges": pa.Table.from_pylist(edges, _EDGES)}
 
 

@@ -1,16 +1,61 @@
-"""Which spans of topics are counted together."""
+"""What is read for a profile: which spans of topics are counted together."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from jobs.cluster.admin.configs import read_topic_configs
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.protocol.data.offsets import LATEST
+from jobs.spark.analyses.records import ranges
+from jobs.spark.analyses.records.profile.counting import count_records
 from jobs.spark.analyses.records.ranges import PIECE_OFFSETS, Span, Work, pieces
+from jobs.spark.analyses.records.reading import Reading
+from jobs.spark.analyses.records.running import Reduced, connections_of, reduce_records
+from jobs.spark.analyses.task import AnalysisTask
 
+_POLICY = "cleanup.policy"
 # A task is not given more spans at once: each of them is one request at least.
 _MOST_SPANS = 500
+
+
+def counted(
+    task: AnalysisTask, kind: str, arguments: Mapping[str, Any], width_ms: int
+) -> Iterator[Reduced]:
+    """Yield the works of a profile when they are counted (`count_records`), topic by topic."""
+    connections = connections_of(task, "cluster")
+    is_committed = arguments["isolation"] == "read_committed"
+    return reduce_records(
+        task,
+        {"kind": kind, "arguments": dict(arguments)},
+        Reading(connections, read_committed=is_committed, hash_keys=True),
+        lambda: _plan(connections["cluster"], arguments, is_committed=is_committed),
+        count_records,
+        {"width_ms": width_ms},
+    )
+
+
+def _plan(
+    connection: Connection, arguments: Mapping[str, Any], *, is_committed: bool
+) -> list[Work]:
+    with ClusterClient(connection, timeout_s=30) as client:
+        topics = ranges.topics_named(client, arguments["topics"])
+        now_ms = time.time_ns() // 1_000_000
+        places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
+        latest = dict.fromkeys(places if is_committed else (), LATEST)
+        # Asked before the last stable offsets: these can only be behind where a transaction is open.
+        ends = ranges.list_moments(client, latest, is_committed=False)
+        spans = ranges.spans_of(client, topics, arguments)
+        configs = read_topic_configs(client, [one.name for one in topics], [_POLICY])
+    policies = {name: values.get(_POLICY) for name, values in configs.items()}
+    held = {one.where for one in spans if (ends.get(one.where) or 0) > one.log_end}
+    spans = ranges.newest(spans, arguments["most_records"])
+    return list(works_of(spans, arguments, now_ms, policies, held))
 
 
 def works_of(
