@@ -173,7 +173,8 @@ def test_a_topic_that_has_only_control_batches_has_a_row_of_zeros(east, profile)
 def test_hundreds_of_topics_and_times_that_no_calendar_has_are_read_together(east, profile):
     name = f"many-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
-    made = admin.create_topics([NewTopic(f"{name}-{n}", 1, 1) for n in range(300)])
+    far = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    made = admin.create_topics([NewTopic(f"{name}-{n}", 1, 1, config=far) for n in range(300)])
     for one in made.values():
         one.result(60)
     times = [0, 9_999_999_999_999, 1_700_000_000_000_000, 10**18]
