@@ -1,10 +1,13 @@
 """Topics of a real cluster: rates, sizes, a change, and transactions that were aborted."""
 
 import time
+import uuid
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
-from jobs.cluster.errors import InvalidFields
+from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.metadata.log_history import open_history
@@ -65,7 +68,7 @@ def test_a_change_of_rate_is_found_in_its_bucket_with_what_happened_near_it(east
     arguments = {"from": BEGIN, "to": BEGIN + 24 * MINUTE}
     found = profile(topic, events=[event], **arguments)
     (total,) = found["totals"]
-    assert (total["records"], total["complete_buckets"], total["codecs"]) == (7_200, 24, ["lz4"])
+    assert (total["records"], total["complete_buckets"]) == (7_200, 24)
     assert (total["record_bytes_p50"], total["record_bytes_max"]) == (100, 100)
     assert (total["distinct_keys"], total["null_keys"], total["out_of_order"]) == (7, 0, 0)
     assert total["compression_ratio"] > 2
@@ -98,7 +101,7 @@ def test_a_large_record_a_compacted_topic_and_an_empty_one_are_read_together(eas
     assert totals[compacted]["tombstones"] == 1
     assert (totals[empty]["records"], totals[empty]["records_per_s"]) == (0, None)
     assert not [row for row in found["changes"] if row["topic"] == compacted]
-    assert any(note.startswith(f"{compacted} is compacted") for note in found.notes)
+    assert any(note.startswith(f"{compacted}: It is compacted") for note in found.notes)
 
 
 def test_a_log_of_which_the_beginning_was_removed_has_complete_minutes_after_it(east, profile):
@@ -114,9 +117,72 @@ def test_a_log_of_which_the_beginning_was_removed_has_complete_minutes_after_it(
     assert rows[0]["records_per_s"] is None
 
 
-def test_a_topic_that_is_not_there_is_named(profile):
-    with pytest.raises(InvalidFields, match=r"There is no topic absent\."):
-        profile("absent")
+@pytest.mark.parametrize(
+    ("topics", "why"),
+    [
+        pytest.param("absent", r"There is no topic absent\.", id="absent"),
+        pytest.param(" , ,", "No topic of .* matches", id="only commas"),
+        pytest.param("nothing-has-this-*", "No topic of .* matches", id="a pattern of nothing"),
+    ],
+)
+def test_topics_that_are_not_there_are_refused(profile, topics, why):
+    with pytest.raises(InvalidFields, match=why):
+        profile(topics)
+
+
+def test_a_name_that_is_too_long_is_refused(profile):
+    with pytest.raises((ClusterFault, InvalidFields), match=r"(?i)topic"):
+        profile("x" * 300)
+
+
+def test_what_an_open_transaction_holds_back_is_noted_and_makes_buckets_incomplete(east, profile):
+    topic = new_topic(east, partitions=2)
+    write(east, topic, records_of([10] * 4))
+    producer = Producer(
+        {"bootstrap.servers": east.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
+    )
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=1)
+    producer.flush()
+    try:
+        found = profile(topic)
+        whole = profile(topic, isolation="read_uncommitted")
+    finally:
+        producer.abort_transaction()
+    assert any("An open transaction holds back the end of 1 partitions" in n for n in found.notes)
+    assert (found["totals"][0]["records"], found["totals"][0]["complete_buckets"]) == (40, 0)
+    assert whole["totals"][0]["records"] == 41
+
+
+def test_a_topic_that_has_only_control_batches_has_a_row_of_zeros(east, profile):
+    topic = new_topic(east)
+    producer = Producer(
+        {"bootstrap.servers": east.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
+    )
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"aborted", partition=0)
+    producer.flush()
+    producer.abort_transaction()
+    delete_before(east, topic, 0, 1)
+    found = profile(topic)
+    assert (found["totals"][0]["records"], found["buckets"], found["changes"]) == (0, [], [])
+
+
+def test_hundreds_of_topics_and_times_that_no_calendar_has_are_read_together(east, profile):
+    name = f"many-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
+    far = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    made = admin.create_topics([NewTopic(f"{name}-{n}", 1, 1, config=far) for n in range(300)])
+    for one in made.values():
+        one.result(60)
+    times = [0, 9_999_999_999_999, 1_700_000_000_000_000, 10**18]
+    write(east, f"{name}-7", [Record(0, b"k", b"v", None, at_ms) for at_ms in times])
+    found = profile(f"{name}-*")
+    assert len(found["totals"]) == 300
+    rows = {row["bucket_ms"]: row["future"] for row in found["buckets"]}
+    assert rows == {at_ms // MINUTE * MINUTE: int(at_ms > 0) for at_ms in times}
 
 
 def test_what_the_metadata_log_says_near_a_change_is_listed_and_where_it_ends(spark, tmp_path):

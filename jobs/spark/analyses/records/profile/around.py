@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from jobs.quorum.history.change_json import iso
@@ -12,10 +13,13 @@ from jobs.spark.analyses.metadata.log_history import open_history
 if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
 
+# Moment of the change, time of the event, its kind and text.
+_Event = tuple[int, int, str, str]
 BEFORE_MS, AFTER_MS = 600_000, 120_000
 MOST_CHANGES = 20
 # Of each change so many events are listed, the nearest.
 MOST_EVENTS = 50
+_UNKNOWN = "What happened around the changes is unknown: no metadata log, and there are no recorded events."
 _NEAR = f"""
 SELECT change_ms, timestamp_ms AS at_ms, what, subject, cause, cause_broker, detail FROM (
   SELECT *, ROW_NUMBER() OVER (
@@ -40,42 +44,34 @@ def around(
     if not chosen:
         return [], []
     if log is None and recorded is None:
-        return [], [
-            "What happened around the changes is unknown: no metadata log was named, and there are no "
-            "recorded events."
-        ]
+        return [], [_UNKNOWN]
     before_ms, after_ms = BEFORE_MS + width_ms, AFTER_MS + width_ms
-    found: list[tuple[int, int, str, str]] = []
+    found: list[_Event] = []
     notes: list[str] = []
     if log is not None:
         task.report("Reading the metadata log")
-        found += _from_log(task, log, sorted(chosen), before_ms, after_ms, notes)
-    for event in (recorded or {}).get("events", ()):
-        at_ms, text = event["at_ms"], " ".join(filter(None, (event.get("where"), event["text"])))
-        found += [
-            (moment, at_ms, event["kind"], text)
-            for moment in chosen
-            if moment - before_ms <= at_ms <= moment + after_ms
-        ]
+        found, notes = _from_log(task, log, sorted(chosen), (before_ms, after_ms))
+    found += _recorded((recorded or {}).get("events", ()), chosen, before_ms, after_ms)
     if len(changes) > MOST_CHANGES:
-        notes.append(
-            f"Events are listed of the {MOST_CHANGES} largest of {len(changes):,} changes."
-        )
+        of = f"the {MOST_CHANGES} largest of {len(changes):,} changes"
+        notes.append(f"Events are listed of {of}.")
     rows: list[dict[str, Any]] = []
     for moment, texts in chosen.items():
-        near = sorted((one for one in found if one[0] == moment), key=lambda e: abs(e[1] - moment))
-        rows += [
-            {
-                "change_ms": moment,
-                "change": "; ".join(texts),
-                "at_ms": at_ms,
-                "distance_s": round((at_ms - moment) / 1000),
-                "kind": kind,
-                "text": text,
-            }
-            for _, at_ms, kind, text in sorted(near[:MOST_EVENTS], key=lambda event: event[1])
-        ]
+        events = sorted((e for e in found if e[0] == moment), key=lambda e: abs(e[1] - moment))
+        for _, at_ms, kind, text in sorted(events[:MOST_EVENTS], key=lambda event: event[1]):
+            change = {"change_ms": moment, "change": "; ".join(texts)}
+            place = {"at_ms": at_ms, "distance_s": round((at_ms - moment) / 1000)}
+            rows.append({**change, **place, "kind": kind, "text": text})
     return rows, notes
+
+
+def _recorded(
+    events: Iterable[Mapping[str, Any]], moments: Iterable[int], before_ms: int, after_ms: int
+) -> Iterator[_Event]:
+    for event in events:
+        at_ms, text = event["at_ms"], " ".join(filter(None, (event.get("where"), event["text"])))
+        near = (one for one in moments if one - before_ms <= at_ms <= one + after_ms)
+        yield from ((one, at_ms, event["kind"], text) for one in near)
 
 
 def _words(change: Mapping[str, Any]) -> str:
@@ -85,16 +81,12 @@ def _words(change: Mapping[str, Any]) -> str:
 
 
 def _from_log(
-    task: AnalysisTask,
-    log: str,
-    moments: list[int],
-    before_ms: int,
-    after_ms: int,
-    notes: list[str],
-) -> Iterator[tuple[int, int, str, str]]:
+    task: AnalysisTask, log: str, moments: list[int], near_ms: tuple[int, int]
+) -> tuple[list[_Event], list[str]]:
     history = open_history(task, log)
+    before_ms, after_ms = near_ms
     since_ms, at_ms = moments[0] - before_ms, moments[-1] + after_ms
-    notes += history.notes
+    notes = list(history.notes)
     first, last = history.first_ms, history.last_ms
     if first is None or last is None or since_ms < first or at_ms > last:
         notes.append(
@@ -109,6 +101,6 @@ def _from_log(
         near = spark.sql(_NEAR, args=args).toArrow().to_pylist()
     finally:
         spark.catalog.dropTempView("changes_of_topics")
-    for row in near:
-        words = (row["subject"], row["cause"], row["cause_broker"], row["detail"])
-        yield row["change_ms"], row["at_ms"], row["what"], sentence_of(*words)
+    words = itemgetter("subject", "cause", "cause_broker", "detail")
+    events = [(n["change_ms"], n["at_ms"], n["what"], sentence_of(*words(n))) for n in near]
+    return events, notes

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from jobs.spark.analyses.records.profile.around import around
 from jobs.spark.analyses.records.profile.counting import count_records
-from jobs.spark.analyses.records.profile.merging import profiles_of
+from jobs.spark.analyses.records.profile.merging import changes_of, profiles_of
 from jobs.spark.analyses.records.profile.planning import works_of
-from jobs.spark.analyses.records.profile.series import changes_of
 from jobs.spark.analyses.records.profile.tallies import MOST_BUCKETS
 from jobs.spark.analyses.records.ranges import Span, Work
 from jobs.spark.analyses.records.running import Reduced
@@ -105,7 +104,7 @@ def expected(partitions_):
             "records": len(found),
             "null_keys": sum(one.key is None for one in found),
             "tombstones": sum(one.value is None for one in found),
-            "header_share": sum(bool(one.headers) for one in found) / len(found),
+            "with_headers": sum(bool(one.headers) for one in found),
             "out_of_order": out_of_order[bucket],
             "future": sum(one.timestamp > PLANNED for one in found),
             "record_bytes_max": max(map(size_of, found)),
@@ -150,13 +149,12 @@ def test_the_compression_ratio_is_of_what_records_take(codec, least, most):
     batch = [record(n, b"k", b"v" * 90) for n in range(200)]
     total = profile(reader_of(batch, fields={"codec": codec})).total()
     assert least < total["compression_ratio"] < most
-    assert total["codecs"] == [codec.name.lower()]
 
 
-def test_times_that_brokers_gave_are_used_and_named():
+def test_times_that_brokers_gave_are_used_and_counted():
     reader = reader_of([record(0, b"k")], fields={"log_append_time_ms": 5 * MINUTE})
     found = profile(reader)
-    assert found.total()["time_type"] == "log_append_time"
+    assert found.total()["log_append"] == 1
     assert [row["bucket_ms"] for row in found.rows()] == [5 * MINUTE]
 
 
@@ -169,7 +167,7 @@ def test_a_batch_at_the_border_of_two_parts_is_counted_once():
         object.__setattr__(chunk, "records", chunk.records.only(slice(start, end)))
         one.span = Span("cluster", "orders", 0, start, end, 0, 10)
     parts, all_ = profile(first, second).total(), profile(whole).total()
-    near = ("bytes_per_s", "compression_ratio")
+    near = ("bytes_per_s", "compression_ratio", "expanded")
     for name in near:
         assert parts.pop(name) == pytest.approx(all_.pop(name), rel=0.03)
     assert parts == all_
@@ -180,7 +178,31 @@ def test_an_empty_topic_has_a_row_of_zeros():
     assert list(found.rows()) == []
     total = found.total()
     assert (total["records"], total["bytes"], total["distinct_keys"]) == (0, 0, 0)
-    assert (total["record_bytes_p50"], total["records_per_s"], total["time_type"]) == (None,) * 3
+    assert (total["record_bytes_p50"], total["records_per_s"]) == (None, None)
+
+
+def test_records_without_a_time_and_of_far_times_are_counted_and_complete_nothing_of_the_future():
+    batch = [record(n, b"k", at_ms=at_ms) for n, at_ms in enumerate([0, 9_999_999_999_999])]
+    for at_ms in (-1, -(2**62), 2**62):
+        batch.append(record(len(batch), b"k"))
+        object.__setattr__(batch[-1], "timestamp", at_ms)
+    found = profile(reader_of(*([one] for one in batch)))
+    rows = {row["bucket_ms"]: (row["records"], row["complete"]) for row in found.rows()}
+    future = {at_ms // MINUTE * MINUTE: (1, False) for at_ms in (9_999_999_999_999, 2**62)}
+    assert rows == {0: (1, True), None: (2, False), **future}
+    assert list(changes_of(found)) == []
+
+
+def test_records_of_too_many_buckets_leave_no_bucket_complete():
+    batch = [record(n, b"k", at_ms=n * MINUTE) for n in range(MOST_BUCKETS + 10)]
+    found = profile(reader_of(batch), planned_ms=10**12)
+    assert (found.total()["complete_buckets"], list(changes_of(found))) == (0, [])
+
+
+@pytest.mark.parametrize("side", ["begun", "ended"])
+def test_a_partition_of_which_no_record_was_read_leaves_no_bucket_complete(side):
+    found = profile(at_minutes(2, 2, 2), reader_of(partition=1), **{side: {1}})
+    assert found.total()["complete_buckets"] == 0
 
 
 @pytest.mark.parametrize(
@@ -211,7 +233,7 @@ def test_the_rate_of_a_bucket_is_of_the_time_that_was_read():
 def test_records_of_too_many_buckets_are_counted_apart():
     batch = [record(n, b"k", at_ms=n * MINUTE) for n in range(MOST_BUCKETS + 10)]
     found = profile(reader_of(batch))
-    assert found.tallies.overflow == 10
+    assert found.overflow == 10
     last = list(found.rows())[-1]
     assert (last["bucket_ms"], last["records"]) == (None, 10)
 
@@ -253,6 +275,7 @@ def span(topic="orders", partition=0, start=0, end=10, **more):
         pytest.param(span(start=5, log_start=5), (None, None), (True, False), id="retention"),
         pytest.param(span(start=5), (None, None), (False, False), id="a range of times"),
         pytest.param(span(start=5), (5, None), (True, False), id="from an offset"),
+        pytest.param(span(end=0), (5, None), (True, False), id="from an offset behind its end"),
         pytest.param(span(log_end=20), (None, 10), (False, True), id="up to an offset"),
     ],
 )
@@ -260,6 +283,13 @@ def test_a_plan_says_whether_more_records_are_or_were_around_a_span(one, offsets
     arguments = {"from_offset": offsets[0], "to_offset": offsets[1]}
     (work,) = works_of([one], arguments, PLANNED, {"orders": "delete"})
     assert (work.extra["are_begun"], work.extra["are_ended"]) == ([edges[0]], [edges[1]])
+
+
+def test_an_open_transaction_ends_the_last_part_of_its_partition():
+    spans = [span("a", end=9_000_000), span("a", 1)]
+    arguments = {"from_offset": None, "to_offset": None}
+    works = list(works_of(spans, arguments, PLANNED, {}, {spans[0].where}))
+    assert [one.extra["are_ended"] for one in works] == [[False], [False], [True, False]]
 
 
 def test_a_work_has_spans_of_one_topic_and_a_long_span_is_several():
