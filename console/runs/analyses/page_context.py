@@ -294,9 +294,18 @@ _SENTENCES = {
 
 def group_of(analysis: Analysis) -> Group:
     """Return the group of an analysis."""
-    if any(one.type is ArgumentType.LOG for one in analysis.arguments):
-        return METADATA
-    return RECORDS if analysis.kind in _OF_RECORDS else OFFSETS
+    if analysis.kind in _OF_RECORDS:
+        return RECORDS
+    is_of_log = any(one.type is ArgumentType.LOG for one in analysis.arguments)
+    return METADATA if is_of_log else OFFSETS
+
+
+def terms_of(analysis: Analysis) -> list[str]:
+    """Return the terms of its group that an analysis uses."""
+    titles = [column.title for table in analysis.tables for column in table.columns]
+    used = [analysis.title, analysis.definition, _SENTENCES.get(analysis.kind, ""), *titles]
+    text = " ".join(used).lower()
+    return [term for term in group_of(analysis).terms if term.lower() in text]
 
 
 def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analysis, str]]]]:
