@@ -41,6 +41,7 @@ _TEXTS: Mapping[ColumnType | None, Callable[[Any], str]] = {
     ColumnType.BOOLEAN: lambda value: "Yes" if value else "No",
     ColumnType.LIST: lambda value: ", ".join(map(str, value)) or "none",
 }
+_LABELS = {"entries_most": "Entries at most"}
 _NAMING = ("_id", "epoch", "partition")
 _SHARES = ("share", "ratio", "availability")
 # Columns of words of a closed vocabulary, and words that are shown as others.
@@ -116,7 +117,7 @@ def facts_of(facts: Mapping[str, Any], columns: Iterable[Column] = ()) -> list[t
     told = []
     for name, value in facts.items():
         column = by_name.get(name)
-        label = column.title if column else spoken(name.removesuffix("_ms"))
+        label = column.title if column else _LABELS.get(name) or spoken(name.removesuffix("_ms"))
         is_as_there = column is not None and type(value) is _JSON_OF.get(column.type)
         shown = cell_of(value, column.type) if column and is_as_there else _fact(name, value)
         told.append((label, _verdict(name, value) or shown))
