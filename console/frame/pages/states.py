@@ -17,13 +17,13 @@ ICONS = {
 
 _WORDS = {
     Severity.HEALTHY: "running succeeded stable caught_up ok ready online fully_replicated live fresh "
-    "reachable delivered",
+    "reachable delivered equal",
     Severity.INFO: "queued starting copying catching_up stopping empty preparing_rebalance "
     "completing_rebalance assigning reconciling rebalancing waiting paused no_commit watched "
     "pending",
     Severity.WARNING: "retrying lagging behind stale under_replicated at_min_isr unknown_group not_ready",
     Severity.CRITICAL: "failed failing crashed offline partially_offline unreachable dead under_min_isr lost "
-    "refused gave_up behind_log_start ahead_of_end",
+    "refused gave_up behind_log_start ahead_of_end differs",
 }
 _SEVERITY_OF = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 

@@ -29,6 +29,10 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "translate": {"flow": FLOW, "group": "shipping"},
     "refine": {"group": "shipping"},
     "backtest": {"days": 1},
+    "topic-profile": {"topics": "orders", "bucket": "minute"},
+    "key-skew": {"topics": "orders", "keys": "shown"},
+    "copy-audit": {"flow": FLOW},
+    "store-at": {"topic": "customers"},
 }
 # The group of the lab's shops that only commits once (`jobs.lab.traffic.writers.IDLE_GROUP`), and what is
 # not found of it.
@@ -126,7 +130,8 @@ class DemoSetup:
             if self.client.get(f"api/v1/runs/?kind={name}&limit=1")["results"]:
                 continue
             needed = [one for one in kind["arguments"] if one["is_required"]]
-            given = {one["name"]: {**ABOUT, "moment": now}[one["type"]] for one in needed}
+            about = {**ABOUT, "moment": now}
+            given = {one["name"]: about[one["type"]] for one in needed if one["type"] in about}
             try:
                 values = {"kind": name, "arguments": {**given, **ALSO.get(name, {})}}
                 self.client.post("api/v1/runs/", values)

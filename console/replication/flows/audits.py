@@ -25,8 +25,8 @@ MOST_FINDINGS = 3
 DIFFERENCES = ("missing", "extra", "reordered", "altered", "duplicated")
 DEFINITION = (
     "Source and target records of the flow, read and compared by a Spark analysis that does not use the "
-    "positions or offset syncs of the flow. L0 compares batch headers, L1 checksums of ranges, L2 records "
-    "without their content, L3 their content."
+    "positions or offset syncs of the flow. L0 compares batch headers, L1 digests per hour, L2 each "
+    "record by a 64-bit hash, L3 each record by SHA-256."
 )
 
 

@@ -18,8 +18,8 @@ from console.runs.models import Run
 from jobs.csv_text import csv_lines
 from jobs.spark.analyses.analysis import Column, ColumnType
 
-# Generated clients know no media type of Parquet.
 _UNITS = {ColumnType.DURATION_MS: " (ms)", ColumnType.BYTES: " (bytes)"}
+# Generated clients know no media type of Parquet.
 CSV, PARQUET = "text/csv; charset=utf-8", "application/octet-stream"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -34,7 +34,7 @@ from console.runs.analyses.results import (
 from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
 from console.runs.models import Run, RunState
 from jobs.numbers import format_count, format_span_s, read_whole
-from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, ColumnType
+from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, Column, ColumnType
 from jobs.spark.analyses.document import PREVIEW_ROWS
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -108,12 +108,17 @@ def around_answer(
         return context | {"withheld": str(refusal)}
     tables = tables_in(run)
     return context | {
-        "facts": facts_of(document["facts"]),
+        "facts": facts_of(document["facts"], _columns(tables)),
         "notes": document["notes"],
         "took": format_span_s(document["seconds"]),
         "drawings": _drawings(request, analysis, tables),
         "tables": [_shown(request, one) for one in tables.values()],
     }
+
+
+def _columns(tables: Mapping[str, AnswerTable]) -> Iterator[Column]:
+    for answer in tables.values():
+        yield from answer.table.columns
 
 
 def ask_again_query(run: Run, analyses: Mapping[str, Analysis] = ANALYSES) -> str:
@@ -289,9 +294,18 @@ _SENTENCES = {
 
 def group_of(analysis: Analysis) -> Group:
     """Return the group of an analysis."""
-    if any(one.type is ArgumentType.LOG for one in analysis.arguments):
-        return METADATA
-    return RECORDS if analysis.kind in _OF_RECORDS else OFFSETS
+    if analysis.kind in _OF_RECORDS:
+        return RECORDS
+    is_of_log = any(one.type is ArgumentType.LOG for one in analysis.arguments)
+    return METADATA if is_of_log else OFFSETS
+
+
+def terms_of(analysis: Analysis) -> list[str]:
+    """Return the terms of its group that an analysis uses."""
+    titles = [column.title for table in analysis.tables for column in table.columns]
+    used = [analysis.title, analysis.definition, _SENTENCES.get(analysis.kind, ""), *titles]
+    text = " ".join(used).lower()
+    return [term for term in group_of(analysis).terms if term.lower() in text]
 
 
 def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analysis, str]]]]:

@@ -23,7 +23,7 @@ from console.runs import queries
 from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.forms import AnalysisForm
-from console.runs.analyses.page_context import group_of, grouped
+from console.runs.analyses.page_context import group_of, grouped, terms_of
 from console.runs.analyses.results import check_reader
 from console.runs.models import Run
 from jobs.spark.analyses.kinds import ANALYSES
@@ -74,7 +74,12 @@ def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
         run = _ask(request, form)
         if run is not None:
             return redirect("runs:detail", run.pk)
-    context: dict[str, Any] = {"form": form, "analysis": analysis, "group": group_of(analysis)}
+    context: dict[str, Any] = {
+        "form": form,
+        "analysis": analysis,
+        "group": group_of(analysis),
+        "terms": terms_of(analysis),
+    }
     return render_page(request, "runs/analyses/ask.html", context)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,8 @@ NUMERIC = frozenset(
 )
 # Codes whose words alone are not clear.
 _CODES = {"nothing": "No change", "silence": "No records"}
+# Types of columns that the name of a fact does not tell.
+_JSON_OF = {ColumnType.CODE: str, ColumnType.BYTES: int}
 LONGEST_LINE = 60
 # From here on a fraction tells nothing more.
 _WHOLE = 100
@@ -39,6 +41,7 @@ _TEXTS: Mapping[ColumnType | None, Callable[[Any], str]] = {
     ColumnType.BOOLEAN: lambda value: "Yes" if value else "No",
     ColumnType.LIST: lambda value: ", ".join(map(str, value)) or "none",
 }
+_LABELS = {"entries_most": "Entries at most"}
 _NAMING = ("_id", "epoch", "partition")
 _SHARES = ("share", "ratio", "availability")
 # Columns of words of a closed vocabulary, and words that are shown as others.
@@ -48,11 +51,12 @@ _SHOWN = {"nothing": "No change", "silence": "No controller"}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: `at` is a moment, which the page writes in the reader's zone; else `text` is shown."""
+    """A value: `at` is a moment in the zone of the reader, `state` a pill; else `text` is shown."""
 
     text: str
     at: datetime | None = None
     is_numeric: bool = False
+    state: str = ""
 
     @property
     def is_long(self) -> bool:
@@ -85,17 +89,39 @@ def text_of(value: Any, type_: ColumnType | None) -> str:
 def body_of(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> list[list[Cell]]:
     """Return rows as cells; words of a vocabulary as people write them."""
     return [
-        [cell_of(_shown(one.name, row[one.name]), type_of(one)) for one in columns] for row in rows
+        [
+            _verdict(one.name, row[one.name])
+            or cell_of(_shown(one.name, row[one.name]), type_of(one))
+            for one in columns
+        ]
+        for row in rows
     ]
+
+
+def _verdict(name: str, value: Any) -> Cell | None:
+    """Return a verdict of one word as a state; None for any other value."""
+    is_word = name == "verdict" and isinstance(value, str) and value.isidentifier()
+    return Cell(spoken(value), state=value) if is_word else None
 
 
 def _shown(name: str, value: Any) -> Any:
     return _SHOWN.get(value, spoken(value)) if name in _WORDS and isinstance(value, str) else value
 
 
-def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    """Return facts with their labels; what a value is, its name and its JSON type tell."""
-    return [(spoken(name.removesuffix("_ms")), _fact(name, value)) for name, value in facts.items()]
+def facts_of(facts: Mapping[str, Any], columns: Iterable[Column] = ()) -> list[tuple[str, Cell]]:
+    """Return facts with their labels; what a value is, its name and its JSON type tell.
+
+    A fact with the name of one of `columns` has its title; its words and its sizes are written as there.
+    """
+    by_name = {one.name: one for one in columns}
+    told = []
+    for name, value in facts.items():
+        column = by_name.get(name)
+        label = column.title if column else _LABELS.get(name) or spoken(name.removesuffix("_ms"))
+        is_as_there = column is not None and type(value) is _JSON_OF.get(column.type)
+        shown = cell_of(value, column.type) if column and is_as_there else _fact(name, value)
+        told.append((label, _verdict(name, value) or shown))
+    return told
 
 
 def read_moment(value: Any) -> datetime | None:

@@ -254,8 +254,8 @@ ANALYSIS = Analysis(
     checked=check,
     definition="Hot keys are found in bounded memory and counted exactly in a second pass, where the first "
     "one had to leave keys out. A partitioner is recognised when it explains 99.9 % of the records with a "
-    "key, and when so many keys cannot fit by chance. Causes: hot_key (without the hot keys at most half of "
-    "the skew is left), bad_partitioner (murmur2 would halve it), few_keys (less than 10 for each "
+    "key, and when so many keys cannot fit by chance. Causes: hot key (without the hot keys at most half of "
+    "the skew is left), bad partitioner (murmur2 would halve it), few keys (less than 10 for each "
     "partition), unexplained. Below max/mean 1.5 a topic is balanced. With max records, the newest share of "
     "each partition is read, the same of all. Of a compacted topic only the records that are left count.",
 )

@@ -9,6 +9,7 @@ from django.urls import reverse
 from console.accounts.asked_rights import rights_asked
 from console.accounts.models import AuditEntry, ClusterGrant, Role
 from console.clusters.facts import cluster_analyses
+from console.frame.pages.states import severity_of
 from console.overview import analysis_events
 from console.runs.analyses.actions import ask, start_scheduled
 from console.runs.analyses.drawings.charts import draw
@@ -17,12 +18,14 @@ from console.runs.analyses.questions import read_question
 from console.runs.analyses.spec import spec_of
 from console.runs.analyses.values import cell_of, facts_of
 from console.runs.queries import why_stopped
-from jobs.spark.analyses.analysis import ColumnType
+from jobs.severity import Severity
+from jobs.spark.analyses.analysis import Column, ColumnType
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_cluster, make_flow, make_user
 from tests.console.runs.analyses.records import ANALYSIS, KIND, LINES, RATES, make_answer, rate
 
 pytestmark = pytest.mark.django_db
+STATE = Column("state", "Condition", ColumnType.CODE)
 GIVEN = {"cluster": "east", "keys": "shown"}
 
 
@@ -141,6 +144,21 @@ def test_a_number_has_three_significant_digits(value, text):
 
 def test_facts_in_bytes_are_sizes():
     assert facts_of({"largest_bytes": 2048})[0][1].text == "2\N{NO-BREAK SPACE}KiB"
+
+
+def test_a_fact_with_the_name_of_a_column_is_labelled_and_written_as_its_values():
+    told = facts_of({"size": 2048, "state": "fully_read"}, (*RATES.columns, STATE))
+    assert [(label, cell.text) for label, cell in told] == [
+        ("Size", "2\N{NO-BREAK SPACE}KiB"),
+        ("Condition", "Fully read"),
+    ]
+
+
+def test_a_verdict_of_one_word_is_a_state_and_a_sentence_is_text():
+    ((_, word),) = facts_of({"verdict": "differs"})
+    ((_, sentence),) = facts_of({"verdict": "orders: Balanced."})
+    assert (word.state, sentence.state, sentence.text) == ("differs", "", "orders: Balanced.")
+    assert severity_of("differs") is Severity.CRITICAL
 
 
 def lines(*rows):
