@@ -133,7 +133,8 @@ def given_of(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any
 def _flow_of(analysis: Analysis) -> Argument | None:
     """Return the flow whose archive `--archive` names; None where no flow is the first argument."""
     first = analysis.positional
-    return first if first is not None and first.type is ArgumentType.FLOW else None
+    has_archive = first is not None and first.type is ArgumentType.FLOW and first.has_archive
+    return first if has_archive else None
 
 
 def resources_of(
@@ -146,7 +147,7 @@ def resources_of(
             continue
         path = Path(given[one.name]) if one.type in _FILES else Path()
         if one.type is ArgumentType.FLOW:
-            folder = getattr(arguments, _ARCHIVE) if one == analysis.positional else None
+            folder = getattr(arguments, _ARCHIVE, None) if one == analysis.positional else None
             if folder is None and one.needs_archive:
                 raise InvalidFields({_ARCHIVE: "--archive DIR is required."})
             flow = _read(one.name, path, read_flow_file).to_mapping()

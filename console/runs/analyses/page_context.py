@@ -225,7 +225,7 @@ def _option(argument: Argument, value: str, *, is_first: bool) -> list[str]:
     elif argument.type in sources.NOUNS:
         value = f"{value}.yaml"
         if is_first and argument.type is ArgumentType.FLOW:
-            return [value, "--archive", "PATH_OF_OFFSET_SYNCS"]
+            return [value, *(["--archive", "PATH_OF_OFFSET_SYNCS"] if argument.has_archive else [])]
     return [option, value]
 
 

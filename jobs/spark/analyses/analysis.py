@@ -77,7 +77,8 @@ class ChartType(StrEnum):
 class Argument:
     """One argument; `least` and `most` bound an INTEGER, `choices` are the words of a CHOICE.
 
-    `needs_archive`: a FLOW of which a shell has to name the folder of its archive, too. `admin_choices` need
+    `needs_archive`: a FLOW of which a shell has to name the folder of its archive, too; `has_archive`: it may
+    name it. `admin_choices` need
     the role admin on the clusters of the question: they show content of records.
     """
 
@@ -91,6 +92,7 @@ class Argument:
     most: int | None = None
     choices: tuple[str, ...] = ()
     needs_archive: bool = False
+    has_archive: bool = True
     admin_choices: tuple[str, ...] = ()
 
 

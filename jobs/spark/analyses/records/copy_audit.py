@@ -109,7 +109,11 @@ ANALYSIS = Analysis(
     question="Does the target have the records of the source, each once and in order?",
     arguments=(
         Argument(
-            "flow", ArgumentType.FLOW, "Flow", "crosslog's, or one that MirrorMaker 2 copies."
+            "flow",
+            ArgumentType.FLOW,
+            "Flow",
+            "crosslog's, or one that MirrorMaker 2 copies.",
+            has_archive=False,
         ),
         Argument("source", ArgumentType.CLUSTER, "Source cluster", "Without a flow."),
         Argument("source_topic", ArgumentType.TEXT, "Source topic", "Without a flow."),
