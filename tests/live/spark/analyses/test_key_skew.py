@@ -12,7 +12,7 @@ from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.records import key_skew
 from jobs.spark.analyses.task import AnalysisTask
 from tests.live.spark.analyses.conftest import Found, read
-from tests.live.topics import new_topic
+from tests.live.topics import new_topic, wait_until_known
 
 KEYS = [f"customer-{n}" for n in range(600)]
 PARTITIONERS = {
@@ -130,6 +130,7 @@ def test_a_topic_that_grew_shows_both_partition_counts(east, keys_of):
     admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
     for future in admin.create_partitions([NewPartitions(topic, 7)]).values():
         future.result(30)
+    wait_until_known(east.connection, topic, 7)
     found = keys_of(topic)
     assert found["topics"][0]["partitioner_detail"] == "murmur2 with 3 partitions, nothing since."
     assert keys_of(topic, partitions="3")["simulation"][0]["moved_keys"] == 0

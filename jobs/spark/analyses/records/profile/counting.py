@@ -19,6 +19,8 @@ from jobs.wire.machine_code import compiled, inlined
 from jobs.wire.rebatch.columns import RecordColumns
 from jobs.wire.rebatch.table import Int64s
 
+# The end of the year 9999: later times are not times that anything can show.
+_LAST_MS = 253_402_300_799_999
 # A record that is larger is one for a claim check.
 LARGE_BYTES = 1 << 20
 _PER_BIN = 1 / math.log(layout.GROWTH)
@@ -64,6 +66,7 @@ def _add(
     tallies: Tallies, batches: BatchColumns, records: RecordColumns, span: Any, width_ms: int
 ) -> None:
     buckets = np.maximum(records.times // width_ms, NO_TIME)
+    buckets[records.times > _LAST_MS] = NO_TIME
     begins = np.flatnonzero(np.diff(buckets, prepend=buckets[0] - 1))
     runs = [tallies.slot(bucket) for bucket in buckets[begins].tolist()]
     slots = np.repeat(np.array(runs, np.int64), np.diff(begins, append=len(buckets)))
