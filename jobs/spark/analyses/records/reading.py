@@ -206,13 +206,16 @@ class SpanReader:
     A fault of one partition (deleted, created again, READ withdrawn) ends the chunks and is in `outcome`; a
     cluster that does not answer raises `ClusterFault`. `left_out` has first and last
     offset of markers and aborted batches: of those passed since the chunk before, while a chunk is held; at
-    the end, of those behind the last chunk.
+    the end, of those behind the last chunk. `aborted`: first and last offsets of batches of transactions that
+    were aborted, of those yielded; `undecided`: of transactions whose end was not read, by producer.
     """
 
     def __init__(self, clusters: Clusters, span: Span) -> None:
         self.span = span
         self.outcome = Outcome(span.start)
         self.left_out: list[tuple[int, int]] = []
+        self.aborted: list[tuple[int, int]] = []
+        self.undecided: dict[int, list[tuple[int, int]]] = {}
         self._clusters = clusters
         self._chunks = self._read()
 
@@ -343,13 +346,18 @@ class SpanReader:
                 aborting.add(coming.pop().producer_id)
             if header.is_control:
                 self.left_out.append((header.base_offset, header.last_offset))
+                ended = self.undecided.pop(header.producer_id, [])
                 if control_type(batch) is ControlType.ABORT:
                     aborting.discard(header.producer_id)
+                    self.aborted += ended
             elif header.is_transactional and header.producer_id in aborting:
                 inside = min(header.next_offset, self.span.end) - max(header.base_offset, position)
                 self.outcome.aborted += max(0, min(inside, header.record_count))
                 self.left_out.append((header.base_offset, header.last_offset))
             elif header.record_count > 0 and position <= header.last_offset:
+                if header.is_transactional:
+                    own = self.undecided.setdefault(header.producer_id, [])
+                    own.append((header.base_offset, header.last_offset))
                 yield header, batch
 
     def _opened(self, kept: list[tuple[BatchHeader, memoryview]]) -> Iterator[Chunk]:
