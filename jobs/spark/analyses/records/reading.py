@@ -346,10 +346,7 @@ class SpanReader:
                 aborting.add(coming.pop().producer_id)
             if header.is_control:
                 self.left_out.append((header.base_offset, header.last_offset))
-                ended = self.undecided.pop(header.producer_id, [])
-                if control_type(batch) is ControlType.ABORT:
-                    aborting.discard(header.producer_id)
-                    self.aborted += ended
+                self._end_transaction(header.producer_id, batch, aborting)
             elif header.is_transactional and header.producer_id in aborting:
                 inside = min(header.next_offset, self.span.end) - max(header.base_offset, position)
                 self.outcome.aborted += max(0, min(inside, header.record_count))
@@ -359,6 +356,12 @@ class SpanReader:
                     own = self.undecided.setdefault(header.producer_id, [])
                     own.append((header.base_offset, header.last_offset))
                 yield header, batch
+
+    def _end_transaction(self, producer: int, marker: memoryview, aborting: set[int]) -> None:
+        ended = self.undecided.pop(producer, [])
+        if control_type(marker) is ControlType.ABORT:
+            aborting.discard(producer)
+            self.aborted += ended
 
     def _opened(self, kept: list[tuple[BatchHeader, memoryview]]) -> Iterator[Chunk]:
         if self._clusters.reading.only_headers:

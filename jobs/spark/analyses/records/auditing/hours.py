@@ -55,8 +55,8 @@ def compare_hours(
     """Return what was found of a pair, without order and offsets of records; rows as `Alignment` takes them.
 
     Hours that differ are left out where the difference is what is expected: up to the first one of both sides
-    where older records were deleted or not read, and from the last one of the target with fewer records there.
-    They are not judged where they got records after a later hour had begun.
+    where older records were deleted or not read, and from the last one of the target on with fewer
+    records there. They are not judged where they got records after a later hour had begun.
     """
     sides = _Hours(), _Hours()
     # What waits of the target is read before the source is.

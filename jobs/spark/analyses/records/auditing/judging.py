@@ -115,17 +115,7 @@ class _Judging:
         if edges.is_watched:
             self._set(Side.SOURCE, _within(source[OFFSET], aborted), Kind.ABORTED)
             self._set(Side.SOURCE, _within(source[OFFSET], undecided) & ~tail, Kind.UNSURE)
-        for side, other, what in (
-            (Side.SOURCE, Side.TARGET, Kind.DELETED_ON_TARGET),
-            (Side.TARGET, Side.SOURCE, Kind.DELETED_ON_SOURCE),
-        ):
-            first = self._rows[side][GAP] == 0
-            if side is Side.SOURCE:
-                first &= ~tail
-            if edges.older_unread[other]:
-                self._set(side, first, Kind.UNREAD)
-            if edges.removed[other]:
-                self._set(side, first, what)
+        self._set_first()
         self._pair(Kind.ALTERED, KEY)
         self._pair(Kind.ALTERED, TIME)
         if edges.is_compacted:
@@ -141,6 +131,17 @@ class _Judging:
         self._set(Side.TARGET, np.bool_(True), Kind.EXTRA)  # noqa: FBT003  as above
         self._count()
         return self._found
+
+    def _set_first(self) -> None:
+        """Judge what is before the first match where the other side cannot have it any more."""
+        for side, what in zip(Side, (Kind.DELETED_ON_TARGET, Kind.DELETED_ON_SOURCE), strict=True):
+            first = self._rows[side][GAP] == 0
+            if side is Side.SOURCE:
+                first &= ~self._tails[side]
+            if self._edges.older_unread[1 - side]:
+                self._set(side, first, Kind.UNREAD)
+            if self._edges.removed[1 - side]:
+                self._set(side, first, what)
 
     @property
     def _behind(self) -> Kind:

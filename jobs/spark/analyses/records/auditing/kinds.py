@@ -51,8 +51,8 @@ COUNTS = (
 NAMES = tuple(kind.code for kind, *_ in COUNTS)
 DIFFERENCES = ("missing", "extra", "reordered", "altered")
 DOUBTS = {
-    "unsure": "cannot be judged: tombstones or transactions of which a part was not read. Read what was proven "
-    "again, with more records.",
+    "unsure": "cannot be judged: tombstones or transactions of which a part was not read. Read what was "
+    "proven again, with more records.",
     "before_first": "before the first copy are not on the target: whether MirrorMaker 2 began behind them is "
     "not known.",
     "undeleted": "before the first copy are more than the target's log can have deleted.",
