@@ -202,7 +202,6 @@ ANALYSIS = Analysis(
     "records in the same order by a 64-bit hash of key, value, headers and time. L3 proves it by "
     "SHA-256. The time is left out where the target's broker sets it. Missing: on the source only, "
     "before a copied record, unless the target's log deleted as many at its start. Extra: "
-    "on the target only. Duplicated: copied more than once. Altered: other content with the same "
     "on the target only. Duplicated: copied more than once. Altered: other content with the same key or time "
     "between the same neighbours. Source records after the last copied one are not judged. On compacted "
     "topics, a record on one side only counts as compacted where a later record has its key.",

@@ -233,9 +233,9 @@ def _cut(work: Work, cut: Sequence[Span]) -> Work:
             for whole, part in zip(spans, cut, strict=False)
         ]
         return Work(
-            (*oldest, *spans[2:]), work.extra | {"edges": edges | {"newer_unread": are_cut}}
+            (*oldest, *spans[2:]), {**work.extra, "edges": edges | {"newer_unread": are_cut}}
         )
-    return Work(tuple(cut), work.extra | {"edges": edges | {"older_unread": are_cut}})
+    return Work(tuple(cut), {**work.extra, "edges": edges | {"older_unread": are_cut}})
 
 
 def notes_about(works: Sequence[Work]) -> Iterator[str]:
