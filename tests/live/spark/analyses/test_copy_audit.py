@@ -156,7 +156,6 @@ def test_aborted_records_that_a_watched_flow_left_out_are_no_difference(east, we
     write(west, f"east.{topic}", read_all(east, topic))
     facts = audit(flow=flow).facts
     assert (facts["verdict"], facts["records_compared"], facts["aborted"]) == ("equal", 3, 2)
-    assert audit(flow=flow, level="L1").facts["verdict"] == "unknown"
 
 
 def test_a_first_record_that_was_lost_is_missing(east, west, audit):

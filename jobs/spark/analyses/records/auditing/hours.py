@@ -88,7 +88,9 @@ def compare_hours(
             counts[what] += abs(more) or 1
             compared += min(ours[0], theirs[0])
             detail = f"{'' if more else 'at least 1 '}in this hour: use L2"
-            findings.append(Finding(what, *ours[3:], *theirs[3:], abs(more) or 1, detail))
+            findings.append(
+                Finding(what, ours[3], ours[4], theirs[3], theirs[4], abs(more) or 1, detail)
+            )
     return {
         "compared": compared,
         "counts": counts,
