@@ -18,6 +18,7 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
+from jobs.spark.analyses.records.auditing.kinds import COUNTS
 from jobs.spark.analyses.records.ranges import MOST_RECORDS
 
 if TYPE_CHECKING:
@@ -79,11 +80,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
             proofs = subject.proofs(task, extra["topic"], extra["remote"])
             proofs.put(extra["partition"], answer.proof)
             proofs.save()
-    partitions, findings = (ANALYSIS.table(name) for name in ("partitions", "findings"))
-    for table, found in (
-        (partitions, rows.in_order(totals.rows)),
-        (findings, totals.findings),
-    ):
+    facts = totals.facts()
+    for table, found in zip(ANALYSIS.tables, (totals.rows, totals.findings), strict=True):
         task.write(table.name, arrow_table(table, found))
     notes = [*totals.notes(), *pairs.notes_about([one.work for one in done]), *notes_of(done)]
     if not subject.is_source_committed:
@@ -91,16 +89,18 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
             "Aborted records of the source are compared, too: the flow copies with read_uncommitted, or its "
             "isolation level is not known."
         )
-    return Answer(totals.facts(), tuple(notes))
+    return Answer(facts, tuple(notes))
 
 
-_TOPIC = Column("topic", "Topic", ColumnType.TEXT, "Its name on the source.")
-_PARTITION = Column("partition", "Partition", ColumnType.INTEGER)
-_EXCLUSIVE = "Exclusive."
+_WHERE = (
+    Column("topic", "Topic", ColumnType.TEXT, "Its name on the source."),
+    Column("partition", "Partition", ColumnType.INTEGER),
+)
 
 
-def _count(name: str, title: str, definition: str = "") -> Column:
-    return Column(name, title, ColumnType.INTEGER, definition)
+def _offset(name: str, title: str) -> Column:
+    definition = "Exclusive." if name.endswith("_to") else ""
+    return Column(name, title, ColumnType.OFFSET, definition)
 
 
 ANALYSIS = Analysis(
@@ -153,39 +153,32 @@ ANALYSIS = Analysis(
             "partitions",
             "Partitions",
             (
-                _TOPIC,
-                _PARTITION,
+                *_WHERE,
                 Column("verdict", "Verdict", ColumnType.CODE),
                 Column("reason", "Reason", ColumnType.TEXT),
                 Column("level", "Level", ColumnType.TEXT),
-                Column("source_from", "Source from", ColumnType.OFFSET),
-                Column("source_to", "Source to", ColumnType.OFFSET, _EXCLUSIVE),
-                Column("target_from", "Target from", ColumnType.OFFSET),
-                Column("target_to", "Target to", ColumnType.OFFSET, _EXCLUSIVE),
-                _count("compared", "Compared", "Pairs of records, with those of earlier audits."),
-                _count("missing", "Missing"),
-                _count("extra", "Extra"),
-                _count("duplicated", "Duplicated"),
-                _count("reordered", "Reordered"),
-                _count("altered", "Altered"),
-                _count("deleted_on_source", "Deleted on source", "Before the log start there."),
-                _count("deleted_on_target", "Deleted on target", "Before the log start there."),
-                _count("not_copied_yet", "Not copied yet", "After the last copied record."),
-                _count("superseded", "Compacted", "A later record has their key."),
+                _offset("source_from", "Source from"),
+                _offset("source_to", "Source to"),
+                _offset("target_from", "Target from"),
+                _offset("target_to", "Target to"),
+                Column("compared", "Compared", ColumnType.INTEGER, "Pairs of records."),
+                *(
+                    Column(kind.code, title, ColumnType.INTEGER, definition)
+                    for kind, title, definition in COUNTS
+                ),
             ),
         ),
         Table(
             "findings",
             "Differences",
             (
-                _TOPIC,
-                _PARTITION,
+                *_WHERE,
                 Column("what", "Difference", ColumnType.CODE),
-                Column("source_offset", "Source offset", ColumnType.OFFSET),
-                Column("source_to", "Source to", ColumnType.OFFSET, _EXCLUSIVE),
-                Column("target_offset", "Target offset", ColumnType.OFFSET),
-                Column("target_to", "Target to", ColumnType.OFFSET, _EXCLUSIVE),
-                _count("records", "Records", "At most 1,000 rows of each partition are listed."),
+                _offset("source_offset", "Source offset"),
+                _offset("source_to", "Source to"),
+                _offset("target_offset", "Target offset"),
+                _offset("target_to", "Target to"),
+                Column("records", "Records", ColumnType.INTEGER, "Rows: 1,000 of a partition."),
                 Column("detail", "Detail", ColumnType.TEXT),
             ),
         ),
@@ -207,8 +200,8 @@ ANALYSIS = Analysis(
     "hour has the same records by number and two sums of digests, not their order. L2 proves the same "
     "records in the same order by a 64-bit hash of key, value, headers and time. L3 proves it by "
     "SHA-256. The time is left out where the target's broker sets it. Missing: on the source only, "
-    "before a copied record. Extra: on the target only. Duplicated: copied more than once. Altered: "
-    "other content with the same key or time between the same neighbours. Source records after the last "
-    "copied one are not judged. On compacted topics, a record on one side only counts as compacted "
-    "where a later record has its key.",
+    "before a copied record, unless the target's log deleted as many at its start. Extra: "
+    "on the target only. Duplicated: copied more than once. Altered: other content with the same key or time "
+    "between the same neighbours. Source records after the last copied one are not judged. On compacted "
+    "topics, a record on one side only counts as compacted where a later record has its key.",
 )

@@ -151,17 +151,22 @@ def spans_of(
     topics: Sequence[TopicDescription],
     arguments: Mapping[str, Any],
     side: str = "cluster",
+    faults: dict[TopicPartition, ClusterFault] | None = None,
 ) -> list[Span]:
     """Return the spans of all partitions, within the range that the arguments (RANGE) name.
 
     What comes after this moment is not read. Ranges beyond a log are cut to it. Raises `ClusterFault`, also
-    when a partition has no leader or its records may not be read.
+    when a partition has no leader or its records may not be read; with `faults`, those of partitions are put
+    there, which have no span then.
     """
     is_committed = arguments["isolation"] == "read_committed"
     places = [TopicPartition(one.name, part.partition) for one in topics for part in one.partitions]
     ids = {one.name: one.topic_id or "" for one in topics}
-    ends = list_moments(client, dict.fromkeys(places, LATEST), is_committed=is_committed)
-    starts = list_moments(client, dict.fromkeys(places, EARLIEST), is_committed=is_committed)
+    moments = dict.fromkeys(places, LATEST)
+    ends = list_moments(client, moments, is_committed=is_committed, faults=faults)
+    moments = dict.fromkeys(ends, EARLIEST)
+    starts = list_moments(client, moments, is_committed=is_committed, faults=faults)
+    places = [one for one in places if one in starts]
     lows = _at(client, places, arguments["from"], is_committed=is_committed)
     highs = _at(client, places, arguments["to"], is_committed=is_committed)
     found = []
@@ -234,9 +239,13 @@ def check_readable(client: ClusterClient, spans: Collection[Span]) -> None:
 
 
 def list_moments(
-    client: ClusterClient, moments: Mapping[TopicPartition, int], *, is_committed: bool
+    client: ClusterClient,
+    moments: Mapping[TopicPartition, int],
+    *,
+    is_committed: bool,
+    faults: dict[TopicPartition, ClusterFault] | None = None,
 ) -> dict[TopicPartition, int | None]:
-    """Return the first offset at or after a moment, None where there is none; raises `ClusterFault`."""
+    """Return the first offset at or after a moment, None where there is none; `faults`: see `spans_of`."""
 
     async def ask(cluster: RawCluster) -> dict[TopicPartition, int | None]:
         listed = await list_offsets(
@@ -244,9 +253,12 @@ def list_moments(
         )
         found: dict[TopicPartition, int | None] = {}
         for where, one in listed.items():
-            if isinstance(one, ClusterFault):
+            if not isinstance(one, ClusterFault):
+                found[where] = one.offset
+            elif faults is None:
                 raise one
-            found[where] = one.offset
+            else:
+                faults[where] = one
         return found
 
     return client.ask("Listing offsets", ask, timeout_s=BUDGET_S) if moments else {}

@@ -209,15 +209,17 @@ class SpanReader:
     """Yields the chunks of a span, once; `outcome` is complete when they are at their end.
 
     A fault of one partition (deleted, created again, READ withdrawn) ends the chunks and is in `outcome`; a
-    cluster that does not answer raises `ClusterFault`. `left_out` has first and last
-    offset of markers and aborted batches: of those passed since the chunk before, while a chunk is held; at
-    the end, of those behind the last chunk.
+    cluster that does not answer raises `ClusterFault`. The other attributes are first and last offsets of
+    batches. `left_out`: markers and aborted ones since the chunk before, while a chunk is held. `aborted`:
+    yielded ones of aborted transactions; `undecided`: of those whose end was not read, by producer.
     """
 
     def __init__(self, clusters: Clusters, span: Span) -> None:
         self.span = span
         self.outcome = Outcome(span.start)
         self.left_out: list[tuple[int, int]] = []
+        self.aborted: list[tuple[int, int]] = []
+        self.undecided: dict[int, list[tuple[int, int]]] = {}
         self._clusters = clusters
         self._chunks = self._read()
 
@@ -254,8 +256,7 @@ class SpanReader:
     async def _fetch(self, position: int) -> FetchedPartition:
         """Return an answer with a batch at least; raises `ClusterFault`."""
         side, where = self.span.side, self.span.where
-        cluster = await self._clusters.cluster(side)
-        tries = Tries(cluster)
+        tries = Tries(cluster := await self._clusters.cluster(side))
         while True:
             if await self._clusters.wait(side):
                 tries = Tries(cluster)
@@ -323,8 +324,7 @@ class SpanReader:
     def _chunks_of(
         self, answer: FetchedPartition, batches: list[tuple[BatchHeader, memoryview]], position: int
     ) -> Iterator[Chunk]:
-        kept: list[tuple[BatchHeader, memoryview]] = []
-        size = 0
+        kept, size = list[tuple[BatchHeader, memoryview]](), 0
         for header, batch in self._data(answer, batches, position):
             kept.append((header, batch))
             size += len(batch)
@@ -348,14 +348,22 @@ class SpanReader:
                 aborting.add(coming.pop().producer_id)
             if header.is_control:
                 self.left_out.append((header.base_offset, header.last_offset))
-                if control_type(batch) is ControlType.ABORT:
-                    aborting.discard(header.producer_id)
+                self._end_transaction(header.producer_id, batch, aborting)
             elif header.is_transactional and header.producer_id in aborting:
                 inside = min(header.next_offset, self.span.end) - max(header.base_offset, position)
                 self.outcome.aborted += max(0, min(inside, header.record_count))
                 self.left_out.append((header.base_offset, header.last_offset))
             elif header.record_count > 0 and position <= header.last_offset:
+                if header.is_transactional:
+                    own = header.base_offset, header.last_offset
+                    self.undecided.setdefault(header.producer_id, []).append(own)
                 yield header, batch
+
+    def _end_transaction(self, producer: int, marker: memoryview, aborting: set[int]) -> None:
+        ended = self.undecided.pop(producer, [])
+        if control_type(marker) is ControlType.ABORT:
+            aborting.discard(producer)
+            self.aborted += ended
 
     def _opened(self, kept: list[tuple[BatchHeader, memoryview]]) -> Iterator[Chunk]:
         if self._clusters.reading.only_headers:
@@ -383,9 +391,9 @@ class SpanReader:
             hash_keys=reading.hash_keys,
             hash_records=reading.hash_records,
         )
-        offsets = records.offsets
-        if len(offsets) and not self.span.start <= offsets[0] <= offsets[-1] < self.span.end:
-            records = records.only((offsets >= self.span.start) & (offsets < self.span.end))
+        offsets, start, end = records.offsets, self.span.start, self.span.end
+        if len(offsets) and not start <= offsets[0] <= offsets[-1] < end:
+            records = records.only((offsets >= start) & (offsets < end))
         self.outcome.records += len(records)
         return Chunk(BatchColumns([header for header, _ in kept]), records)
 

@@ -110,6 +110,17 @@ def test_a_real_flow_over_aborted_transactions_is_equal_record_by_record(east, w
         assert (facts["topics"], facts["partitions_unknown"]) == (1, 0)
 
 
+def test_whole_batches_that_a_real_flow_passed_are_equal_by_their_headers(east, west, audit):
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic, offset_syncs=SyncsLocation.NONE)
+    # Each batch is large enough to be passed as it is.
+    write(east, topic, [record(n, b"%d" % n * 40_000) for n in range(9)])
+    with BatchCopying(flow) as copying:
+        copying.wait_for_position(9)
+    facts = audit(flow=flow, level="L0").facts
+    assert (facts["verdict"], facts["records_compared"]) == ("equal", 9)
+
+
 def transaction(cluster, topic, count, *, is_aborted):
     producer = Producer(
         {"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
@@ -133,6 +144,26 @@ def test_aborted_records_that_were_copied_are_extra_but_not_of_a_watched_flow(ea
     assert audit(flow=flow).facts["verdict"] == "equal"
     found = audit(pair=((east, topic), (west, f"east.{topic}")))
     assert (found.facts["verdict"], findings(found)) == ("differs", {("extra", None, 2)})
+
+
+def test_aborted_records_that_a_watched_flow_left_out_are_no_difference(east, west, audit):
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic, copied_by=CopiedBy.MIRROR_MAKER)
+    write(east, topic, [record(0), record(1)])
+    transaction(east, topic, 2, is_aborted=True)
+    write(east, topic, [record(3)])
+    make_topic(west, f"east.{topic}")
+    write(west, f"east.{topic}", read_all(east, topic))
+    facts = audit(flow=flow).facts
+    assert (facts["verdict"], facts["records_compared"], facts["aborted"]) == ("equal", 3, 2)
+
+
+def test_a_first_record_that_was_lost_is_missing(east, west, audit):
+    originals = [record(n) for n in range(5)]
+    found = audit(pair=pair_of(east, west, originals, originals[2:]))
+    assert (found.facts["verdict"], findings(found)) == ("differs", {("missing", 0, None)})
+    found = audit(pair=pair_of(east, west, originals, []))
+    assert (found.facts["verdict"], found.facts["not_copied_yet"]) == ("unknown", 5)
 
 
 def test_a_tombstone_that_was_compacted_with_its_values_is_no_difference(east, west, audit):

@@ -93,10 +93,11 @@ class Alignment:
             return
         self.last_rows[side] = int(rows[OFFSET, -1])
         if self._compacted:
-            self.value_keys[side].add(rows[KEY][rows[IS_TOMBSTONE] == 0])
-            self._close(side, side, rows)
-            if side is Side.SOURCE:
-                self._close(Side.TARGET, side, rows)
+            keys, first = np.unique(rows[KEY], return_index=True)
+            is_gone = rows[IS_TOMBSTONE] == 1
+            self.value_keys[side].add(np.unique(rows[KEY][~is_gone]) if is_gone.any() else keys)
+            for one in (side, Side.TARGET)[: 1 + (side is Side.SOURCE)]:
+                self._close(one, keys, rows[OFFSET, first], by_source=one is not side)
         waiting = self._waiting[side]
         self._waiting[side] = np.concatenate((waiting, rows), axis=1) if waiting.shape[1] else rows
 
@@ -152,14 +153,14 @@ class Alignment:
             # More of both sides is to be read first, see `wants`.
             self._window = min(4 * self._window, self._most)
             return
-        self._leave_some(is_end=is_end)
-
-    def _leave_some(self, *, is_end: bool) -> None:
-        """Leave rows of the side that is older, as far as can be said; at the end all."""
         if is_end:
             for one in Side:
                 self._leave_all(one)
-            return
+        else:
+            self._leave_older()
+
+    def _leave_older(self) -> None:
+        """Leave half of the rows of the side that is older, as far as can be said."""
         source, target = self._waiting
         is_older = target[TIME].max() < source[TIME].min()
         side = Side.TARGET if is_older else Side.SOURCE
@@ -232,16 +233,17 @@ class Alignment:
         if self._compacted:
             kept[CLOSED] = _next_of_key(rows)[places]
             if side is Side.TARGET:
-                later = self._waiting[Side.SOURCE]
-                _close(kept, later[:, behind:], by_source=True)
+                later = self._waiting[Side.SOURCE][:, behind:]
+                keys, first = np.unique(later[KEY], return_index=True)
+                _close(kept, keys, later[OFFSET, first], by_source=True)
 
-    def _close(self, side: Side, by: Side, rows: Int64s) -> None:
+    def _close(self, side: Side, keys: Int64s, offsets: Int64s, *, by_source: bool) -> None:
         if not self._left[side]:
             return
         if len(self._left[side]) > 1:
             self._left[side] = [np.concatenate(self._left[side], axis=1)]
         left = self._left[side][0]
-        _close(left, rows, by_source=side is not by)
+        _close(left, keys, offsets, by_source=by_source)
         if left.shape[1] > self._most // 4 and side is Side.SOURCE:
             # What is certain needs no place any more.
             gone = left[CLOSED] <= self.matched.last[0]
@@ -278,9 +280,9 @@ class KeySet:
         self._size, self._limit = 0, MOST_ROWS
 
     def add(self, keys: Int64s) -> None:
-        """Add keys."""
-        self._parts.append(np.unique(keys))
-        self._size += len(self._parts[-1])
+        """Add keys that differ."""
+        self._parts.append(keys)
+        self._size += len(keys)
         if self._size > self._limit:
             self._parts = [self.all()]
             self._size = len(self._parts[0])
@@ -306,12 +308,11 @@ def _next_of_key(rows: Int64s) -> Int64s:
     return found
 
 
-def _close(left: Int64s, later: Int64s, *, by_source: bool) -> None:
-    """Note what of some rows is superseded by rows that are all later."""
-    keys, first = np.unique(later[KEY], return_index=True)
+def _close(left: Int64s, keys: Int64s, offsets: Int64s, *, by_source: bool) -> None:
+    """Note what of some rows is superseded by later rows: their keys (sorted, each once) and offsets."""
     still = np.flatnonzero((left[CLOSED] == NEVER) & (left[KEY] != 0))
     if not len(keys) or not len(still):
         return
     at = np.minimum(np.searchsorted(keys, left[KEY, still]), len(keys) - 1)
     found = keys[at] == left[KEY, still]
-    left[CLOSED, still[found]] = 0 if by_source else later[OFFSET, first[at[found]]]
+    left[CLOSED, still[found]] = 0 if by_source else offsets[at[found]]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
-from jobs.spark.analyses.records.auditing.alignment import SEGMENT, Alignment, Side
+from jobs.spark.analyses.records.auditing.alignment import HASH, OFFSET, SEGMENT, Alignment, Side
 from jobs.spark.analyses.records.auditing.hours import compare_hours
-from jobs.spark.analyses.records.auditing.judging import Edges, judge
+from jobs.spark.analyses.records.auditing.judging import Edges, Judged, judge
 from jobs.spark.analyses.records.auditing.matching import mixed
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import Chunk, SpanReader
@@ -110,27 +110,31 @@ def _compared(
     )
     form = _Form(level, not has_broker_times)
     coming = _rows(form, chunks, first)
+    edges = Edges(**extra["edges"])
+    if level == "L1" and has_broker_times:
+        return {"reason": "The target has times of its broker: use L2."}
     if level == "L1":
-        if has_broker_times:
-            return {"reason": "The target has times of its broker: use L2."}
-        told = compare_hours(_rows(form, iter(source)), coming, extra)
+        rows = _rows(form, iter(source))
+        told = compare_hours(rows, coming, edges)
+        if edges.is_watched and (source.aborted or source.undecided) and told["findings"]:
+            told["stopped"] = (
+                "Hours differ, and aborted transactions may have been left out: use L2."
+            )
+            told |= {"counts": {}, "findings": []}
     else:
-        told = _aligned(readers, extra, form, coming)
-    reason = _unread(source, "source") or _unread(target, "target")
-    return told | ({"reason": reason} if reason else {})
+        told = _aligned(readers, edges, form, coming)
+    for reader in (source, target):
+        if reason := _unread(reader):
+            told["reason"] = f"The {reader.span.side}: {reason}"
+    return told
 
 
 def _aligned(
-    readers: Sequence[SpanReader],
-    extra: Mapping[str, Any],
-    form: _Form,
-    coming: Iterator[Int64s],
+    readers: Sequence[SpanReader], edges: Edges, form: _Form, coming: Iterator[Int64s]
 ) -> dict[str, Any]:
-    edges = Edges(**extra["edges"])
-    alignment = Alignment(
-        compacted=edges.is_compacted,
-        edges=(not edges.is_proven or edges.target_moved, edges.source_moved),
-    )
+    # What is before the first match is only counted where the other side cannot have it any more.
+    loose = [bool(edges.removed[one] or edges.older_unread[one]) for one in Side]
+    alignment = Alignment(compacted=edges.is_compacted, edges=(loose[1], loose[0]))
     sides = _rows(form, iter(readers[0])), coming
     ended = [False, False]
     reason = ""
@@ -148,22 +152,20 @@ def _aligned(
             break
 
     def earlier(hashes: Int64s) -> Int64s:
-        known = [rows[[2, 0]] for rows in _rows(form, iter(readers[2]))]
+        known = [np.empty((2, 0), np.int64)]
+        known += [rows[[HASH, OFFSET]] for rows in _rows(form, iter(readers[2]))]
+        both = np.concatenate(known, axis=1)
         found = np.full(len(hashes), -1, np.int64)
-        if known:
-            both = np.concatenate(known, axis=1)
-            _, here, there = np.intersect1d(hashes, both[0], return_indices=True)
-            found[here] = both[1][there]
+        _, here, there = np.intersect1d(hashes, both[0], return_indices=True)
+        found[here] = both[1][there]
         return found
 
-    judged = judge(alignment, edges, earlier)
+    source = readers[0]
+    undecided = chain.from_iterable(source.undecided.values())
+    judged = judge(alignment, edges, earlier, source.aborted, undecided)
     matched = alignment.matched
-    return {
+    return {name: getattr(judged, name) for name in Judged.__slots__} | {
         "compared": matched.records,
-        "counts": judged.counts,
-        "findings": judged.findings,
-        "proven_counts": judged.proven_counts,
-        "proven_findings": judged.proven_findings,
         "next": [one + 1 for one in matched.last] if matched.rows else None,
         "can_resume": judged.can_resume and not reason,
         "stopped": reason,
@@ -186,11 +188,9 @@ def _some(coming: Iterator[Int64s]) -> Int64s | None:
     return np.concatenate(parts, axis=1) if parts else None
 
 
-def _unread(reader: SpanReader, side: str) -> str:
+def _unread(reader: SpanReader) -> str:
     outcome = reader.outcome
-    if outcome.fault:
-        return f"The {side} was not read to its end: {outcome.fault}"
     if outcome.unreadable_count:
         offset, why = outcome.unreadable[0]
-        return f"A batch of the {side} cannot be read, at offset {offset:,}: it {why}."
-    return ""
+        return f"A batch cannot be read, at offset {offset:,}: it {why}."
+    return f"It was not read to its end: {outcome.fault}" if outcome.fault else ""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from jobs.spark.analyses.records.auditing.alignment import HASH, OFFSET, TIME
-from jobs.spark.analyses.records.auditing.judging import Finding
+from jobs.spark.analyses.records.auditing.judging import MOST_FINDINGS, Edges, Finding
 from jobs.wire.rebatch.table import Int64s
 
 HOUR_MS = 3_600_000
+_NEVER = 1 << 62
+_NOTHING = [0, 0, 0, -1, -1]
 _ONE, _OTHER = (-49064778989728563, 30), (-4265267296055464877, 27)
 
 
@@ -47,48 +50,53 @@ class _Hours:
 
 
 def compare_hours(
-    source: Iterable[Int64s], target: Iterable[Int64s], extra: Mapping[str, Any]
+    source: Iterable[Int64s], target: Iterable[Int64s], edges: Edges
 ) -> dict[str, Any]:
     """Return what was found of a pair, without order and offsets of records; rows as `Alignment` takes them.
 
-    Hours that differ are not judged where one side may have only a part of them: those of the first and
-    last records, and those that got records after a later hour had begun.
+    Hours that differ are left out where the difference is what is expected: up to the first one of both sides
+    where older records were deleted or not read, and from the last one of the target on with fewer
+    records there. They are not judged where they got records after a later hour had begun.
     """
     sides = _Hours(), _Hours()
     # What waits of the target is read before the source is.
     for hours, coming in ((sides[1], target), (sides[0], source)):
         for rows in coming:
             hours.add(rows)
-    counts = dict.fromkeys(("missing", "extra", "altered"), 0)
-    findings, compared, unjudged = [], 0, 0
     here, there = (one.found for one in sides)
+    first = max(min(one, default=_NEVER) for one in (here, there))
+    last = max(there, default=-_NEVER)
+    is_open = any(edges.removed) or any(edges.older_unread)
     soft = sides[0].late | sides[1].late
-    first, last = -(1 << 62), (1 << 62)
-    if here and there:
-        first, last = max(min(here), min(there)), min(max(here), max(there))
+    counts, findings, compared, unjudged = Counter[str](), [], 0, 0
     for hour in sorted(here.keys() | there.keys()):
-        ours, theirs = here.get(hour), there.get(hour)
-        if ours and theirs and ours[:3] == theirs[:3]:
+        ours, theirs = (one.get(hour, _NOTHING) for one in (here, there))
+        more = theirs[0] - ours[0]
+        if ours[:3] == theirs[:3]:
             compared += ours[0]
+        elif (is_open and hour <= first) or (hour >= last and more < 0):
             continue
-        if not first < hour < last:
-            continue
-        if hour in soft or extra["edges"]["is_compacted"]:
+        elif (
+            edges.is_compacted
+            or hour in soft
+            or (edges.is_watched and hour <= first)
+            or (hour >= last and not more)
+        ):
             unjudged += 1
-            continue
-        more = (theirs[0] if theirs else 0) - (ours[0] if ours else 0)
-        what = "altered" if not more else "extra" if more > 0 else "missing"
-        counts[what] += abs(more) or 1
-        compared += min(one[0] if one else 0 for one in (ours, theirs))
-        ranges = [(one[3], one[4]) if one else (-1, -1) for one in (ours, theirs)]
-        detail = "in this hour; which ones: use L2" if more else "at least 1 in this hour: use L2"
-        findings.append(Finding(what, *ranges[0], *ranges[1], abs(more) or 1, detail))
+        else:
+            what = "altered" if not more else "extra" if more > 0 else "missing"
+            counts[what] += abs(more) or 1
+            compared += min(ours[0], theirs[0])
+            detail = f"{'' if more else 'at least 1 '}in this hour: use L2"
+            findings.append(
+                Finding(what, ours[3], ours[4], theirs[3], theirs[4], abs(more) or 1, detail)
+            )
     return {
         "compared": compared,
         "counts": counts,
-        "findings": findings[:1000],
+        "findings": findings[:MOST_FINDINGS],
         "next": None,
-        "stopped": f"{unjudged:,} hours differ that have late or compacted records: use L2."
+        "stopped": f"{unjudged:,} hours differ and cannot be judged (late or compacted records): use L2."
         if unjudged
         else "",
     }

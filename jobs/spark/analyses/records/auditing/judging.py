@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,19 +23,16 @@ from jobs.spark.analyses.records.auditing.alignment import (
     Alignment,
     Side,
 )
+from jobs.spark.analyses.records.auditing.kinds import Kind
 from jobs.spark.analyses.records.auditing.matching import mixed, paired
 from jobs.wire.rebatch.table import Int64s
 
 MOST_FINDINGS = 1000
-(
-    OPEN, MISSING, EXTRA, DUPLICATED, REORDERED, ALTERED, DELETED_ON_SOURCE, DELETED_ON_TARGET,
-    NOT_COPIED_YET, SUPERSEDED, BEFORE_FIRST, UNREAD, UNSURE,
-) = range(13)  # fmt: skip
-WHAT = (
-    "open", "missing", "extra", "duplicated", "reordered", "altered", "deleted_on_source",
-    "deleted_on_target", "not_copied_yet", "superseded", "before_first", "unread", "unsure",
+_LISTED = (
+    Kind.MISSING, Kind.EXTRA, Kind.DUPLICATED, Kind.DELETED_ON_SOURCE, Kind.DELETED_ON_TARGET,
+    Kind.BEFORE_FIRST,
 )  # fmt: skip
-_LISTED = (MISSING, EXTRA, DUPLICATED, DELETED_ON_SOURCE, DELETED_ON_TARGET)
+Ranges = Iterable[Sequence[int]]
 
 
 class Finding(NamedTuple):
@@ -51,227 +49,227 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What is known of both ends of what was read.
+    """What is known of both ends of what was read; pairs are of source and target.
 
-    `source_moved`, `target_moved`: older records were deleted there. `is_proven`: it begins right behind a
-    proven match. `is_cut`: older records were not read. `source_cut`, `target_cut`: newer ones.
+    `removed`: how many older offsets were deleted since the beginning, or since the proven match right before
+    (`is_proven`). `older_unread`, `newer_unread`: `most_records` left some out. `is_watched`: MirrorMaker 2
+    copies, which may have begun late and may have left out aborted transactions.
     """
 
-    source_moved: bool = False
-    target_moved: bool = False
+    removed: Sequence[int] = (0, 0)
+    older_unread: Sequence[bool] = (False, False)
+    newer_unread: Sequence[bool] = (False, False)
     is_proven: bool = False
-    is_cut: bool = False
-    source_cut: bool = False
-    target_cut: bool = False
     is_compacted: bool = False
+    is_watched: bool = False
 
 
 @dataclass(slots=True)
 class Judged:
-    """Records by kind (names of `WHAT`) and findings; `proven`: those before the last match only.
+    """Records by kind (their codes) and findings; `proven`: those before the last match only.
 
     `can_resume`: nothing behind the last match belongs to something before it.
     """
 
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
-    proven_counts: dict[str, int] = field(default_factory=dict)
+    proven_counts: Counter[str] = field(default_factory=Counter)
     proven_findings: list[Finding] = field(default_factory=list)
     can_resume: bool = True
 
 
 def judge(
-    alignment: Alignment, edges: Edges, earlier: Callable[[Int64s], Int64s] | None = None
+    alignment: Alignment,
+    edges: Edges,
+    earlier: Callable[[Int64s], Int64s] | None = None,
+    aborted: Ranges = (),
+    undecided: Ranges = (),
 ) -> Judged:
-    """Classify what has no match. `earlier` returns the offsets of proven source records by hashes, or -1."""
+    """Classify what has no match. `earlier` returns the offsets of proven source records by hashes, or -1.
+
+    `aborted` and `undecided` are first and last source offsets of transactions, see `SpanReader`.
+    """
     source, target = alignment.finish()
     if edges.is_proven and earlier is not None:
-        asked = np.flatnonzero(target[REPEATS] < 0)
-        if len(asked):
-            target[REPEATS, asked] = earlier(target[HASH, asked])
-    return _Judging(alignment, edges, source, target).all()
+        wanted = np.flatnonzero(target[REPEATS] < 0)
+        if len(wanted):
+            target[REPEATS, wanted] = earlier(target[HASH, wanted])
+    return _Judging(alignment, edges, (source, target)).all(aborted, undecided)
 
 
 class _Judging:
-    def __init__(self, alignment: Alignment, edges: Edges, source: Int64s, target: Int64s) -> None:
-        self._alignment, self._edges = alignment, edges
-        self._source, self._target = source, target
-        self._here = np.full(source.shape[1], OPEN, np.int64)
-        self._there = np.full(target.shape[1], OPEN, np.int64)
-        self._rows = alignment.matched.rows
-        self._tail = source[GAP] == self._rows
+    def __init__(self, alignment: Alignment, edges: Edges, rows: tuple[Int64s, Int64s]) -> None:
+        self._alignment, self._edges, self._rows = alignment, edges, rows
+        self._kinds = tuple(np.full(one.shape[1], Kind.OPEN, np.int64) for one in rows)
+        self._matches = alignment.matched.rows
+        self._tails = tuple(one[GAP] == self._matches for one in rows)
         self._found = Judged()
 
-    def all(self) -> Judged:
-        source, target, edges = self._source, self._target, self._edges
+    def all(self, aborted: Ranges, undecided: Ranges) -> Judged:
+        (source, target), edges = self._rows, self._edges
         new = target[REPEATS] < 0
-        self._pair(REORDERED, HASH, there=new)
-        self._pair(REORDERED, HASH, here=~self._tail & (source[GAP] > 0), there=~new)
-        self._set(Side.TARGET, ~new, DUPLICATED)
-        if edges.source_moved:
-            self._set(Side.TARGET, target[GAP] == 0, DELETED_ON_SOURCE)
-        if edges.target_moved and self._rows:
-            self._set(Side.SOURCE, source[GAP] == 0, DELETED_ON_TARGET)
-        self._pair(ALTERED, KEY)
-        self._pair(ALTERED, TIME)
+        tail = self._tails[Side.SOURCE]
+        self._pair(Kind.REORDERED, HASH, there=new)
+        self._pair(Kind.REORDERED, HASH, here=~tail & (source[GAP] > 0), there=~new)
+        self._set(Side.TARGET, ~new, Kind.DUPLICATED)
+        if edges.is_watched:
+            self._set(Side.SOURCE, _within(source[OFFSET], aborted), Kind.ABORTED)
+            self._set(Side.SOURCE, _within(source[OFFSET], undecided) & ~tail, Kind.UNSURE)
+        self._set_first()
+        self._pair(Kind.ALTERED, KEY)
+        self._pair(Kind.ALTERED, TIME)
         if edges.is_compacted:
             self._supersede()
-        self._set_edges()
-        self._set(Side.SOURCE, self._here == OPEN, MISSING)
-        self._set(Side.TARGET, self._there == OPEN, EXTRA)
+        changed = source[OFFSET][(self._kinds[Side.SOURCE] == Kind.ALTERED) & tail]
+        behind = tail & (source[OFFSET] > changed.max(initial=-1))
+        self._set(Side.SOURCE, behind, self._behind)
+        if edges.newer_unread[Side.SOURCE]:
+            self._set(Side.TARGET, self._tails[Side.TARGET], Kind.UNREAD)
+        if edges.is_watched and not edges.is_proven:
+            self._set(Side.SOURCE, source[GAP] == 0, Kind.BEFORE_FIRST)
+        self._set(Side.SOURCE, np.bool_(True), Kind.MISSING)  # noqa: FBT003  a mask of all
+        self._set(Side.TARGET, np.bool_(True), Kind.EXTRA)  # noqa: FBT003  as above
         self._count()
         return self._found
 
-    def _set(self, side: Side, mask: np.ndarray, what: int) -> None:
-        kinds = (self._here, self._there)[side]
-        kinds[mask & (kinds == OPEN)] = what
+    def _set_first(self) -> None:
+        """Judge what is before the first match where the other side cannot have it any more."""
+        for side, what in zip(Side, (Kind.DELETED_ON_TARGET, Kind.DELETED_ON_SOURCE), strict=True):
+            first = self._rows[side][GAP] == 0
+            if side is Side.SOURCE:
+                first &= ~self._tails[side]
+            if self._edges.older_unread[1 - side]:
+                self._set(side, first, Kind.UNREAD)
+            if self._edges.removed[1 - side]:
+                self._set(side, first, what)
+
+    @property
+    def _behind(self) -> Kind:
+        return Kind.UNREAD if self._edges.newer_unread[Side.TARGET] else Kind.NOT_COPIED_YET
+
+    def _set(self, side: Side, mask: np.ndarray | np.bool_, what: Kind) -> None:
+        kinds = self._kinds[side]
+        kinds[mask & (kinds == Kind.OPEN)] = what
 
     def _pair(
         self,
-        what: int,
+        what: Kind,
         row: int,
         here: np.ndarray | bool = True,  # noqa: FBT001, FBT002  a mask of all
         there: np.ndarray | bool = True,  # noqa: FBT001, FBT002  as above
     ) -> None:
         """Take records of both sides together that are equal in a row; ALTERED: between the same matches."""
-        source, target = self._source, self._target
-        left = np.flatnonzero((self._here == OPEN) & here)
-        right = np.flatnonzero((self._there == OPEN) & there)
+        source, target = self._rows
+        left, right = (
+            np.flatnonzero((kinds == Kind.OPEN) & mask)
+            for kinds, mask in zip(self._kinds, (here, there), strict=True)
+        )
         if not len(left) or not len(right):
             return
         values = source[row, left], target[row, right]
-        if what == ALTERED:
+        if what is Kind.ALTERED:
             values = mixed(values[0], source[GAP, left]), mixed(values[1], target[GAP, right])
         at, to = paired(*values)
         at, to = left[at], right[to]
-        self._here[at], self._there[to] = what, what
-        if what == REORDERED and self._tail[at].any():
+        self._kinds[Side.SOURCE][at], self._kinds[Side.TARGET][to] = what, what
+        is_tail = self._tails[Side.SOURCE][at]
+        if what is Kind.REORDERED and is_tail.any():
             self._found.can_resume = False
-        some = at[: 2 * MOST_FINDINGS].tolist(), to[: 2 * MOST_FINDINGS].tolist()
-        for here_at, there_at in zip(*some, strict=True):
-            upstream, downstream = int(source[OFFSET, here_at]), int(target[OFFSET, there_at])
-            detail = ""
-            if what == ALTERED:
-                detail = "other key" if row == TIME else ""
-                if row == KEY and source[TIME, here_at] != target[TIME, there_at]:
-                    detail = "other time"
-            finding = Finding(
-                WHAT[what], upstream, upstream + 1, downstream, downstream + 1, 1, detail
-            )
-            self._add(finding, is_proven=not self._tail[here_at])
+        for one, other in zip(
+            at[:MOST_FINDINGS].tolist(), to[:MOST_FINDINGS].tolist(), strict=True
+        ):
+            detail = "other key" if what is Kind.ALTERED and row == TIME else ""
+            if what is Kind.ALTERED and row == KEY and source[TIME, one] != target[TIME, other]:
+                detail = "other time"
+            offsets = int(source[OFFSET, one]), int(target[OFFSET, other])
+            self._add(_pair_of(what, *offsets, detail), is_proven=not self._tails[0][one])
 
     def _supersede(self) -> None:
-        source, target, alignment = self._source, self._target, self._alignment
-        last = alignment.matched.last[Side.SOURCE]
-        self._set(Side.SOURCE, (source[CLOSED] <= last) & ~self._tail, SUPERSEDED)
-        self._set(Side.TARGET, target[CLOSED] < NEVER, SUPERSEDED)
+        (source, target), edges = self._rows, self._edges
+        last = self._alignment.matched.last[Side.SOURCE]
+        tail = self._tails[Side.SOURCE]
+        self._set(Side.SOURCE, (source[CLOSED] <= last) & ~tail, Kind.SUPERSEDED)
+        self._set(Side.TARGET, target[CLOSED] < NEVER, Kind.SUPERSEDED)
         # Which values a key had before the proven match is not known.
-        what = UNSURE if self._edges.is_proven or self._edges.is_cut else SUPERSEDED
-        for side, rows, other in (
-            (Side.SOURCE, source, Side.TARGET),
-            (Side.TARGET, target, Side.SOURCE),
-        ):
-            is_tombstone = (rows[IS_TOMBSTONE] == 1) & (rows[KEY] != 0)
-            if is_tombstone.any():
-                gone = is_tombstone & ~np.isin(rows[KEY], alignment.value_keys[other].all())
-                self._set(side, gone & ((side == Side.TARGET) | ~self._tail), what)
-
-    def _set_edges(self) -> None:
-        source, target, edges = self._source, self._target, self._edges
-        changed = source[OFFSET][(self._here == ALTERED) & self._tail]
-        behind = self._tail & (source[OFFSET] > (changed.max() if len(changed) else -1))
-        self._set(Side.SOURCE, behind, UNREAD if edges.target_cut else NOT_COPIED_YET)
-        if edges.source_cut:
-            self._set(Side.TARGET, target[GAP] == self._rows, UNREAD)
-        if not edges.is_proven:
-            first = UNREAD if edges.is_cut else BEFORE_FIRST
-            self._set(Side.SOURCE, (source[GAP] == 0) & ~self._tail, first)
-            if edges.is_cut:
-                self._set(Side.TARGET, target[GAP] == 0, UNREAD)
+        is_unknown = edges.is_proven or any(edges.older_unread)
+        for side, rows in zip(Side, self._rows, strict=True):
+            gone = (rows[IS_TOMBSTONE] == 1) & (rows[KEY] != 0)
+            if side is Side.SOURCE:
+                gone &= ~tail
+            if gone.any():
+                gone &= ~np.isin(rows[KEY], self._alignment.value_keys[1 - side].all())
+                self._set(side, gone, Kind.UNSURE if is_unknown else Kind.SUPERSEDED)
 
     def _count(self) -> None:
-        found = self._found
-        for side, rows, kinds in (
-            (Side.SOURCE, self._source, self._here),
-            (Side.TARGET, self._target, self._there),
-        ):
-            is_proven = rows[GAP] < self._rows
-            for what in np.unique(kinds).tolist():
-                if side is Side.TARGET and what in (REORDERED, ALTERED):
-                    continue
-                for counts, mask in (
-                    (found.counts, kinds == what),
-                    (found.proven_counts, (kinds == what) & is_proven),
-                ):
-                    name = WHAT[what]
-                    counts[name] = counts.get(name, 0) + int(rows[COUNT, mask].sum())
-            self._list_ranges(side, rows, kinds)
-        self._add_dropped()
-        self._add_matched()
-
-    def _add_matched(self) -> None:
-        """Count what was decided while rows were taken."""
-        found, alignment = self._found, self._alignment
+        found, alignment, removed = self._found, self._alignment, self._edges.removed
+        for side, rows, kinds in zip(Side, self._rows, self._kinds, strict=True):
+            is_proven = rows[GAP] < self._matches
+            for what in map(Kind, np.unique(kinds).tolist()):
+                if side is Side.SOURCE or what not in (Kind.REORDERED, Kind.ALTERED):
+                    found.counts[what.code] += int(rows[COUNT, kinds == what].sum())
+                    proven = rows[COUNT, (kinds == what) & is_proven]
+                    found.proven_counts[what.code] += int(proven.sum())
+            self._list_ranges(side)
+            # What was left out before the first match.
+            count, first, last = alignment.dropped[side]
+            what = (Kind.DELETED_ON_TARGET, Kind.DELETED_ON_SOURCE)[side]
+            what = what if removed[1 - side] else Kind.UNREAD
+            found.counts[what.code] += count
+            found.proven_counts[what.code] += count
+            if count and what is not Kind.UNREAD:
+                self._add(_range(what, side, (first, last + 1), (-1, -1), count), is_proven=True)
         for counts in (found.counts, found.proven_counts):
-            for name, more in (
-                ("superseded", alignment.superseded),
-                ("altered", alignment.matched.altered_count),
-            ):
-                counts[name] = counts.get(name, 0) + more
-        tail = "unread" if self._edges.target_cut else "not_copied_yet"
-        found.counts[tail] = found.counts.get(tail, 0) + alignment.tail
-        for here, there in alignment.matched.altered:
-            finding = Finding("altered", here, here + 1, there, there + 1, 1, "other SHA-256")
-            self._add(finding, is_proven=True)
+            counts["superseded"] += alignment.superseded
+            counts["altered"] += alignment.matched.altered_count
+        found.counts[self._behind.code] += alignment.tail
+        more = found.counts["deleted_on_target"] - removed[Side.TARGET]
+        found.counts["undeleted"] = max(more, 0)
+        for pair in alignment.matched.altered:
+            self._add(_pair_of(Kind.ALTERED, *pair, "other SHA-256"), is_proven=True)
         for findings in (found.findings, found.proven_findings):
             findings.sort(key=lambda one: (max(one.source_offset, 0), one.target_offset))
 
-    def _add_dropped(self) -> None:
-        found, edges = self._found, self._edges
-        for side, (count, first, last) in zip(Side, self._alignment.dropped, strict=True):
-            if not count:
-                continue
-            is_moved = edges.target_moved if side is Side.SOURCE else edges.source_moved
-            what = DELETED_ON_TARGET if side is Side.SOURCE else DELETED_ON_SOURCE
-            if not is_moved:
-                what = UNREAD if edges.is_cut else BEFORE_FIRST
-            for counts in (found.counts, found.proven_counts):
-                counts[WHAT[what]] = counts.get(WHAT[what], 0) + count
-            if is_moved:
-                self._add(_range(what, side, (first, last + 1), (-1, -1), count), is_proven=True)
-
-    def _list_ranges(self, side: Side, rows: Int64s, kinds: Int64s) -> None:
+    def _list_ranges(self, side: Side) -> None:
         """List runs of records of the same kind between the same matches."""
+        rows, kinds = self._rows[side], self._kinds[side]
         if not len(kinds):
             return
         begins = np.ones(len(kinds), np.bool_)
         begins[1:] = (kinds[1:] != kinds[:-1]) | (rows[GAP, 1:] != rows[GAP, :-1])
-        begins[1:] |= (kinds[1:] == DUPLICATED) & (rows[REPEATS, 1:] <= rows[REPEATS, :-1])
+        begins[1:] |= (kinds[1:] == Kind.DUPLICATED) & (rows[REPEATS, 1:] <= rows[REPEATS, :-1])
         starts = np.flatnonzero(begins)
-        ends = np.append(starts[1:], len(kinds))
+        ends = np.append(starts[1:], len(kinds)) - 1
         records = np.add.reduceat(rows[COUNT], starts)
-        listed = np.flatnonzero(np.isin(kinds[starts], _LISTED))[: 2 * MOST_FINDINGS]
-        for place in listed.tolist():
-            first, last = int(starts[place]), int(ends[place]) - 1
-            own = int(rows[OFFSET, first]), int(rows[OFFSET, last]) + 1
-            what = int(kinds[first])
-            other = (-1, -1)
-            if what == DUPLICATED:
-                other = int(rows[REPEATS, first]), int(rows[REPEATS, last]) + 1
+        for place in np.flatnonzero(np.isin(kinds[starts], _LISTED))[:MOST_FINDINGS].tolist():
+            run = rows[:, [starts[place], ends[place]]]
+            what = Kind(int(kinds[starts[place]]))
+            own, other = ((int(run[row, 0]), int(run[row, 1]) + 1) for row in (OFFSET, REPEATS))
+            other = other if what is Kind.DUPLICATED else (-1, -1)
             finding = _range(what, side, own, other, int(records[place]))
-            self._add(finding, is_proven=bool(rows[GAP, first] < self._rows))
+            self._add(finding, is_proven=bool(run[GAP, 0] < self._matches))
 
     def _add(self, finding: Finding, *, is_proven: bool) -> None:
-        for findings, wanted in (
-            (self._found.findings, True),
-            (self._found.proven_findings, is_proven),
-        ):
-            if wanted and len(findings) < MOST_FINDINGS:
+        found = self._found
+        for findings in (found.findings, found.proven_findings)[: 1 + is_proven]:
+            if len(findings) < MOST_FINDINGS:
                 findings.append(finding)
 
 
+def _within(offsets: Int64s, ranges: Ranges) -> np.ndarray:
+    bounds = np.array(sorted(map(tuple, ranges)), np.int64).reshape(-1, 2)
+    at = np.searchsorted(bounds[:, 0], offsets, side="right") - 1
+    found: np.ndarray = at >= 0
+    if len(bounds):
+        found &= offsets <= bounds[at, 1]
+    return found
+
+
+def _pair_of(what: Kind, source: int, target: int, detail: str) -> Finding:
+    return Finding(what.code, source, source + 1, target, target + 1, 1, detail)
+
+
 def _range(
-    what: int, side: Side, own: tuple[int, int], other: tuple[int, int], records: int
+    what: Kind, side: Side, own: tuple[int, int], other: tuple[int, int], records: int
 ) -> Finding:
     source, target = (own, other) if side is Side.SOURCE else (other, own)
-    return Finding(WHAT[what], *source, *target, records)
+    return Finding(what.code, *source, *target, records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jobs.wire.machine_code import compiled
 from jobs.wire.rebatch.table import HASH_FACTOR, Int64s
 
 Pairs = tuple[Int64s, Int64s]
@@ -56,9 +57,34 @@ def mixed(hashes: Int64s, other: Int64s) -> Int64s:
     return found
 
 
-def _anchors(source: Int64s, target: Int64s) -> Pairs:
-    from jobs.spark.analyses.records.auditing.rising import longest_rising
+@compiled
+def _longest_rising(values: Int64s) -> Int64s:
+    """Return the places of a longest rising subsequence, in their order; equal values do not rise."""
+    count = len(values)
+    ends = np.empty(count, np.int64)
+    before = np.empty(count, np.int64)
+    length = 0
+    for place in range(count):
+        low, high = 0, length
+        while low < high:
+            middle = (low + high) // 2
+            if values[ends[middle]] < values[place]:
+                low = middle + 1
+            else:
+                high = middle
+        before[place] = ends[low - 1] if low > 0 else -1
+        ends[low] = place
+        if low == length:
+            length += 1
+    found = np.empty(length, np.int64)
+    place = ends[length - 1] if length > 0 else -1
+    for step in range(length - 1, -1, -1):
+        found[step] = place
+        place = before[place]
+    return found
 
+
+def _anchors(source: Int64s, target: Int64s) -> Pairs:
     (left, is_left_single), (right, is_right_single) = _numbered(source), _numbered(target)
     _, here, there = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     only = is_left_single[here] & is_right_single[there]
@@ -66,7 +92,7 @@ def _anchors(source: Int64s, target: Int64s) -> Pairs:
         here, there = here[only], there[only]
     order = np.argsort(here)
     here, there = here[order], there[order]
-    kept = longest_rising(there)
+    kept = _longest_rising(there)
     return here[kept], there[kept]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +12,7 @@ from jobs.cluster.admin.configs import describe_topic_configs
 from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
-from jobs.cluster.descriptions import TopicDescription
+from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.patterns.matching import Matcher, glob_expression
 from jobs.replication.flow.selection import policy_of, select_topics
@@ -97,22 +98,29 @@ def plan_works(task: AnalysisTask, subject: Subject, arguments: Mapping[str, Any
         settings = originals.configs[topic.name], copies.configs[copy.name]
         base["has_broker_times"] = settings[1].get(_TIMES) == "LogAppendTime"
         base["is_compacted"] = any("compact" in one.get(_POLICY, "compact") for one in settings)
+        base["is_watched"] = subject.flow is not None and subject.flow.is_watched
         proofs = subject.proofs(task, topic.name, copy.name)
         for partition in range(max(len(topic.partitions), len(copy.partitions))):
-            spans = tuple(
-                side.spans.get((name, partition))
-                for side, name in ((originals, topic.name), (copies, copy.name))
-            )
-            pair = base | {"partition": partition}
-            works.append(_work(spans, pair, proofs.get(partition), arguments))
+            pair = originals.of(topic.name, partition), copies.of(copy.name, partition)
+            work = _work(pair, base | {"partition": partition}, proofs.get(partition), arguments)
+            works.append(work)
     return _bounded(works, arguments["most_records"])
 
 
 class _Side(NamedTuple):
-    """Spans by topic and partition, and settings by topic."""
+    """Spans and faults by topic and partition, and settings by topic."""
 
-    spans: Mapping[tuple[str, int], Span]
+    spans: Mapping[TopicPartition, Span]
+    faults: Mapping[TopicPartition, ClusterFault]
     configs: Mapping[str, Mapping[str, str]]
+
+    def of(self, topic: str, partition: int) -> Span | str:
+        """Return the span of a partition, or why there is none."""
+        where = TopicPartition(topic, partition)
+        fault = self.faults.get(where)
+        return self.spans.get(where) or (
+            f"cannot be read: {fault.message}" if fault else "does not have this partition."
+        )
 
 
 def _source_topics(
@@ -149,9 +157,9 @@ def _read(
     arguments = dict.fromkeys(("from", "to", "from_offset", "to_offset")) | {
         "isolation": "read_committed" if is_committed else "read_uncommitted"
     }
-    found = spans_of(client, there, arguments, side)
-    spans = {(one.topic, one.partition): one for one in found}
-    return _Side(spans, _configs(client, [one.name for one in there]))
+    faults: dict[TopicPartition, ClusterFault] = {}
+    spans = {one.where: one for one in spans_of(client, there, arguments, side, faults)}
+    return _Side(spans, faults, _configs(client, [one.name for one in there]))
 
 
 def _configs(client: ClusterClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -167,36 +175,35 @@ def _configs(client: ClusterClient, names: Sequence[str]) -> dict[str, dict[str,
 
 
 def _work(
-    spans: tuple[Span | None, ...],
+    pair: tuple[Span | str, Span | str],
     told: dict[str, Any],
     proof: Proof | None,
     arguments: Mapping[str, Any],
 ) -> Work:
     """Return what is read of a pair: what is behind its proof, where that still holds."""
-    source, target = spans
-    if source is None or target is None:
-        side = "source" if source is None else "target"
-        return Work((), told | {"reason": f"The {side} does not have this partition."})
-    ids = (source.topic_id, target.topic_id)
-    told["note"], is_recreated = "", False
-    level = arguments["level"]
+    source, target = pair
+    if isinstance(source, str) or isinstance(target, str):
+        side, why = ("source", source) if isinstance(source, str) else ("target", target)
+        return Work((), told | {"reason": f"The {side} {why}"})
+    level, ids = arguments["level"], (source.topic_id, target.topic_id)
+    note, is_recreated = "", False
     if proof is not None and proof.ids != ids:
-        changed = [s for s, old, new in zip(("source", "target"), proof.ids, ids) if old != new]  # noqa: B905
-        is_recreated = changed == ["source"]
-        told["note"] = (
-            f"The topic of the {' and of the '.join(changed)} was re-created since the last audit"
-        )
+        is_new = [old != new for old, new in zip(proof.ids, ids, strict=True)]
+        is_recreated = is_new == [True, False]
+        sides = " and of the ".join(itertools.compress(("source", "target"), is_new))
+        note = f"The topic of the {sides} was re-created since the last audit"
     elif proof is not None and (source.log_end < proof.next[0] or target.log_end < proof.next[1]):
-        told["note"] = "A log ends before what was compared by the last audit: it was truncated"
+        note = "A log ends before what was compared by the last audit: it was truncated"
     is_low = proof is not None and (proof.level < level or "L1" in (proof.level, level))
-    if told["note"] or is_low or arguments["again"] == "yes":
+    if note or is_low or arguments["again"] == "yes":
         proof = None
     starts = proof.next if proof else (0, 0)
+    removed = [max(one.log_start - at, 0) for one, at in zip((source, target), starts, strict=True)]
     edges = Edges(
-        source_moved=source.log_start > starts[0] or is_recreated,
-        target_moved=target.log_start > starts[1],
+        removed=(removed[0] or int(is_recreated), removed[1]),
         is_proven=proof is not None,
         is_compacted=told["is_compacted"],
+        is_watched=told["is_watched"],
     )
     read = [
         replace(one, start=min(max(one.log_start, start), one.end))
@@ -205,8 +212,8 @@ def _work(
     if proof:
         start = min(max(source.log_start, proof.next[0] - LOOK_BACK), read[0].start)
         read.append(replace(source, start=start, end=min(proof.next[0], source.end)))
-    extra = told | {"edges": asdict(edges), "proof": asdict(proof) if proof else None}
-    return Work(tuple(read), extra)
+    proven = asdict(proof) if proof else None
+    return Work(tuple(read), told | {"note": note, "edges": asdict(edges), "proof": proven})
 
 
 def _bounded(works: Sequence[Work], most: int) -> list[Work]:
@@ -216,18 +223,19 @@ def _bounded(works: Sequence[Work], most: int) -> list[Work]:
 
 
 def _cut(work: Work, cut: Sequence[Span]) -> Work:
-    if not any(one.is_cut for one in cut):
+    are_cut = [one.is_cut for one in cut]
+    if not any(are_cut):
         return work
-    edges = dict(work.extra["edges"])
-    spans = list(work.spans)
+    spans, edges = work.spans, work.extra["edges"]
     if edges["is_proven"]:
-        for number, (whole, part) in enumerate(zip(work.spans, cut, strict=False)):
-            spans[number] = replace(whole, end=whole.start + part.offsets)
-        edges["source_cut"], edges["target_cut"] = (one.is_cut for one in cut)
-    else:
-        spans[:2] = cut
-        edges["is_cut"] = True
-    return Work(tuple(spans), {**work.extra, "edges": edges})
+        oldest = [
+            replace(whole, end=whole.start + part.offsets)
+            for whole, part in zip(spans, cut, strict=False)
+        ]
+        return Work(
+            (*oldest, *spans[2:]), {**work.extra, "edges": edges | {"newer_unread": are_cut}}
+        )
+    return Work(tuple(cut), {**work.extra, "edges": edges | {"older_unread": are_cut}})
 
 
 def notes_about(works: Sequence[Work]) -> Iterator[str]:
@@ -238,10 +246,6 @@ def notes_about(works: Sequence[Work]) -> Iterator[str]:
                 f"{work.extra['topic']}-{work.extra['partition']}: {work.extra['note']}; it was read "
                 "from its beginning."
             )
-    later = sum(
-        work.extra["edges"]["source_cut"] or work.extra["edges"]["target_cut"]
-        for work in works
-        if work.spans
-    )
+    later = sum(any(work.extra["edges"]["newer_unread"]) for work in works if work.spans)
     if later:
         yield f"{later:,} partitions have more records (argument most_records): the next run reads them."

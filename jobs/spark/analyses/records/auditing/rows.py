@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from jobs.spark.analyses.records.auditing.judging import MOST_FINDINGS, Finding
+from jobs.spark.analyses.records.auditing.kinds import DIFFERENCES, DOUBTS, NAMES
 from jobs.spark.analyses.records.auditing.proofs import Proof
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.running import Reduced
 
-COUNTS = (
-    "missing", "extra", "duplicated", "reordered", "altered", "deleted_on_source", "deleted_on_target",
-    "not_copied_yet", "superseded",
-)  # fmt: skip
-DIFFERENCES = ("missing", "extra", "reordered", "altered")
-_BEHIND = ("not_copied_yet", "unread")
 _MOST_NOTES = 10
 
 
@@ -36,56 +31,43 @@ class PairAnswer:
 
 def answer_of(reduced: Reduced, level: str, *, may_replay: bool) -> PairAnswer:
     """Return the row and the findings of a pair."""
-    work = reduced.work
-    extra, told = work.extra, json.loads(reduced.tables["pair"]["json"][0].as_py())
-    proof = Proof(**extra["proof"]) if extra.get("proof") else None
-    counts = Counter(proof.counts if proof else {})
-    reason = told.get("reason", "")
-    lost = sum(one.removed for one in reduced.outcomes[:2])
-    found = Counter() if reason else Counter(told["counts"])
-    if level == "L0" and any(found[one] for one in (*DIFFERENCES, "duplicated", "superseded")):
-        reason = "repacked: use L1"
-    elif lost and any(found[one] for one in DIFFERENCES):
-        reason = f"{lost:,} offsets were removed while they were read: repeat the audit."
-    compared = (proof.compared if proof else 0) + (0 if reason else told["compared"])
-    listed = [Finding(*one) for one in proof.findings] if proof else []
-    if not reason:
-        counts += found
-        listed += [Finding(*one) for one in told["findings"]]
-        reason = _doubt(work, told, counts, compared)
-    else:
+    work, told = reduced.work, json.loads(reduced.tables["pair"]["json"][0].as_py())
+    extra = work.extra
+    old = Proof(**extra["proof"]) if extra.get("proof") else Proof(("", ""), (0, 0), level, 0)
+    found = Counter(told.get("counts", {}))
+    unread = told.get("reason", "") or _unread(reduced, level, found, may_replay=may_replay)
+    if unread:
+        told |= {"compared": 0, "findings": []}
         found.clear()
-    row = {
-        "topic": extra["topic"],
-        "partition": extra["partition"],
-        "verdict": verdict_of(counts, reason, may_replay=may_replay),
-        "reason": reason or _remark(counts, compared),
-        "level": level,
-        **_range(work, proof),
-        "compared": compared,
-        **{name: counts[name] for name in COUNTS},
-    }
+    compared, counts = old.compared + told["compared"], Counter(old.counts) + found
+    doubt = unread or told["stopped"] or _doubt(work, counts, compared)
+    remark = "" if compared else "No records."
+    if counts["unread"]:
+        remark = f"{counts['unread']:,} records have their copies among those that were not read."
     where = {"topic": extra["topic"], "partition": extra["partition"]}
-    answer = PairAnswer(
-        row,
-        [where | _values(one) for one in listed[:MOST_FINDINGS]],
-        counts,
-        proof.compared if proof else 0,
-    )
-    can_resume = (
-        not told.get("reason") and told["next"] and told["can_resume"] and not found["unsure"]
-    )
-    if can_resume and not reason:
-        proven = Counter(proof.counts if proof else {}) + Counter(told["proven_counts"])
-        kept = (proof.findings if proof else []) + told["proven_findings"]
+    row = where | {
+        "verdict": verdict_of(counts, doubt, may_replay=may_replay),
+        "reason": doubt or remark,
+        "level": level,
+        **_range(work),
+        "compared": compared,
+        **{name: counts[name] for name in NAMES},
+    }
+    listed = [Finding(*one) for one in (*old.findings, *told["findings"])][:MOST_FINDINGS]
+    answer = PairAnswer(row, [where | _values(one) for one in listed], counts, old.compared)
+    if not doubt and told["next"] and told["can_resume"]:
         source, target = work.spans[:2]
         answer.proof = Proof(
             (source.topic_id, target.topic_id),
             tuple(told["next"]),
-            min(level, proof.level) if proof else level,
+            min(level, old.level),
             compared,
-            {name: n for name, n in proven.items() if name not in _BEHIND},
-            kept[:MOST_FINDINGS],
+            {
+                n: k
+                for n, k in (Counter(old.counts) + Counter(told["proven_counts"])).items()
+                if n in NAMES
+            },
+            [*old.findings, *told["proven_findings"]][:MOST_FINDINGS],
         )
     return answer
 
@@ -97,46 +79,42 @@ def verdict_of(counts: Counter[str], reason: str, *, may_replay: bool) -> str:
     return "unknown" if reason else "equal"
 
 
-def _doubt(work: Work, told: dict[str, Any], counts: Counter[str], compared: int) -> str:
-    if told["stopped"]:
-        return str(told["stopped"])
-    if counts["unsure"]:
-        return (
-            f"{counts['unsure']:,} tombstones are on one side only, and older records of their keys were "
-            "not read: read what was proven again."
-        )
-    source, target = work.spans[:2]
-    if not compared and (source.offsets or target.offsets):
-        return "No record was compared: none is on both sides among those that were read."
+def _unread(reduced: Reduced, level: str, found: Counter[str], *, may_replay: bool) -> str:
+    """Return why what was found does not count, "" where it does."""
+    lost = sum(one.removed for one in reduced.outcomes[:2])
+    is_different = any(found[one] for one in DIFFERENCES)
+    if level == "L0" and (is_different or found["duplicated"] or found["superseded"]):
+        return "repacked: use L1"
+    if level == "L1" and may_replay and is_different:
+        return "Hours differ, and the flow is at-least-once: L2 knows replays."
+    if lost and is_different:
+        return f"{lost:,} offsets were removed while they were read: repeat the audit."
     return ""
 
 
-def _remark(counts: Counter[str], compared: int) -> str:
-    if counts["before_first"]:
-        return f"{counts['before_first']:,} records before the first copy were not copied."
-    if counts["unread"]:
-        return f"{counts['unread']:,} records have their copies among those that were not read."
-    return "" if compared else "No records."
-
-
-def _range(work: Work, proof: Proof | None) -> dict[str, Any]:
-    if not work.spans:
-        return dict.fromkeys(("source_from", "source_to", "target_from", "target_to"))
+def _doubt(work: Work, counts: Counter[str], compared: int) -> str:
+    for name, why in DOUBTS.items():
+        if counts[name]:
+            return f"{counts[name]:,} records {why}"
     source, target = work.spans[:2]
-    starts = (0, 0) if proof else (source.start, target.start)
-    return {
-        "source_from": starts[0],
-        "source_to": source.end,
-        "target_from": starts[1],
-        "target_to": target.end,
-    }
+    if compared or not (source.offsets or target.offsets):
+        return ""
+    if not target.log_end:
+        return "Nothing was copied: the target is empty."
+    return "No record was compared: none is on both sides among those that were read."
+
+
+def _range(work: Work) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for place, side in enumerate(("source", "target")):
+        span = work.spans[place] if work.spans else None
+        start = 0 if work.extra.get("proof") else span and span.start
+        found |= {f"{side}_from": start if span else None, f"{side}_to": span.end if span else None}
+    return found
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    return {
-        name: None if value == -1 and name != "records" else value
-        for name, value in finding._asdict().items()
-    }
+    return {name: None if value == -1 else value for name, value in finding._asdict().items()}
 
 
 @dataclass(slots=True)
@@ -165,6 +143,7 @@ class Totals:
         verdicts = Counter(row["verdict"] for row in self.rows)
         compared = sum(row["compared"] for row in self.rows)
         verdict = "equal" if compared and not verdicts["unknown"] else "unknown"
+        self.rows.sort(key=lambda row: ("differs", "unknown", "equal").index(row["verdict"]))
         return {
             "verdict": "differs" if verdicts["differs"] else verdict,
             "level": self.level,
@@ -174,29 +153,29 @@ class Totals:
             "partitions": len(self.rows),
             "partitions_unknown": verdicts["unknown"],
             "records_compared": compared,
-            **{name: self.counts[name] for name in COUNTS},
+            **{name: self.counts[name] for name in NAMES},
             "proven_before": self.proven_before,
         }
 
     def notes(self) -> Iterable[str]:
         """Yield sentences about what is not known."""
-        if self.counts["duplicated"] and self.may_replay:
+        counts = self.counts
+        if counts["duplicated"] and self.may_replay:
             yield "Records are more than once on the target: the flow is at-least-once, they are replays."
-        if self.counts["deleted_on_target"] or self.counts["deleted_on_source"]:
+        if counts["deleted_on_target"] or counts["deleted_on_source"]:
             yield "Whether retention or DeleteRecords removed records before the log start is not known."
-        if self.counts["superseded"]:
+        if counts["superseded"]:
             yield (
-                f"{self.counts['superseded']:,} records are on one side only and compaction may have removed "
+                f"{counts['superseded']:,} records are on one side only and compaction may have removed "
                 "them on the other: a later record has their key, or they are tombstones."
+            )
+        if counts["aborted"]:
+            yield (
+                f"{counts['aborted']:,} records of aborted transactions are not on the target: MirrorMaker 2 "
+                "copies with read_committed. They are no difference."
             )
         unknown = [row for row in self.rows if row["reason"]]
         for row in unknown[:_MOST_NOTES]:
             yield f"{row['topic']}-{row['partition']}: {row['reason']}"
         if len(unknown) > _MOST_NOTES:
             yield f"And {len(unknown) - _MOST_NOTES:,} more partitions with a remark: see the table."
-
-
-def in_order(answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows of partitions, those first that differ."""
-    order = {"differs": 0, "unknown": 1, "equal": 2}
-    return sorted(answers, key=lambda row: order[row["verdict"]])

@@ -19,6 +19,8 @@ class GivenReader:
     chunks: list[Chunk] = field(default_factory=list)
     outcome: Outcome = field(default_factory=lambda: Outcome(0))
     left_out: list[tuple[int, int]] = field(default_factory=list)
+    aborted: list[tuple[int, int]] = field(default_factory=list)
+    undecided: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         return iter(self.chunks)

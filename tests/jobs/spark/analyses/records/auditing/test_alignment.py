@@ -143,15 +143,23 @@ def test_a_record_that_moved_far_is_reordered(step):
     ("edges", "source", "target", "wanted"),
     [
         pytest.param(
-            Edges(target_moved=True), slice(None), slice(9, None), {"deleted_on_target": 9},
+            Edges(removed=(0, 9)), slice(None), slice(9, None), {"deleted_on_target": 9},
             id="the target deleted the first ones",
         ),
         pytest.param(
-            Edges(source_moved=True), slice(9, None), slice(None), {"deleted_on_source": 9},
+            Edges(removed=(9, 0)), slice(9, None), slice(None), {"deleted_on_source": 9},
             id="the source deleted the first ones",
         ),
         pytest.param(
-            Edges(), slice(None), slice(9, None), {"before_first": 9}, id="the flow began later"
+            Edges(), slice(None), slice(9, None), {MISSING: 9}, id="the first ones were lost"
+        ),
+        pytest.param(
+            Edges(removed=(0, 4)), slice(None), slice(9, None),
+            {"deleted_on_target": 9, "undeleted": 5}, id="the target cannot have deleted so many"
+        ),
+        pytest.param(
+            Edges(is_watched=True), slice(None), slice(9, None), {"before_first": 9},
+            id="MirrorMaker 2 may have begun later"
         ),
         pytest.param(
             Edges(is_proven=True), slice(None), slice(9, None), {MISSING: 9},
@@ -161,7 +169,7 @@ def test_a_record_that_moved_far_is_reordered(step):
             Edges(), slice(9, None), slice(None), {EXTRA: 9}, id="the target had records before"
         ),
         pytest.param(
-            Edges(is_cut=True), slice(9, None), slice(None), {"unread": 9}, id="older were not read"
+            Edges(older_unread=(True, False)), slice(9, None), slice(None), {"unread": 9}, id="older were not read"
         ),
         pytest.param(
             Edges(), slice(None), slice(0, 40), {"not_copied_yet": 10}, id="the copy lags"
@@ -170,7 +178,7 @@ def test_a_record_that_moved_far_is_reordered(step):
             Edges(), slice(0, 40), slice(None), {EXTRA: 10}, id="the target has more"
         ),
         pytest.param(
-            Edges(source_cut=True), slice(0, 40), slice(None), {"unread": 10}, id="newer were not read"
+            Edges(newer_unread=(True, False)), slice(0, 40), slice(None), {"unread": 10}, id="newer were not read"
         ),
         pytest.param(Edges(), slice(None), slice(0, 0), {"not_copied_yet": 50}, id="nothing yet"),
     ],

@@ -98,6 +98,58 @@ def test_what_was_copied_twice_is_a_replay_of_a_flow_that_may_replay(may_replay,
     assert found.row["verdict"] == wanted
 
 
+@pytest.mark.parametrize("level", ["L1", "L2", "L3"])
+def test_a_first_record_that_was_lost_is_missing(level):
+    given = [record(n, b"k", b"v%d" % n, n * 1_200_000) for n in range(12)]
+    found = answer(level, *readers(level, [given], [given[1:]]))
+    assert (found.row["verdict"], found.row["missing"]) == ("differs", 1)
+
+
+def test_an_empty_target_leaves_the_verdict_open():
+    found = answer("L2", *readers("L2", [some(9)], []))
+    assert (found.row["verdict"], found.row["not_copied_yet"]) == ("unknown", 9)
+    assert found.row["reason"] == "Nothing was copied: the target is empty."
+
+
+def test_more_first_records_than_the_target_deleted_leave_the_verdict_open():
+    moved = [replace(one, offset=one.offset - 2) for one in some(9)[4:]]
+    found = answer("L2", *readers("L2", [some(9)], [moved]), edges=Edges(removed=(0, 2)))
+    assert (found.row["verdict"], found.row["deleted_on_target"]) == ("unknown", 4)
+
+
+@pytest.mark.parametrize(
+    ("transactions", "is_watched", "wanted", "aborted"),
+    [
+        pytest.param({"aborted": [(3, 4)]}, True, "equal", 2, id="aborted"),
+        pytest.param({"aborted": [(3, 3)]}, True, "differs", 1, id="only one is of an aborted one"),
+        pytest.param({"undecided": {7: [(3, 4)]}}, True, "unknown", 0, id="its end was not read"),
+        pytest.param({"aborted": [(3, 4)]}, False, "differs", 0, id="crosslog copies"),
+    ],
+)
+def test_only_mirror_maker_may_leave_out_aborted_records(transactions, is_watched, wanted, aborted):
+    given = some(9)
+    source, target = readers("L2", [given], [given[:3] + given[5:]])
+    for name, ranges in transactions.items():
+        setattr(source, name, ranges)
+    found = answer("L2", source, target, Edges(is_watched=is_watched))
+    assert (found.row["verdict"], found.row["aborted"]) == (wanted, aborted)
+
+
+def test_hours_leave_the_verdict_of_mirror_maker_open_where_transactions_were_aborted():
+    given = [record(n, b"k", b"v%d" % n, n * 1_200_000) for n in range(12)]
+    source, target = readers("L1", [given], [[one for one in given if one.offset != 4]])
+    source.aborted = [(4, 4)]
+    found = answer("L1", source, target, Edges(is_watched=True))
+    assert (found.row["verdict"], found.row["missing"]) == ("unknown", 0)
+
+
+def test_replays_leave_the_verdict_of_hours_open():
+    given = [record(n, b"k", b"v%d" % n, n * 1_200_000) for n in range(12)]
+    twice = [replace(one, offset=n) for n, one in enumerate([*given[:5], *given[4:]])]
+    found = answer("L1", *readers("L1", [given], [twice]), may_replay=True)
+    assert found.row["verdict"] == "unknown"
+
+
 def test_a_batch_that_cannot_be_read_leaves_the_verdict_open():
     source, target = readers("L2", [some(9)], [some(5)])
     target.outcome.unreadable_count, target.outcome.unreadable = 1, [(5, "is damaged")]
