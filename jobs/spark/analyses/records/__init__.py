@@ -2,6 +2,6 @@
 
 Sub-rooms: `profile`, `keys`, `auditing`.
 
-In reading order: `ranges`, `tries`, `reading`, `running`; `topic_profile`; `key_skew`; `copy_audit`;
-`store_at`, `store_history`.
+In reading order: `ranges`, `chunks`, `tries`, `reading`, `running`; `topic_profile`; `key_skew`;
+`copy_audit`; `store_at`, `store_history`.
 """

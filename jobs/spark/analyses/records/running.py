@@ -24,8 +24,9 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.files import write_whole
+from jobs.spark.analyses.records.chunks import Outcome
 from jobs.spark.analyses.records.ranges import PIECE_OFFSETS, Work
-from jobs.spark.analyses.records.reading import Clusters, Outcome, Reading, SpanReader
+from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.spark.settings import record_read_bytes_per_s
 

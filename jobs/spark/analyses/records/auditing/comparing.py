@@ -17,8 +17,9 @@ from jobs.spark.analyses.records.auditing.alignment import HASH, OFFSET, SEGMENT
 from jobs.spark.analyses.records.auditing.hours import compare_hours
 from jobs.spark.analyses.records.auditing.judging import Edges, Judged, judge
 from jobs.spark.analyses.records.auditing.matching import mixed
+from jobs.spark.analyses.records.chunks import Chunk
 from jobs.spark.analyses.records.ranges import Work
-from jobs.spark.analyses.records.reading import Chunk, SpanReader
+from jobs.spark.analyses.records.reading import SpanReader
 from jobs.wire.batches.varints import read_varint
 from jobs.wire.rebatch.columns import RecordColumns
 from jobs.wire.rebatch.table import Int64s

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
+from jobs.spark.analyses.records.chunks import BatchColumns
 from jobs.spark.analyses.records.profile import tallies as layout
 from jobs.spark.analyses.records.profile.tallies import NO_TIME, Count, Tallies
 from jobs.spark.analyses.records.ranges import Work
-from jobs.spark.analyses.records.reading import BatchColumns, SpanReader
+from jobs.spark.analyses.records.reading import SpanReader
 from jobs.wire.batches.record_batch import HEADER_BYTES
 from jobs.wire.machine_code import compiled, inlined
 from jobs.wire.rebatch.columns import RecordColumns

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from jobs.spark.analyses.records.chunks import BatchColumns, Chunk, Outcome
 from jobs.spark.analyses.records.ranges import Span
-from jobs.spark.analyses.records.reading import BatchColumns, Chunk, Outcome
 from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import HEADER_BYTES, BatchHeader
 from jobs.wire.batches.records import BatchFields, PlacedRecord, encode_batch
