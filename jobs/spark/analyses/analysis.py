@@ -168,12 +168,22 @@ class Analysis:
 
     @property
     def positional(self) -> Argument | None:
-        """The argument that a shell takes without its name: the log, else the argument `flow`."""
-        for one in self.arguments:
-            if one.type is ArgumentType.LOG:
-                return one
-        flows = (one for one in self.arguments if one.type is ArgumentType.FLOW)
-        return next((one for one in flows if one.name == "flow"), None)
+        """The argument that a shell takes without its name: the log, else `flow`, else `cluster`.
+
+        One that is required comes before the others.
+        """
+        wanted = (
+            (ArgumentType.LOG, ""),
+            (ArgumentType.FLOW, "flow"),
+            (ArgumentType.CLUSTER, "cluster"),
+        )
+        found = [
+            one
+            for type_, name in wanted
+            for one in self.arguments
+            if one.type is type_ and (not name or one.name == name)
+        ]
+        return next((one for one in found if one.is_required), next(iter(found), None))
 
     def table(self, name: str) -> Table:
         """Return a table by its name; raises KeyError."""

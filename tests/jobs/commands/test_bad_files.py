@@ -14,7 +14,13 @@ source: {alias: east, bootstrap_servers: "127.0.0.1:1"}
 target: {alias: west, bootstrap_servers: "127.0.0.1:1"}
 """
 ONE = ("--topic", "t", "--partition", "0", "--offset", "1")
-MORE = {"before-a-moment": ("--at", "2026-03-31T12:00:00Z"), "backfill": ("--archive", "NEW")}
+MORE = {
+    "before-a-moment": ("--at", "2026-03-31T12:00:00Z"),
+    "backfill": ("--archive", "NEW"),
+    "topic-profile": ("--topics", "orders"),
+    "key-skew": ("--topics", "orders"),
+    "store-at": ("--topic", "orders"),
+}
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {
     "replicate": ["replicate", "BAD"],
