@@ -28,7 +28,6 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.produce import BatchBytes, produce
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
-from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.analyses.records.ranges import spans_of, topics_named
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.wire.batches.record_batch import HEADER_BYTES, Codec
@@ -39,6 +38,8 @@ PARTITIONS = 4
 TEMPLATES = 40
 HOT_KEY, HOT_SHARE = b"customer-0000007", 0.4
 DAY_MS = 86_400_000
+# A copy has the times of its source.
+BEGAN_MS = time.time_ns() // 1_000_000 - DAY_MS
 # Of `PlacedRecord`s made for templates: a batch has the times of its number instead.
 FIRST_MS = 1_790_000_000_000
 TEXT = b'{"order":"2026-01-01T00:00:00Z","amount":12.50,"currency":"EUR","lines":[' * 200
@@ -84,6 +85,7 @@ class Made:
 
 
 PROFILED = Made("profiled", 4_000_000, 1_000, 250)
+SMALL = Made("small", 10_000_000, 100, 2_500)
 KEYED = Made("keyed", 100_000_000, 24, 10_000)
 
 
@@ -91,36 +93,37 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
     """Measure the reader alone and each kind that there is; returns JSON values."""
     os.environ.update(UNBOUND)
     part = 10 if quick else 1
-    profiled, keyed = (
+    profiled, small, keyed = (
         Made(one.topic, one.records // part, one.size, one.per_batch, one.codec)
-        for one in (PROFILED, KEYED)
+        for one in (PROFILED, SMALL, KEYED)
     )
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder, clusters(folder) as lab:
         source, target = lab.cluster("source"), lab.cluster("target")
         found: dict[str, object] = {"reader": [*alone(say, source, part)]}
-        for cluster, made in ((source, profiled), (target, profiled), (source, keyed)):
+        copied = [(cluster, made) for made in (profiled, small) for cluster in (source, target)]
+        for cluster, made in (*copied, (source, keyed)):
             began = time.monotonic()
             fill(cluster, made)
             say(f"{made.whole:,} records of {made.size} B in {time.monotonic() - began:.0f} s")
         asked = {
-            "topic-profile": (profiled, {"cluster": "source", "topics": profiled.topic}),
-            "copy-audit": (
-                profiled,
-                {
-                    "source": "source",
-                    "target": "target",
-                    "source_topic": profiled.topic,
-                    "target_topic": profiled.topic,
-                    "level": "L2",
-                },
-            ),
-            "key-skew": (keyed, {"cluster": "source", "topics": keyed.topic}),
+            "topic-profile": ("topic-profile", profiled, of_topic(profiled)),
+            "copy-audit": ("copy-audit", profiled, of_copy(profiled)),
+            "copy-audit, 100 B": ("copy-audit", small, of_copy(small)),
+            "key-skew": ("key-skew", keyed, of_topic(keyed)),
         }
-        for kind, (made, arguments) in asked.items():
-            if kind in ANALYSES:
-                found[kind] = ask(lab, Path(folder) / kind, kind, made, arguments)
-                say(f"{kind}: {json.dumps(found[kind])}")
+        for name, (kind, made, arguments) in asked.items():
+            found[name] = ask(lab, Path(folder) / f"{kind}-{made.topic}", kind, made, arguments)
+            say(f"{name}: {json.dumps(found[name])}")
     return {"partitions": PARTITIONS, "limits": {"peak_mb": 1500, "records_per_s": 1e6}, **found}
+
+
+def of_topic(made: Made) -> dict[str, str]:
+    return {"cluster": "source", "topics": made.topic}
+
+
+def of_copy(made: Made) -> dict[str, str]:
+    sides = {"source": "source", "target": "target", "level": "L2"}
+    return {**sides, "source_topic": made.topic, "target_topic": made.topic}
 
 
 def ask(
@@ -196,10 +199,9 @@ def fill(cluster: Cluster, made: Made) -> None:
 
 
 async def _fill(cluster: Cluster, made: Made, templates: Sequence[bytes]) -> None:
-    first_ms = time.time_ns() // 1_000_000 - DAY_MS
     async with RawCluster(cluster.connection, client_id="bench") as door:
         for number in range(made.batches):
-            at_ms = first_ms + DAY_MS * number // made.batches
+            at_ms = BEGAN_MS + DAY_MS * number // made.batches
             left = {
                 TopicPartition(made.topic, partition): at_time(
                     templates[(number * PARTITIONS + partition) % TEMPLATES], at_ms
