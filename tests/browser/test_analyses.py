@@ -1,8 +1,11 @@
 """Questions and answers in a real browser: readable for all, and an answer that appears by itself."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from console.runs.analyses.results import own_document
@@ -10,6 +13,7 @@ from console.runs.analyses.spec import tables_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_flow
+from tests.console.replication.audit_runs import DIFFERS, FINDINGS, make_audit
 from tests.console.runs.analyses import asking, records
 from tests.console.runs.analyses.making import (
     ANALYSIS,
@@ -56,6 +60,22 @@ def test_an_answer_about_records_with_long_keys_is_readable_for_all(ana, tmp_pat
     rows = [records.rate(hour, "k" * 240, hour * 1.5) for hour in range(48)]
     ana.open(f"/runs/{records.make_answer(tmp_path, 'shown', rows).pk}/")
     assert ana.look("analysis-records") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("differs", {**DIFFERS, "findings": FINDINGS}),
+        ("in-part", {"topics": 12}),
+        ("old", {"age": timedelta(days=9)}),
+    ],
+)
+def test_a_flow_with_a_copy_audit_is_readable_for_all(ana, name, values):
+    flow = make_flow()
+    make_audit(flow, now=timezone.now(), **values)
+    ana.open(f"/replication/{flow.pk}/")
+    expect(ana.page.get_by_role("heading", name="Copy audit")).to_be_visible()
+    assert ana.look(f"audit-{name}") == []
 
 
 def test_an_answer_appears_by_itself_and_the_page_rests_then(ana):

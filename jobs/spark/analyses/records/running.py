@@ -33,6 +33,8 @@ from jobs.spark.settings import record_read_bytes_per_s
 # What was read before is used when the same question is repeated so soon.
 KEEP_S = 24 * 3600
 _SMALL_WORKS = 200
+# So many sentences about partitions are in the notes.
+_MOST_FAULTS = 10
 
 Tables = Mapping[str, pa.Table]
 # Gets a reader for each span of a work, and the options of its kind; a function of a module.
@@ -121,41 +123,31 @@ def _reduced(
 
 def notes_of(reduced: Sequence[Reduced]) -> list[str]:
     """Return sentences about what of the spans was not read."""
-    return _Notes().of(
-        [(s, o) for one in reduced for s, o in zip(one.work.spans, one.outcomes, strict=True)]
-    )
+    spans = [(s, o) for one in reduced for s, o in zip(one.work.spans, one.outcomes, strict=True)]
+    notes = []
+    cut = {span.where for span, _ in spans if span.is_cut}
+    if cut:
+        notes.append(
+            f"{len(cut):,} partitions have more records than were read (argument most_records): the newest "
+            "were read."
+        )
+    aborted = sum(one.aborted for _, one in spans)
+    if aborted:
+        notes.append(f"{aborted:,} records of aborted transactions were left out.")
+    faults = [f"{span.where}: {text}" for span, one in spans for text in _faults_of(one)]
+    more = len(faults) - _MOST_FAULTS
+    return [*notes, *faults[:_MOST_FAULTS], *([f"And {more:,} more."] if more > 0 else [])]
 
 
-class _Notes:
-    MOST = 10
-
-    def of(self, spans: Sequence[tuple[Any, Outcome]]) -> list[str]:
-        notes = []
-        cut = {span.where for span, _ in spans if span.is_cut}
-        if cut:
-            notes.append(
-                f"{len(cut):,} partitions have more records than were read (argument most_records): the "
-                "newest were read."
-            )
-        aborted = sum(one.aborted for _, one in spans)
-        if aborted:
-            notes.append(f"{aborted:,} records of aborted transactions were left out.")
-        faults = []
-        for span, one in spans:
-            if one.fault:
-                faults.append(f"{span.where}: {one.fault}")
-            if one.removed:
-                faults.append(
-                    f"{span.where}: {one.removed:,} offsets were removed before they were read."
-                )
-            if one.unreadable_count:
-                offset, why = one.unreadable[0]
-                faults.append(
-                    f"{span.where}: {one.unreadable_count:,} batches cannot be read, the first one at offset "
-                    f"{offset:,}: it {why}."
-                )
-        more = len(faults) - self.MOST
-        return [*notes, *faults[: self.MOST], *([f"And {more:,} more."] if more > 0 else [])]
+def _faults_of(outcome: Outcome) -> Iterator[str]:
+    if outcome.fault:
+        yield outcome.fault
+    if outcome.removed:
+        yield f"{outcome.removed:,} offsets were removed before they were read."
+    if outcome.unreadable_count:
+        offset, why = outcome.unreadable[0]
+        count = outcome.unreadable_count
+        yield f"{count:,} batches cannot be read, the first one at offset {offset:,}: it {why}."
 
 
 def _answers(
