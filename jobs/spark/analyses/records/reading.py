@@ -183,12 +183,20 @@ class SpanReader:
                 continue
             except ClusterFault as fault:
                 await tries.after(fault)
-                await cluster.metadata([where.topic], newer_than=await cluster.metadata())
+                await self._look_again(cluster)
                 continue
             if found.records:
                 return found
             text = f"Reading {where}: nothing came from offset {position:,} on."
             await tries.after(TimedOut(text, cluster=cluster.alias))
+
+    async def _look_again(self, cluster: RawCluster) -> None:
+        """Read the metadata again; while no broker answers, the next try has the fault and its budget."""
+        try:
+            await cluster.metadata([self.span.topic], newer_than=await cluster.metadata())
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
 
     async def _ask(self, cluster: RawCluster, position: int) -> FetchedPartition:
         where = self.span.where
