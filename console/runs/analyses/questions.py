@@ -168,7 +168,9 @@ def _sources_of(
             noun = sources.NOUNS[argument.type]
             raise InvalidFields({argument.name: f"There is no {noun} {name[:100]}."})
         require(user, "operate", *source.clusters)
-        found.append(source)
+        # A preset is of no cluster: the rights are those on the others.
+        if source.subject or argument.type is not ArgumentType.EXTRACTOR:
+            found.append(source)
     return found
 
 

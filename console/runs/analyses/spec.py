@@ -47,7 +47,8 @@ def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES
             }
         elif argument.type in sources.NOUNS:
             source = _source(argument.type, name)
-            found.append(source)
+            if source.subject or argument.type is not ArgumentType.EXTRACTOR:
+                found.append(source)
             named.append(f"{sources.NOUNS[argument.type]} {name}")
             if argument.type is ArgumentType.LOG:
                 arguments[argument.name] = str(source.folder)
