@@ -47,7 +47,7 @@ def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES
             }
         elif argument.type in sources.NOUNS:
             source = _source(argument.type, name)
-            if source.subject or argument.type is not ArgumentType.EXTRACTOR:
+            if source.clusters or argument.type is not ArgumentType.EXTRACTOR:
                 found.append(source)
             named.append(f"{sources.NOUNS[argument.type]} {name}")
             if argument.type is ArgumentType.LOG:

@@ -7,7 +7,6 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.jobs.spark.analyses.records.given_records import reader_of, record
 
 from jobs.tracing.extractors.columns import ABSENT, Extraction
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
@@ -15,6 +14,7 @@ from jobs.tracing.extractors.plain import PlainRecord, extract
 from jobs.tracing.extractors.presets import PRESETS
 from jobs.tracing.extractors.roles import ROLES, RoleType
 from jobs.tracing.extractors.slices import Codebook
+from tests.jobs.spark.analyses.records.given_records import reader_of, record
 
 FIELDS = {
     "id": "header:id | value:/id | key",
