@@ -68,9 +68,7 @@ def test_a_service_extends_what_is_done_and_keeps_all_else():
 @pytest.mark.parametrize(
     ("number", "topics"),
     [
-        pytest.param(
-            ORDINARY, ["validate", "price", "pay", "pack", "ship", "done"], id="standard"
-        ),
+        pytest.param(ORDINARY, ["validate", "price", "pay", "pack", "ship", "done"], id="standard"),
         pytest.param(EXPRESS, ["validate", "price", "pay", "ship", "done"], id="express"),
         pytest.param(RETURN, ["validate", "inspect"], id="return-waits-for-the-dead-service"),
         pytest.param(LOST, ["validate", "price", "pay", "pack"], id="lost-in-pack"),
