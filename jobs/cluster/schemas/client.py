@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 PROTOBUF = "PROTOBUF"
 TIMEOUT_S = 5.0
 RETRIES = 1
-# After a request without an answer the next one waits so long; until then the answer is the same fault.
+# After a request without an answer the next one waits so long; until then the fault is the same.
 PAUSE_S = 5.0
-# A topic with other bytes looks like a topic with many ids: after so many that are gone no new one is sent.
+# A topic with other bytes looks like one with many ids: after so many without a schema no new one is sent.
 MOST_GONE = 1000
 _NOT_FOUND = 404
+_SIGN_IN = {401, 403}
+_REGISTRY = -1
 # Error codes of a registry: subject, version or schema not found. Another 404 is a wrong path.
 _GONE_CODES = {40401, 40402, 40403}
 
@@ -44,16 +46,18 @@ class RegistryClient:
         register_secret(registry.password)
         self._registry = registry
         self._clock = clock
-        self._closed_until = float("-inf")
-        self._fault = ""
+        # When a request may be sent again, and why not before: of an id, or of the registry.
+        self._pauses: dict[int, tuple[float, str]] = {}
         self._gone = 0
 
     def fetch(self, schema_id: int) -> FetchedSchema:
         """Return a schema; raises `SchemaGone` and `RegistryUnreachable`."""
-        if self._clock() < self._closed_until:
-            raise RegistryUnreachable(self._fault)
-        if self._gone >= MOST_GONE:
-            text = f"Schema {schema_id} was not requested: {MOST_GONE} other ids are gone."
+        for key in (_REGISTRY, schema_id):
+            until, text = self._pauses.get(key, (float("-inf"), ""))
+            if self._clock() < until:
+                raise RegistryUnreachable(text)
+        if schema_id not in self._pauses and self._gone + len(self._pauses) >= MOST_GONE:
+            text = f"Schema {schema_id} was not requested: {MOST_GONE} others got none."
             raise RegistryUnreachable(text)
         client = self._client
         import httpx
@@ -69,16 +73,17 @@ class RegistryClient:
                     f"Schema {schema_id} is gone: {self._registry.name} does not know {what}its id."
                 )
                 raise SchemaGone(text) from None
-            raise self._closed(f"HTTP {error.http_status_code}") from None
+            key = _REGISTRY if error.http_status_code in _SIGN_IN else schema_id
+            raise self._paused(key, f"HTTP {error.http_status_code}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._closed(type(error).__name__) from None
+            raise self._paused(_REGISTRY, type(error).__name__) from None
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            raise self._closed("no answer of a schema registry") from None
+            raise self._paused(schema_id, "no answer of a schema registry") from None
 
-    def _closed(self, why: str) -> RegistryUnreachable:
-        self._closed_until = self._clock() + PAUSE_S
-        self._fault = f"Schema registry {self._registry.name} ({self._registry.url}): {why}."
-        return RegistryUnreachable(self._fault)
+    def _paused(self, key: int, why: str) -> RegistryUnreachable:
+        text = f"Schema registry {self._registry.name} ({self._registry.url}): {why}."
+        self._pauses[key] = self._clock() + PAUSE_S, text
+        return RegistryUnreachable(text)
 
     @cached_property
     def _client(self) -> SchemaRegistryClient:
