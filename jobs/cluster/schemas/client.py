@@ -28,7 +28,8 @@ _NOT_FOUND = 404
 _SIGN_IN = {401, 403}
 _REGISTRY = -1
 # Error codes of a registry: subject, version or schema not found. Another 404 is a wrong path.
-_GONE_CODES = {40401, 40402, 40403}
+_NO_SCHEMA = 40403
+_GONE_CODES = {40401, 40402, _NO_SCHEMA}
 
 
 class FetchedSchema(NamedTuple):
@@ -68,10 +69,8 @@ class RegistryClient:
         except SchemaRegistryError as error:
             if error.http_status_code == _NOT_FOUND and error.error_code in _GONE_CODES:
                 self._gone += 1
-                what = "" if error.error_code == max(_GONE_CODES) else "what it refers to, by "
-                text = (
-                    f"Schema {schema_id} is gone: {self._registry.name} does not know {what}its id."
-                )
+                what = "its id" if error.error_code == _NO_SCHEMA else "what it refers to"
+                text = f"Schema {schema_id} is gone: {self._registry.name} does not know {what}."
                 raise SchemaGone(text) from None
             key = _REGISTRY if error.http_status_code in _SIGN_IN else schema_id
             raise self._paused(key, f"HTTP {error.http_status_code}") from None

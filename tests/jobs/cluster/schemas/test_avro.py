@@ -1,3 +1,4 @@
+import contextlib
 import json
 import uuid
 from datetime import UTC, date, datetime, time
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobs.cluster.schemas.errors import BadRecord, BadSchema, SchemaFault
+from jobs.cluster.schemas.errors import BadRecord, BadSchema
 from tests.jobs.cluster.schemas.frames import avro, decoded, decoder_of, framed
 from tests.jobs.cluster.schemas.registry_server import RegistryServer, registry_server
 
@@ -135,7 +136,5 @@ def test_what_avro_writes_is_what_is_decoded(shared, value):
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes_are_decoded_or_have_a_named_fault(shared, name, body):
     decoder, ids = shared
-    try:
+    with contextlib.suppress(BadRecord):
         json.dumps(decoder.decode(framed(ids[name], body)), allow_nan=False)
-    except SchemaFault as fault:
-        assert fault.code == "bad_record"
