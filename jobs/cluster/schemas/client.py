@@ -8,9 +8,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobs.cluster.schemas.errors import RegistryUnreachable, SchemaGone
+from jobs.cluster.schemas.errors import RegistryUnreachable, SchemaGone, faults
 from jobs.cluster.schemas.named import SchemaRegistry
 from jobs.cluster.untrusted_text import register_secret
 
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 PROTOBUF = "PROTOBUF"
-TIMEOUT_S = 5.0
-RETRIES = 1
+# Seconds for one answer, and for the second try.
+_BOUNDS = {"timeout": 5, "max.retries": 1, "retries.wait.ms": 200}
 # After a request without an answer the next one waits so long; until then the fault is the same.
 PAUSE_S = 5.0
 # A topic with other bytes looks like one with many ids: after so many without a schema no new one is sent.
 MOST_GONE = 1000
-_NOT_FOUND = 404
 _SIGN_IN = {401, 403}
+# Error codes of a registry for what is not there: a subject, a version, a schema. Other 404 are wrong paths.
+_GONE = {40401: "what it refers to", 40402: "what it refers to", 40403: "its id"}
 _REGISTRY = -1
-# Error codes of a registry: subject, version or schema not found. Another 404 is a wrong path.
-_NO_SCHEMA = 40403
-_GONE_CODES = {40401, 40402, _NO_SCHEMA}
 
 
 class FetchedSchema(NamedTuple):
@@ -61,23 +59,20 @@ class RegistryClient:
             text = f"Schema {schema_id} was not requested: {MOST_GONE} others got none."
             raise RegistryUnreachable(text)
         client = self._client
-        import httpx
         from confluent_kafka.schema_registry import SchemaRegistryError
 
         try:
             return self._fetched(client, schema_id)
         except SchemaRegistryError as error:
-            if error.http_status_code == _NOT_FOUND and error.error_code in _GONE_CODES:
+            if error.error_code in _GONE:
                 self._gone += 1
-                what = "its id" if error.error_code == _NO_SCHEMA else "what it refers to"
-                text = f"Schema {schema_id} is gone: {self._registry.name} does not know {what}."
-                raise SchemaGone(text) from None
+                unknown = f"{self._registry.name} does not know {_GONE[error.error_code]}"
+                raise SchemaGone(f"Schema {schema_id} is gone: {unknown}.") from None
             key = _REGISTRY if error.http_status_code in _SIGN_IN else schema_id
             raise self._paused(key, f"HTTP {error.http_status_code}") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except faults() as error:
+            # The server was not reached, or it is no registry.
             raise self._paused(_REGISTRY, type(error).__name__) from None
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            raise self._paused(schema_id, "no answer of a schema registry") from None
 
     def _paused(self, key: int, why: str) -> RegistryUnreachable:
         text = f"Schema registry {self._registry.name} ({self._registry.url}): {why}."
@@ -92,42 +87,26 @@ class RegistryClient:
 
             warnings.filterwarnings("ignore", "The httpx module is deprecated")
             from confluent_kafka.schema_registry import SchemaRegistryClient
-        values: dict[str, Any] = {
-            "url": self._registry.url, "timeout": TIMEOUT_S, "max.retries": RETRIES, "retries.wait.ms": 200
-        }  # fmt: skip
-        if self._registry.username:
-            values["basic.auth.user.info"] = f"{self._registry.username}:{self._registry.password}"
-        return SchemaRegistryClient(values)
+        user = f"{self._registry.username}:{self._registry.password}"
+        address = {"url": self._registry.url, "basic.auth.user.info": user}
+        return SchemaRegistryClient({**address, **_BOUNDS})
 
     def _fetched(self, client: SchemaRegistryClient, schema_id: int) -> FetchedSchema:
-        schema = client.get_schema(schema_id)
-        form = "serialized" if schema.schema_type == PROTOBUF else None
-        # The client keeps one text of an id, whatever its form.
-        _clear(client)
-        if form:
+        schema, form = client.get_schema(schema_id), None
+        if schema.schema_type == PROTOBUF:
+            form = "serialized"
+            # The client keeps one text of an id, whatever its form.
+            client.clear_caches()  # type: ignore[no-untyped-call] # it has no types
             schema = client.get_schema(schema_id, fmt=form)
         found: dict[str, str] = {}
-        _add_references(client, schema, form, found, set())
-        _clear(client)
+
+        def add_references(of: Schema) -> None:
+            for one in of.references or ():
+                name, version = str(one.name), one.version or 0
+                if name not in found:
+                    used = client.get_version(str(one.subject), version, fmt=form).schema
+                    add_references(used)
+                    found[name] = used.schema_str or ""
+
+        add_references(schema)
         return FetchedSchema(schema.schema_type or "", schema.schema_str or "", found)
-
-
-def _clear(client: SchemaRegistryClient) -> None:
-    client.clear_caches()  # type: ignore[no-untyped-call] # it has no types
-
-
-def _add_references(
-    client: SchemaRegistryClient,
-    schema: Schema,
-    form: str | None,
-    found: dict[str, str],
-    seen: set[str],
-) -> None:
-    """Add what a schema refers to, what a reference needs before it."""
-    for one in schema.references or ():
-        name = str(one.name)
-        if name not in seen:
-            seen.add(name)
-            used = client.get_version(str(one.subject), one.version or "latest", fmt=form).schema
-            _add_references(client, used, form, found, seen)
-            found[name] = used.schema_str or ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from functools import cache
+
 
 class SchemaFault(Exception):
     """A value was not decoded; `code` is stable and machine-readable."""
@@ -37,3 +40,17 @@ class RegistryUnreachable(SchemaFault):
     """The registry gave no usable answer: whether the schema exists is unknown."""
 
     code = "registry_unreachable"
+
+
+@cache
+def faults() -> tuple[type[Exception], ...]:
+    """Return what libraries raise for no answer, a wrong schema or wrong bytes (too deep: RecursionError)."""
+    import httpx
+    from fastavro.schema import SchemaParseException, UnknownType
+    from google.protobuf import json_format, message
+
+    return (
+        ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError, RecursionError,
+        TypeError, ValueError, struct.error, SchemaParseException, UnknownType, json_format.Error,
+        message.Error, httpx.HTTPError, httpx.InvalidURL,
+    )  # fmt: skip

