@@ -20,7 +20,7 @@ KEEP_S = 60
 
 
 def extraction_of(options: Mapping[str, Any], chunk: Chunk, span: Span) -> Extraction:
-    """Return what the extractor of a kind's options (`extractor`: a mapping) finds in a chunk with records."""
+    """Return what the extractor among the options of a kind (a mapping) finds in a chunk with records."""
     extractor, decode = _made(json.dumps(options["extractor"]), int(time.monotonic() // KEEP_S))
     records = chunk.records if chunk.records is not None else record_columns([])
     return Extraction(extractor, records, span.topic, span.partition, decode)
