@@ -62,6 +62,11 @@ class KafkaRelease:
         return (*kafka, ("org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J_VERSION))
 
     @property
+    def classifier(self) -> str:
+        """The classifier of the artifacts' jars in Maven; "" is the main one."""
+        return ""
+
+    @property
     def jars(self) -> dict[str, str]:
         """File name -> SHA-256."""
         return _read_listing(self.version)
@@ -86,6 +91,33 @@ class KafkaRelease:
     def class_path(self) -> str:
         """The class path in a fixed order: a class archive fits only one order."""
         return os.pathsep.join(str(self.jars_folder / name) for name in sorted(self.jars))
+
+
+class TieredStorageJars(KafkaRelease):
+    """Kafka's own remote storage of files, LocalTieredStorage: a test jar, apart from the jars of a node.
+
+    Raises `LabError` for a version of which the lab has no listing of it.
+    """
+
+    def __post_init__(self) -> None:
+        if self.version != KAFKA_VERSION:
+            raise LabError(f"The lab has tiered storage with Kafka {KAFKA_VERSION} only.")
+
+    @property
+    def artifacts(self) -> tuple[tuple[str, str, str], ...]:
+        return (("org.apache.kafka", "kafka-storage", self.version),)
+
+    @property
+    def classifier(self) -> str:
+        return "test"
+
+    @property
+    def jars(self) -> dict[str, str]:
+        return _read_listing(f"{self.version}-tiered")
+
+    @property
+    def jars_folder(self) -> Path:
+        return self.folder / "tiered"
 
 
 @cache
