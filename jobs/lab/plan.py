@@ -147,10 +147,12 @@ def standard_plans(
     west_nodes: int = 1,
     versions: Mapping[str, str] | None = None,
     zookeeper: frozenset[str] = frozenset(),
+    tiered: frozenset[str] = frozenset(),
 ) -> list[ClusterPlan]:
     """Return the lab of the demo: `east` over three data centres and a smaller `west`.
 
-    `versions` are Kafka versions by alias; the clusters in `zookeeper` have one.
+    `versions` are Kafka versions by alias; the clusters in `zookeeper` have one, topics of those in `tiered`
+    may have remote storage.
     """
     plans = [
         ClusterPlan("east", 3, base_port, racks=("dc-a", "dc-b", "dc-c")),
@@ -161,6 +163,7 @@ def standard_plans(
             plan,
             kafka=(versions or {}).get(plan.alias, KAFKA_VERSION),
             zookeeper=plan.alias in zookeeper,
+            tiered=plan.alias in tiered,
         )
         for plan in plans
     ]

@@ -98,10 +98,13 @@ def server_properties(node: NodePlan) -> dict[str, str]:
 
 
 def _tiered(node: NodePlan) -> dict[str, str]:
-    """Return remote storage in a folder that all nodes share; what Kafka does each 30 s is done each second."""
+    """Return remote storage in a folder of all nodes; what Kafka does each 30 s is done each second."""
     plan = node.cluster
     jars = TieredStorageJars(plan.kafka)
-    package, metadata = "org.apache.kafka.server.log.remote", "rlmm.config.remote.log.metadata.topic"
+    package, metadata = (
+        "org.apache.kafka.server.log.remote",
+        "rlmm.config.remote.log.metadata.topic",
+    )
     return {
         "remote.log.storage.system.enable": "true",
         "remote.log.storage.manager.class.name": f"{package}.storage.LocalTieredStorage",

@@ -57,8 +57,7 @@ def ivy_file(release: KafkaRelease) -> str:
     )
     info = '<info organisation="crosslog" module="lab"/>'
     return (
-        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
-        f"{info}<dependencies>{dependencies}</dependencies></ivy-module>"
+        f'<ivy-module version="2.0">{info}<dependencies>{dependencies}</dependencies></ivy-module>'
     )
 
 
@@ -66,7 +65,8 @@ def _jar(name: str, classifier: str) -> str:
     """Return the end of a dependency: the main jar with all it needs, or the one of a classifier alone."""
     if not classifier:
         return 'conf="*->default"/>'
-    artifact = f'<artifact name="{name}" type="jar" ext="jar" m:classifier="{classifier}"/>'
+    names = 'xmlns:m="http://ant.apache.org/ivy/maven"'
+    artifact = f'<artifact {names} name="{name}" type="jar" ext="jar" m:classifier="{classifier}"/>'
     return f'conf="*->master" transitive="false">{artifact}</dependency>'
 
 

@@ -36,7 +36,11 @@ LATEST, EARLIEST, NEWEST = -1, -2, -3
 # Of tiered storage: where the local log begins, and the last offset that is in remote storage.
 EARLIEST_LOCAL, LATEST_TIERED = -4, -5
 # The signs that older brokers would take for a time.
-_APIS = {NEWEST: LIST_NEWEST, EARLIEST_LOCAL: LIST_EARLIEST_LOCAL, LATEST_TIERED: LIST_LATEST_TIERED}
+_APIS = {
+    NEWEST: LIST_NEWEST,
+    EARLIEST_LOCAL: LIST_EARLIEST_LOCAL,
+    LATEST_TIERED: LIST_LATEST_TIERED,
+}
 BUDGET_S = 30.0
 _CONSUMER = broker_number(-1)
 # The questions are short, and must not wait behind a Fetch or a Produce.
