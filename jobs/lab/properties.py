@@ -115,6 +115,7 @@ def _tiered(node: NodePlan) -> dict[str, str]:
         f"{metadata}.num.partitions": "2",
         f"{metadata}.replication.factor": str(min(3, plan.nodes)),
         "log.retention.check.interval.ms": "1000",
+        "log.initial.task.delay.ms": "1000",
     }
 
 
