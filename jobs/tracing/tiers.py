@@ -93,7 +93,8 @@ def tier_settings(configs: Mapping[str, str] | None) -> TierSettings:
         return number if number >= 0 else None
 
     segment = int(configs.get("segment.bytes", 0)) or None
-    return TierSettings(True, limit("retention.ms"), limit("retention.bytes"), segment)
+    limits = (limit("retention.ms"), limit("retention.bytes"))
+    return TierSettings(True, *limits, segment)  # noqa: FBT003  the first field
 
 
 def partition_row(settings: TierSettings, ends: Ends, measured: Measured) -> dict[str, Any]:
@@ -188,10 +189,8 @@ def group_reads(committed: int, before: Ends, after: Ends) -> Reads:
 
 def _reads_locally(committed: int, before: Ends, after: Ends) -> Reads:
     least, most = _between(committed, before.end), _between(committed, after.end)
-    fewest, all_local = (
-        _between(after.local_start, before.end),
-        _between(before.local_start, after.end),
-    )
+    fewest = _between(after.local_start, before.end)
+    all_local = _between(before.local_start, after.end)
     if least is None or most is None or fewest is None or all_local is None:
         return Reads.UNKNOWN
     if most == 0 or 2 * most < fewest:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from jobs.files import cache_folder
 from jobs.lab.errors import LabError
@@ -21,6 +22,8 @@ class KafkaRelease:
     """One version of Apache Kafka; raises `LabError` for one that the lab cannot run."""
 
     version: str = KAFKA_VERSION
+    # Of the artifacts' jars in Maven; "" is the main one, which needs others.
+    classifier: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -62,11 +65,6 @@ class KafkaRelease:
         return (*kafka, ("org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J_VERSION))
 
     @property
-    def classifier(self) -> str:
-        """The classifier of the artifacts' jars in Maven; "" is the main one."""
-        return ""
-
-    @property
     def jars(self) -> dict[str, str]:
         """File name -> SHA-256."""
         return _read_listing(self.version)
@@ -99,6 +97,8 @@ class TieredStorageJars(KafkaRelease):
     Raises `LabError` for a version of which the lab has no listing of it.
     """
 
+    classifier = "test"
+
     def __post_init__(self) -> None:
         if self.version != KAFKA_VERSION:
             raise LabError(f"The lab has tiered storage with Kafka {KAFKA_VERSION} only.")
@@ -106,10 +106,6 @@ class TieredStorageJars(KafkaRelease):
     @property
     def artifacts(self) -> tuple[tuple[str, str, str], ...]:
         return (("org.apache.kafka", "kafka-storage", self.version),)
-
-    @property
-    def classifier(self) -> str:
-        return "test"
 
     @property
     def jars(self) -> dict[str, str]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from jobs.cluster.admin.groups import first_offsets, list_groups, read_committed_or_why
-from jobs.cluster.admin.log_dirs import describe_replica_logs
-from jobs.cluster.admin.offsets import read_last_timestamp, read_timestamp_at
+from jobs.cluster.admin.offsets import read_timestamp_at
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.committed_batches import UNKNOWN_S
 from jobs.cluster.protocol.data.offsets import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED
-from jobs.cluster.protocol.leaders import ask_leaders
-from jobs.cluster.protocol.metadata import PartitionMetadata
 from jobs.spark.analyses.records.ranges import list_moments
+from jobs.streams.collection.topic_facts import read_topic_facts
+from jobs.streams.observation import TopicFacts
 from jobs.tracing.tiers import Ends, Measured, TierSettings
 
 _SIGNS = {
@@ -27,7 +25,6 @@ _SIGNS = {
 }
 _BUDGET_S = 15.0
 Settings = Mapping[str, TierSettings]
-_Faults = dict[TopicPartition, ClusterFault]
 
 
 class Committed(NamedTuple):
@@ -43,7 +40,7 @@ def read_ends(
 ) -> dict[TopicPartition, Ends]:
     """Return the ends of each log: one after the other, so that each is at most what a later one would be."""
     found: dict[TopicPartition, dict[str, Any]] = {where: {} for where in places}
-    faults: _Faults = {}
+    faults: dict[TopicPartition, ClusterFault] = {}
     # Without tiered storage all of a log is local. What has no leader is waited for once.
     for name, sign in _SIGNS.items():
         is_of_tiers = sign in (EARLIEST_LOCAL, LATEST_TIERED)
@@ -88,24 +85,29 @@ def read_committed(client: ClusterClient) -> Committed:
 
 def measure(
     client: ClusterClient, ends: Mapping[TopicPartition, Ends], settings: Settings, now_ms: int
-) -> tuple[dict[TopicPartition, Measured], _Faults]:
-    """Return sizes and times of partitions, and why sizes are unknown.
+) -> tuple[dict[TopicPartition, Measured], list[ClusterFault]]:
+    """Return sizes and times of partitions, and why some are unknown.
 
     The time of the first record is read from remote storage where the log begins there.
     """
-    limits = {where: settings[where.topic].local_ms for where in ends}
+    limits = {w: settings[w.topic].local_ms for w, one in ends.items() if one.end is not None}
     moments = {where: max(now_ms - ms, 0) for where, ms in limits.items() if ms is not None}
     listed = list_moments(client, moments, is_committed=False, faults={})
     kept = {where: ends[where].end if at is None else at for where, at in listed.items()}
-    starts = dict(_starts(ends, "log_start", 0))
-    pending = dict(_starts(ends, "highest", 1))
-    first_ms, pending_ms = read_timestamp_at(client, starts), read_timestamp_at(client, pending)
-    last_ms = read_last_timestamp(client, {where: ends[where].end or 0 for where in pending})
-    sizes = _local_sizes(client, ends)
-    faults = {where: one for where, one in sizes.items() if isinstance(one, ClusterFault)}
-    known = {where: one for where, one in sizes.items() if not isinstance(one, ClusterFault)}
-    columns = (known, kept, first_ms, pending_ms, last_ms)
-    return {where: Measured(*(one.get(where) for one in columns)) for where in ends}, faults
+    first_ms = read_timestamp_at(client, dict(_starts(ends, "log_start", 0)))
+    pending_ms = read_timestamp_at(client, dict(_starts(ends, "highest", 1)))
+    names = {where.topic for where in ends}
+    reading = partial(
+        read_topic_facts, topics=names, configured=(), budget_s=_BUDGET_S, with_sizes=True
+    )
+    answers = client.ask("Reading sizes", reading, timeout_s=2 * _BUDGET_S)
+    found = {}
+    for where in ends:
+        own = answers.facts.get(where.topic, TopicFacts(0))
+        size, last_ms = own.sizes.get(where.partition), own.newest_ms.get(where.partition)
+        times = (first_ms.get(where), pending_ms.get(where), last_ms)
+        found[where] = Measured(size, kept.get(where), *times)
+    return found, [fault for faults in answers.faults.values() for fault in faults]
 
 
 def _starts(
@@ -116,21 +118,3 @@ def _starts(
         offset = getattr(one, name)
         if offset is not None and one.end is not None and offset + after < one.end:
             yield where, offset + after
-
-
-def _local_sizes(
-    client: ClusterClient, places: Collection[TopicPartition]
-) -> dict[TopicPartition, int | ClusterFault]:
-    """Return the bytes that the leader of each partition has on its disk, or why they are unknown."""
-
-    async def ask(cluster: RawCluster) -> dict[TopicPartition, int | ClusterFault]:
-        async def send(
-            leader: int, asked: Mapping[TopicPartition, PartitionMetadata]
-        ) -> dict[TopicPartition, int | ClusterFault]:
-            connection = await cluster.connection_to(leader, "log-dirs")
-            logs = (await describe_replica_logs(connection, asked)).replicas
-            return {where: one.size_bytes for where, one in logs.items() if not one.is_future}
-
-        return await ask_leaders(cluster, places, send, _BUDGET_S, UNKNOWN_S)
-
-    return client.ask("Reading log directories", ask, timeout_s=2 * _BUDGET_S)

@@ -15,7 +15,6 @@ from jobs.tracing.tiers import (
     EXPLAINED,
     KEYS,
     SUMS,
-    Ends,
     Reads,
     group_reads,
     partition_row,
@@ -24,17 +23,16 @@ from jobs.tracing.tiers import (
 )
 
 if TYPE_CHECKING:
-    from jobs.cluster.descriptions import TopicPartition
     from jobs.spark.analyses.task import AnalysisTask
 
 Row = Mapping[str, Any]
 _ORDER = list(Reads)
 _LIMITS = (
-    "Bytes of remote records are estimates: offsets times the mean size of an offset of the local part, unknown "
-    "where nothing is local. Remote segments that wait for their deletion are not counted.",
+    "Bytes of remote records are estimates: offsets times the mean size of an offset of the local part, "
+    "unknown where nothing is local. Remote segments that wait for their deletion are not counted.",
     "The active segment is never copied, and no request tells where it begins: the copy lag contains it.",
-    "Groups are judged by committed offsets: a member that runs may be ahead of them. Flows and other readers "
-    "that commit to no group of this cluster are not seen.",
+    "Groups are judged by committed offsets: a member that runs may be ahead of them. Flows and other "
+    "readers that commit to no group of this cluster are not seen.",
 )
 
 
@@ -75,7 +73,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     cold = [row for row in readers if row["reads"] != Reads.TAIL]
     cold.sort(key=lambda row: (_ORDER.index(row["reads"]), -(row["lag"] or 0), row["group"]))
     sums = [
-        {"topic": topic, **topic_row(list(own)), "cold_groups": _cold_groups(cold, topic)}
+        {"topic": topic, **topic_row(list(own))}
         for topic, own in groupby(rows.values(), key=lambda row: row["topic"])
     ]
     for name, found in (("topics", sums), ("partitions", [*rows.values()]), ("readers", cold)):
@@ -88,7 +86,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         "partitions_unknown": sum(bool(row["reason"]) for row in rows.values()),
         **{f"readers_{one}": sum(row["reads"] == one for row in readers) for one in Reads},
     }
-    sizes = [f"{len(faults):,} sizes are unknown: {one.message}" for one in faults.values()][:1]
+    sizes = [f"Sizes or times of partitions are unknown: {one.message}" for one in faults[:1]]
     return Answer(facts, (*_notes([*rows.values()], sums), *sizes, *committed.notes, *_LIMITS))
 
 
@@ -101,11 +99,6 @@ def _reader(row: Row, offset: int, reads: Reads) -> dict[str, Any]:
     lag = None if row["end"] is None else max(row["end"] - offset, 0)
     kept = {name: row[name] for name in ("topic", "partition", "local_start")}
     return {**kept, "committed": offset, "lag": lag, "from_remote": share}
-
-
-def _cold_groups(cold: Sequence[Row], topic: str) -> int:
-    wanted = (Reads.REMOTE, Reads.FAR_BEHIND)
-    return len({one["group"] for one in cold if one["topic"] == topic and one["reads"] in wanted})
 
 
 def _notes(rows: Sequence[Row], sums: Sequence[Row]) -> Iterator[str]:
@@ -154,7 +147,6 @@ _COLUMNS = {
         Column("delete_lag", "Delete lag", Type.INTEGER, "Local beyond the local retention."),
         Column("explain", "Explanation", Type.CODE, "Of the delete lag; see the notes."),
         Column("reason", "Reason", Type.TEXT, "Why an offset is unknown."),
-        Column("cold_groups", "Cold groups", Type.INTEGER, "They read remote or far behind."),
         Column("lag", "Lag", Type.INTEGER),
         Column("from_remote", "From remote", Type.BYTES, "Up to the local log; an estimate."),
     )
@@ -172,7 +164,7 @@ ANALYSIS = Analysis(
     question="What of topics is local and remote, what lags, how far can a replay go, and who reads cold?",
     arguments=(CLUSTER, TOPICS),
     tables=(
-        _table("topics", "Topics", f"topic tiered partitions {_SUMMED} delete_lag cold_groups"),
+        _table("topics", "Topics", f"topic tiered partitions {_SUMMED} delete_lag"),
         _table(
             "partitions",
             "Partitions",

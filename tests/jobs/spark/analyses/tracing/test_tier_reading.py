@@ -8,7 +8,7 @@ from kio.schema.errors import ErrorCode
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.spark.analyses.tracing.tier_reading import read_ends
-from jobs.tracing.tiers import Ends, Tiered, TierSettings
+from jobs.tracing.tiers import Ends, TierSettings
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.data.test_offsets import offsets
 from tests.jobs.cluster.protocol.fake_broker import topic
@@ -17,7 +17,7 @@ from tests.jobs.cluster.protocol.fake_cluster import brokers
 PLACE = TopicPartition("orders", 0)
 
 
-async def ends_of(newest, tiered=Tiered.YES, error=ErrorCode.none):
+async def ends_of(newest, *, tiered=True, error=ErrorCode.none):
     """Return the ends that a broker tells which offers ListOffsets up to a version; each is 7."""
     async with brokers() as (one,):
         one.topics = (topic("orders", {0: 1}),)
@@ -51,7 +51,7 @@ async def test_what_a_broker_is_too_old_to_tell_is_unknown_with_the_reason(
 
 
 async def test_the_log_of_a_topic_without_tiered_storage_is_local_on_every_broker():
-    assert await ends_of(7, Tiered.NO) == Ends(7, 7, None, 7)
+    assert await ends_of(7, tiered=False) == Ends(7, 7, None, 7)
 
 
 async def test_a_partition_that_may_not_be_described_has_the_reason():
