@@ -19,7 +19,8 @@ KEYS = (
 _AS_WHOLE = "-2"
 # Why offsets beyond the local retention are still local.
 EXPLAINED = {
-    "nothing_copied": "Nothing is copied yet, or the leader does not know it. It stays until it is.",
+    "nothing_copied": "Nothing is copied yet (before the first closed segment, or because an open "
+    "transaction holds it back), or the leader does not know it. What is not copied stays.",
     "copy_behind": "More than a segment (segment.bytes) is not copied, and stays until it is: copying is "
     "behind, disabled, or an open transaction holds it back.",
     "active_segment": "All that is not copied fits in the active segment, which stays until it is closed "

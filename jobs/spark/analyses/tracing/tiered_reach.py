@@ -55,7 +55,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         task.report("Reading offsets", total=len(places), unit="partitions")
         before = read_ends(client, places, settings)
         committed = read_committed(client)
-        after = read_ends(client, places, settings)
+        known = [where for where, one in before.items() if one.end is not None]
+        after = before | read_ends(client, known, settings)
         task.report("Reading sizes and times", total=len(places), unit="partitions")
         measured, faults = measure(client, after, settings, now_ms)
     rows = {
