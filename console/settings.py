@@ -102,6 +102,7 @@ INSTALLED_APPS = [
     "console.quorum",
     "console.availability",
     "console.streams",
+    "console.tracing",
     "console.findings",
     "console.checks",
     "console.delivery",

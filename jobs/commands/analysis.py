@@ -31,6 +31,7 @@ from jobs.spark.analyses.analysis import (
 )
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.tracing.extractors.extractor import read_extractor
 
 LOOK_S = 0.1
 TASKS = 2
@@ -41,6 +42,7 @@ _SHOWN = {
     ArgumentType.LOG: "PATH",
     ArgumentType.FLOW: "FLOW.yaml",
     ArgumentType.CLUSTER: "CLUSTER.yaml",
+    ArgumentType.EXTRACTOR: "EXTRACTOR",
     ArgumentType.FILE: "FILE",
 }
 _FILES = {ArgumentType.FLOW, ArgumentType.CLUSTER, ArgumentType.FILE}
@@ -155,6 +157,8 @@ def resources_of(
         elif one.type is ArgumentType.CLUSTER:
             cluster = _read(one.name, path, read_source_file).connection
             found[one.name] = {"connection": cluster.to_mapping()}
+        elif one.type is ArgumentType.EXTRACTOR:
+            found[one.name] = _extractor(one.name, given[one.name])
         elif one.type is ArgumentType.FILE:
             found[one.name] = {"path": _list(one.name, path)}
     return found
@@ -166,6 +170,11 @@ def _read(name: str, path: Path, read: Callable[[Path], _Read]) -> _Read:
     except InvalidFields as wrong:
         texts = (f"{path}: {field}: {text}" for field, text in wrong.errors.items())
         raise InvalidFields({name: "\n".join(texts)}) from None
+
+
+def _extractor(name: str, given: str) -> dict[str, Any]:
+    found = _read(name, Path(given), lambda path: read_extractor(str(path)))
+    return {"extractor": found.to_mapping(), "registry": None}
 
 
 def _list(name: str, path: Path) -> str:

@@ -1,4 +1,5 @@
-"""Rules about events that move through topics. No Spark, no I/O, no clock.
+"""Events that move through topics: what of records identifies a piece of work, and what became of it.
 
-In reading order: `tiers`.
+Sub-rooms: `extractors`.
+In reading order: `digests`, `tiers`.
 """

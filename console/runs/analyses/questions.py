@@ -164,6 +164,9 @@ def _sources_of(
         if argument.type not in sources.NOUNS:
             continue
         source = sources.get_source(argument.type, name)
+        if source is not None and argument.type is ArgumentType.EXTRACTOR and not source.clusters:
+            # A preset: the rights are those on the clusters of the question.
+            continue
         if source is None or not can(user, "view", *source.clusters):
             noun = sources.NOUNS[argument.type]
             raise InvalidFields({argument.name: f"There is no {noun} {name[:100]}."})

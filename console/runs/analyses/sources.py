@@ -17,6 +17,7 @@ NOUNS: Mapping[ArgumentType, str] = {
     ArgumentType.LOG: "metadata log",
     ArgumentType.FLOW: "flow",
     ArgumentType.CLUSTER: "cluster",
+    ArgumentType.EXTRACTOR: "extractor",
 }
 
 

@@ -22,7 +22,7 @@ LONGEST_TEXT = 249
 class ArgumentType(StrEnum):
     """How an argument is written; the job gets an int for MOMENT (Unix ms), a folder's path for LOG.
 
-    For FLOW, CLUSTER and FILE it gets the name that was given, and its value from
+    For FLOW, CLUSTER, EXTRACTOR and FILE it gets the name that was given, and its value from
     `AnalysisTask.resources`.
     """
 
@@ -37,6 +37,10 @@ class ArgumentType(StrEnum):
     FLOW = "flow"
     # A cluster: in the console its alias, in a shell a file CLUSTER.yaml. Its resource has `connection`.
     CLUSTER = "cluster"
+    # Where ids, steps and errors of records are, see `jobs.tracing.extractors`: in the console the name of an
+    # extractor or preset, in a shell a file EXTRACTOR.yaml or a preset. Its resource has `extractor` (a
+    # mapping) and `registry` (a mapping of its schema registry; null: none).
+    EXTRACTOR = "extractor"
     # A list that somebody uploads: in a shell a path. Its resource has `path`, and `most_rows` where they are
     # bounded.
     FILE = "file"
@@ -286,5 +290,6 @@ _READ: Mapping[ArgumentType, Callable[[Argument, Any], Any]] = {
     ArgumentType.LOG: _log,
     ArgumentType.FLOW: _name,
     ArgumentType.CLUSTER: _name,
+    ArgumentType.EXTRACTOR: _name,
     ArgumentType.FILE: _name,
 }

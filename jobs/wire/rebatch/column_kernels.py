@@ -160,3 +160,40 @@ def partitioners(
         out[MURMUR2, index] = _murmur2(at, size)
         out[CRC32, index] = _crc32(at, size, steps)
         out[FNV1A, index] = _fnv1a(at, size)
+
+
+@compiled
+def find_headers(
+    content: int, body: tuple[Int64s, Int64s, Int64s], names: Int64s, ends: Int64s, out: Int64s
+) -> None:
+    """Find the last header of each name: two rows of `out` for each, where its value begins and its bytes.
+
+    `body`: value_at, value_bytes and headers of records that `columns` found. `names` are addresses of names,
+    `ends` those behind them. Bytes are -1 where a record has no such header, or one of null.
+    """
+    value_at, value_bytes, counts = body
+    out[:] = -1
+    for index in range(len(counts)):
+        at = content + value_at[index] + max(value_bytes[index], 0)
+        left, at = _varint(at, at + 10)
+        while left > 0:
+            size, start = _varint(at, at + 10)
+            length, value = _varint(start + size, start + size + 10)
+            for name in range(len(names)):
+                if ends[name] - names[name] == size:
+                    seen = 0
+                    while seen < size and _load(start + seen) == _load(names[name] + seen):
+                        seen += 1
+                    if seen == size:
+                        out[2 * name, index] = value - content
+                        out[2 * name + 1, index] = length
+            at = value + max(length, 0)
+            left -= 1
+
+
+@compiled
+def hash_slices(content: int, at: Int64s, sizes: Int64s, out: Int64s) -> None:
+    """Fill a hash of 64 bits of each slice, 0 where its size is below 0."""
+    for index in range(len(at)):
+        start = content + at[index]
+        out[index] = content_hash(start, start + sizes[index]) if sizes[index] >= 0 else 0

@@ -92,3 +92,31 @@ def partitioner_hashes(records: RecordColumns) -> Int64s:
         content = address_of(np.frombuffer(records.body, np.uint8))
         kernels.partitioners(content, records.key_at, records.key_bytes, steps, found)
     return found
+
+
+def header_slices(records: RecordColumns, names: Sequence[str]) -> dict[str, tuple[Int64s, Int64s]]:
+    """Return where in `body` the value of the last header of each name begins, and its bytes (-1: none)."""
+    from jobs.wire.rebatch import column_kernels as kernels
+    from jobs.wire.rebatch.compiled import address_of
+
+    found = np.empty((2 * len(names), len(records)), np.int64)
+    if len(records) and names:
+        encoded = [name.encode() for name in names]
+        packed = np.frombuffer(b"".join(encoded) + b"\0", np.uint8)
+        ends = address_of(packed) + np.cumsum([len(one) for one in encoded])
+        starts = ends - np.array([len(one) for one in encoded])
+        content = address_of(np.frombuffer(records.body, np.uint8))
+        body = (records.value_at, records.value_bytes, records.headers)
+        kernels.find_headers(content, body, starts, ends, found)
+    return {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(names)}
+
+
+def slice_hashes(body: Content, at: Int64s, sizes: Int64s) -> Int64s:
+    """Return a hash of 64 bits of each slice of bytes, 0 where its size is below 0."""
+    from jobs.wire.rebatch import column_kernels as kernels
+    from jobs.wire.rebatch.compiled import address_of
+
+    found = np.zeros(len(at), np.int64)
+    if len(at) and len(body):
+        kernels.hash_slices(address_of(np.frombuffer(body, np.uint8)), at, sizes, found)
+    return found
