@@ -28,7 +28,6 @@ LONGEST_ID = 1_000
 MOST_STEPS = 200
 _MOST_TEXTS = 20_000
 _ROLES = ("type", "step", "steps", "done", "remaining", "original_topic")
-_LISTS = ("steps", "done", "remaining")
 _LOOKUP_ROLES = {"steps": "lookup_steps"}
 
 
@@ -187,9 +186,17 @@ class EventsRead:
         return text if is_shown else digest(text)
 
     def _number(self, topic: str, row: Mapping[str, Any]) -> int:
-        lists = {role: self._list(row[role]) for role in _LISTS}
-        texts = {role: row[role] for role in ("type", "step", "original_topic")}
-        state = State(topic=topic, is_failure=row["failed"], **texts, **lists)
+        steps, done, remaining = (self._list(row[role]) for role in ("steps", "done", "remaining"))
+        state = State(
+            topic,
+            row["type"],
+            row["step"],
+            steps,
+            done,
+            remaining,
+            row["original_topic"],
+            row["failed"],
+        )
         return self._states.setdefault(state, len(self._states))
 
     def _list(self, text: str | None) -> tuple[str, ...] | None:
@@ -206,15 +213,13 @@ class EventsRead:
         """Return what events say, with the steps that they point to."""
         known = list(self._states)
         looked_up = np.full(len(states), -1, np.int64)
-        if self._lookups:
-            table = pa.concat_tables(self._lookups)
+        table = pa.concat_tables([_NO_EVENTS, *self._lookups])
+        if len(table):
             # Of equal keys the last record counts.
             keys, lasts = np.unique(table["id"].to_numpy()[::-1], return_index=True)
             values = table["state"].to_numpy()[::-1][lasts]
             at = np.minimum(np.searchsorted(keys, pointers), len(keys) - 1)
-            is_found = (
-                (pointers != 0) & (keys[at] == pointers) if len(keys) else pointers != pointers
-            )
+            is_found = (pointers != 0) & (keys[at] == pointers)
             looked_up[is_found] = values[at[is_found]]
         steps = [one.steps for one in known]
         has_steps = np.array([one is not None for one in [*steps, None]])

@@ -189,6 +189,7 @@ class SlipRows:
         counts, planned, facts = self._read.counts, self._planned, self.facts
         horizon = np.datetime64(self._horizon_ms, "ms") if self._horizon_ms else None
         compacted = ", ".join(planned.compacted[:5])
+        fault, faults = planned.fault, planned.faults
         sentences = {
             f"Records before {horizon}Z may be missing: slips that began before are not judged by what they "
             "lack, and not called lost.": horizon is not None,
@@ -208,8 +209,8 @@ class SlipRows:
             ],
             f"{not_judged:,} complete slips have steps of which no record was read: whether they were done "
             "is unknown.": not_judged,
-            f"Committed offsets could not be read, so some verdicts are unknown: {planned.fault}": planned.fault,
-            f"{len(planned.faults):,} groups could not be read, so some verdicts are unknown.": planned.faults,
+            f"Committed offsets could not be read, so verdicts are unknown: {fault}": fault,
+            f"{len(faults):,} groups could not be read, so some verdicts are unknown.": faults,
         }
         self.notes += [text for text, is_so in sentences.items() if is_so]
         if counts["records"] and not len(self.slips):
