@@ -12,7 +12,7 @@ from jobs.wire.rebatch.table import Int64s
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 # A position behind every plan.
-BEHIND = 1 << 31
+BEHIND = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
