@@ -43,7 +43,7 @@ def stays(slips: Slips) -> Stays:
     rows = np.concatenate([first, over])
     is_end = np.arange(len(rows)) >= len(first)
     lengths = np.array([len(plan) or -1 for plan in slips.plans], np.int64)
-    at = np.where(is_end, lengths[slips.plan[rows]], slips.position[rows])
+    at = np.where(is_end, lengths[slips.of_plan[slips.slip[rows]]], slips.position[rows])
     # A step of no plan is behind the others.
     by = np.where(is_end, BEHIND + 1, np.where(at < 0, BEHIND, at))
     order = np.lexsort((slips.times[rows], by, slips.slip[rows]))
@@ -80,7 +80,8 @@ def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     is_failed, is_waiting = slips.of_failed & (last >= 0), slips.of_waiting & (last >= 0)
     # Of some slips only the failure at a step was read.
     failed_at = (np.flatnonzero(is_failed) * width + last[is_failed]).astype(np.int64)
-    stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
+    stayed = found.slips * width + found.steps
+    stayed = np.concatenate([stayed, failed_at[~np.isin(failed_at, stayed)]])
     kept, entered = np.unique(
         _pairs(slips.of_type[stayed // width], stayed % width, width), return_counts=True
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +70,8 @@ class Slips:
         types = {text: code for code, text in enumerate(self.types)}
         plans = {plan: code for code, plan in enumerate(self.plans)}
 
-        def column(values: Sequence[int]) -> Int64s:
-            return np.array(values, np.int64)[self.state]
+        def column(values: Sequence[int]) -> Any:
+            return np.array(values, np.int32)[self.state]
 
         self.position = column([one.position for one in found])
         self.step = column([self.step_codes.get(one.step, -1) for one in found])
@@ -80,7 +81,7 @@ class Slips:
         type_ = column([types.get(one.type, -1) for one in found])
         self.of_complete = self._first(self.is_complete)
         typed = self._first(type_ >= 0)
-        self.of_type = np.where(typed >= 0, type_[typed], -1)
+        self.of_type = np.where(typed >= 0, type_[typed], -1).astype(np.int64)
         planned = self._last(self.plan > 0)
         self.of_plan = np.where(planned >= 0, self.plan[planned], 0)
         is_over = self.of_complete >= 0

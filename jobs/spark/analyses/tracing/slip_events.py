@@ -72,32 +72,18 @@ def read_events(
         counts.update(records=len(records), no_id=int((~has_id).sum()))
         counts["no_time"] += int((has_id & (times < 0)).sum())
         problems += found.problems
-    rows = [
+    texts = [
         [
             None if code < 0 else books[role].texts[code]
-            for role, code in zip(_ROLES, one, strict=False)
+            for role, code in zip(_ROLES, one[:-1], strict=True)
         ]
+        + [bool(one[-1])]
         for one in states
     ]
-    told = (
-        dict(zip(_ROLES, zip(*rows, strict=True), strict=True))
-        if rows
-        else dict.fromkeys(_ROLES, ())
-    )
-    summary = {name: [counts[name]] for name in ("records", "no_id", "no_time")}
+    told = {"states": texts, "problems": problems, "counts": counts, "first_ms": first_ms}
     return {
-        "events": pa.concat_tables(parts) if parts else _NO_EVENTS,
-        "states": pa.table(
-            {role: pa.array(texts, pa.string()) for role, texts in told.items()}
-            | {"failed": pa.array([bool(one[-1]) for one in states], pa.bool_())}
-        ),
-        "span": pa.table({"first_ms": [first_ms], **summary}),
-        "problems": pa.table(
-            {
-                "text": pa.array(list(problems), pa.string()),
-                "count": pa.array(problems.values(), pa.int64()),
-            }
-        ),
+        "events": pa.concat_tables([_NO_EVENTS, *parts]),
+        "told": pa.table({"json": [orjson.dumps(told)]}),
     }
 
 
@@ -137,7 +123,7 @@ class EventsRead:
     """Events of all works, merged as they come in; about 70 bytes and its id for each.
 
     `places` are topics and partitions in their order. `counts`: `records`, `no_id`, `no_time`, `unresolved`
-    (pointers) and `long_lists`.
+    (pointers) and `long_lists`. `firsts`: the time of the first record of each partition that was read.
     """
 
     def __init__(self, extractor: Extractor) -> None:
@@ -148,22 +134,24 @@ class EventsRead:
         self.problems: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.places: list[TopicPartition] = []
+        self.firsts: dict[TopicPartition, int] = {}
         self._text: pa.ChunkedArray = pa.chunked_array([], pa.binary())
 
     def add(self, one: Reduced) -> None:
         """Take the tables of a work."""
         where, events = one.work.spans[0].where, one.tables["events"]
-        numbers = [self._number(where.topic, row) for row in one.tables["states"].to_pylist()]
-        codes = np.array(numbers, np.int32)[events["state"].to_numpy()]
-        events = events.set_column(3, "state", pa.array(codes, pa.int32()))
-        for row in one.tables["problems"].to_pylist():
-            self.problems[row["text"]] += row["count"]
+        told = orjson.loads(one.tables["told"]["json"][0].as_py())
+        numbers = np.array([self._number(where.topic, row) for row in told["states"]], np.int32)
+        states = pa.array(numbers[events["state"].to_numpy()], pa.int32())
+        events = events.set_column(3, "state", states)
+        self.problems.update(told["problems"])
         if where.topic == self._extractor.lookup_topic:
             self._lookups.append(events)
             return
         self._parts.append((where, events))
-        summary = one.tables["span"].to_pylist()[0]
-        self.counts.update({name: summary[name] for name in ("records", "no_id", "no_time")})
+        self.counts.update(told["counts"])
+        if told["first_ms"] >= 0:
+            self.firsts.setdefault(where, told["first_ms"])
 
     def events(self) -> Events:
         """Return all of them; what was added is given up."""
@@ -174,29 +162,20 @@ class EventsRead:
         table = pa.concat_tables([_NO_EVENTS, *(events for _, events in self._parts)])
         self._parts.clear()
         self._text = table["text"]
-        columns = {name: table[name].to_numpy() for name in ("id", "time", "offset", "pointer")}
-        states, found = self._reached(
-            table["state"].to_numpy().astype(np.int64), columns["pointer"]
-        )
-        return Events(columns["id"], columns["time"], places, columns["offset"], states, found)
+        ids, times, offsets, states, pointers = (one.to_numpy() for one in table.columns[:5])
+        del table
+        states, found = self._reached(states.astype(np.int64), pointers)
+        return Events(ids, times, places, offsets, states, found)
 
     def text(self, index: int, *, is_shown: bool) -> str:
         """Return the id of an event, or its digest."""
         text = self._text[index].as_py().decode("utf-8", "replace")
         return text if is_shown else digest(text)
 
-    def _number(self, topic: str, row: Mapping[str, Any]) -> int:
-        steps, done, remaining = (self._list(row[role]) for role in ("steps", "done", "remaining"))
-        state = State(
-            topic,
-            row["type"],
-            row["step"],
-            steps,
-            done,
-            remaining,
-            row["original_topic"],
-            row["failed"],
-        )
+    def _number(self, topic: str, row: Sequence[Any]) -> int:
+        type_, step, *lists, original_topic, is_failure = row
+        steps, done, remaining = map(self._list, lists)
+        state = State(topic, type_, step, steps, done, remaining, original_topic, is_failure)
         return self._states.setdefault(state, len(self._states))
 
     def _list(self, text: str | None) -> tuple[str, ...] | None:

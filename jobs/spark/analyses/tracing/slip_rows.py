@@ -21,13 +21,11 @@ MOST_BUCKETS = 10_000
 
 
 class SlipRows:
-    """`rows` by table, `facts` and `notes`; `horizon_ms`: see `Planned.horizon`."""
+    """`rows` by table, `facts` and `notes`; those are empty until `fill`."""
 
-    def __init__(
-        self, read: EventsRead, planned: Planned, extractor: Extractor, horizon_ms: int
-    ) -> None:
+    def __init__(self, read: EventsRead, planned: Planned, extractor: Extractor) -> None:
         self._read, self._planned, self._extractor = read, planned, extractor
-        self._horizon_ms = horizon_ms
+        self._horizon_ms = planned.horizon(read.firsts)
         self.slips = Slips(read.events())
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.facts: dict[str, Any] = {}
@@ -96,7 +94,7 @@ class SlipRows:
             step = row["step"] or ""
             where = self._read.places[int(slips.places[event])]
             told = was_read(
-                row["offset"], planned.committed(where, step), planned.groups.get(step, "")
+                row["offset"], planned.offsets(where, step), planned.groups.get(step, "")
             )
             # What comes next may not have been read.
             is_doubtful = slips.of_back[slip] or slips.times[event] < self._horizon_ms

@@ -55,9 +55,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     ):
         extra = extra or one.work.extra
         read.add(one)
-        reduced.append(one._replace(tables={"span": one.tables["span"]}))
-    planned = Planned(extra, extractor)
-    found = SlipRows(read, planned, extractor, planned.horizon(reduced))
+        reduced.append(one._replace(tables={}))
+    found = SlipRows(read, Planned(**extra), extractor)
     is_whole = not any(o.fault or o.unreadable_count for one in reduced for o in one.outcomes)
     found.fill(arguments, _WIDTHS_MS[arguments["bucket"]], is_whole=is_whole)
     for table in ANALYSIS.tables:
@@ -180,7 +179,7 @@ ANALYSIS = Analysis(
     "to the first one at the next step. Stuck: the newest record is older than the extractor "
     "allows. not_read: the group of the step has not committed past the record. read_and_lost: it has, and "
     "no later record of the slip exists; committed offsets were read before the ends of the logs. Groups "
-    "that disagree, where the extractor names none, give unknown. A step is done twice when a slip comes to "
+    "that disagree, where the extractor names none, are unknown. A step is done twice when a slip comes to "
     "it again without a failure there, or has it twice in its list of steps done. Order is judged by that "
     "list only, never by clocks.",
 )

@@ -74,10 +74,10 @@ def rows_of(events, mapping=None, *, size=1 << 20, is_whole=True, arguments=None
         "topics": sorted({*STEPS, "end", *(one.topic for one in events)}),
         "fault": "",
         "faults": {},
-        "committed": [],
+        "committed": {},
+        "groups": extractor.groups,
         "begun": [],
     }
-    planned = Planned({**known, **extra}, extractor)
-    found = SlipRows(read, planned, extractor, planned.horizon(reduced))
+    found = SlipRows(read, Planned(**{**known, **extra}), extractor)
     found.fill({**ARGUMENTS, **(arguments or {})}, 60_000, is_whole=is_whole)
     return found

@@ -1,6 +1,7 @@
 """Slips out of given records: what each is judged, and the same tables however records are read."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -76,16 +77,14 @@ def test_a_step_that_no_list_of_steps_has_is_unknown():
 @pytest.mark.parametrize(
     ("committed", "more", "verdict"),
     [
-        pytest.param([["g", "price", 0, 1]], {}, "not_read", id="not read"),
-        pytest.param([["g", "price", 0, 2]], {}, "read_and_lost", id="read and lost"),
-        pytest.param([["g", "check", 0, 2]], {}, "no_group", id="no group"),
+        pytest.param({"price-0": {"g": 1}}, {}, "not_read", id="not read"),
+        pytest.param({"price-0": {"g": 2}}, {}, "read_and_lost", id="read and lost"),
+        pytest.param({"check-0": {"g": 2}}, {}, "no_group", id="no group"),
+        pytest.param({"price-0": {"g": 2, "h": 0}}, {}, "unknown", id="they disagree"),
+        pytest.param({"price-0": {"g": 2}}, {"fault": "Timed out."}, "unknown", id="a fault"),
+        pytest.param({"price-0": {"g": 2}}, {"is_whole": False}, "unknown", id="not all was read"),
         pytest.param(
-            [["g", "price", 0, 2], ["h", "price", 0, 0]], {}, "unknown", id="they disagree"
-        ),
-        pytest.param([["g", "price", 0, 2]], {"fault": "Timed out."}, "unknown", id="a fault"),
-        pytest.param([["g", "price", 0, 2]], {"is_whole": False}, "unknown", id="not all was read"),
-        pytest.param(
-            [["g", "price", 0, 2]], {"begun": [["ship", 0, False, None]]}, "unknown", id="removed"
+            {"price-0": {"g": 2}}, {"begun": [["ship", 0, None]]}, "unknown", id="removed"
         ),
     ],
 )
@@ -98,7 +97,7 @@ def test_whether_the_next_service_read_a_stuck_slip(committed, more, verdict):
 
 
 def test_the_group_that_the_extractor_names_decides():
-    both = [["g", "price", 0, 2], ["h", "price", 0, 0]]
+    both = {"price-0": {"g": 2, "h": 0}}
     (row,) = rows_of(path("check", "price"), {"groups": {"price": "g"}}, committed=both).rows[
         "stuck"
     ]
@@ -123,7 +122,7 @@ def test_a_range_that_ends_early_says_nothing_of_stuck_slips():
 
 
 def test_a_slip_that_began_before_the_range_is_not_judged_by_what_it_lacks():
-    found = rows_of(path("price", "end"), begun=[["check", 0, True, OLD]])
+    found = rows_of(path("price", "end"), begun=[["check", 0, OLD]])
     assert (found.facts["cut"], found.facts["incomplete"]) == (1, 0)
     assert any(note.startswith("1 slips are cut") for note in found.notes)
 
@@ -232,46 +231,41 @@ def test_tables_are_those_of_an_oracle_however_records_are_cut_into_works(rows, 
 
 def oracle(events):
     """Return facts by a plain walk over each slip."""
-    slips = {}
-    for one in events:
-        slips.setdefault(one.id, []).append(one)
-    found = dict.fromkeys(
-        ("complete", "failed", "stuck", "incomplete", "done_twice", "clock_skew"), 0
-    )
-    for kept in slips.values():
-        step = {id(one): step_of(one) for one in kept}
-        kept.sort(
-            key=lambda one: (one.at_ms, place_of(one.topic), one.topic, one.partition, one.offset)
+    names = ("complete", "failed", "stuck", "incomplete", "done_twice", "clock_skew")
+    found = dict.fromkeys(names, 0)
+    for slip in {one.id for one in events}:
+        kept = [one for one in events if one.id == slip]
+        kept.sort(key=lambda e: (e.at_ms, PLACES[e.topic], e.topic, e.partition, e.offset))
+        topics = [one.topic for one in kept]
+        had = {"price" if topic == "dlq" else topic for topic in topics}
+        is_over, is_failed = "end" in topics, topics[-1] == "dlq"
+        facts = (
+            is_over,
+            not is_over and is_failed,
+            not (is_over or is_failed),
+            is_over and not had >= set(STEPS),
+            sum(is_twice(step, topics) for step in STEPS),
+            skews(kept),
         )
-        is_over = any(one.topic == "end" for one in kept)
-        found["complete"] += is_over
-        found["failed"] += not is_over and kept[-1].topic == "dlq"
-        found["stuck"] += not is_over and kept[-1].topic != "dlq"
-        had = {name for name in step.values() if name}
-        found["incomplete"] += is_over and not had >= set(STEPS)
-        twice, entered, failed = set(), [], []
-        for one in kept:
-            if one.topic == "dlq":
-                failed.append("price")
-            elif one.topic != "end":
-                if entered.count(one.topic) > failed.count(one.topic):
-                    twice.add(one.topic)
-                entered.append(one.topic)
-        found["done_twice"] += len(twice)
-        firsts = {}
-        for one in kept:
-            if one.topic != "dlq":
-                firsts.setdefault(one.topic, one.at_ms)
-        ordered = [*STEPS, "end"]
-        for first, second in zip(ordered, ordered[1:], strict=False):
-            if first in firsts and second in firsts:
-                found["clock_skew"] += firsts[second] < firsts[first]
+        for name, count in zip(names, facts, strict=True):
+            found[name] += count
     return found
 
 
-def place_of(topic):
-    return {"check": 0, "price": 1, "ship": 2, "end": 9, "dlq": 1}[topic]
+PLACES = {"check": 0, "price": 1, "dlq": 1, "ship": 2, "end": 9}
 
 
-def step_of(one):
-    return {"end": "", "dlq": "price"}.get(one.topic, one.topic)
+def is_twice(step, topics):
+    """Return whether a slip came to a step once more than it failed there before."""
+    places = [n for n, topic in enumerate(topics) if topic == step]
+    return any(
+        count > (topics[:place].count("dlq") if step == "price" else 0)
+        for count, place in enumerate(places)
+    )
+
+
+def skews(kept):
+    """Return how often a step begins before the one before it."""
+    firsts = {one.topic: one.at_ms for one in reversed(kept)}
+    pairs = pairwise([*STEPS, "end"])
+    return sum(b in firsts and a in firsts and firsts[b] < firsts[a] for a, b in pairs)
