@@ -175,8 +175,8 @@ ANALYSIS = Analysis(
     ),
     checked=check_range,
     definition="A slip is all records with one id. It waits for the step of its newest record, and is "
-    "complete when it is in an end topic or when all steps are done. Dwell time: from the first record at a step "
-    "to the first one at the next step. Stuck: the newest record is older than the extractor "
+    "complete when it is in an end topic or when all steps are done. Dwell time: from the first record at a "
+    "step to the first one at the next step. Stuck: the newest record is older than the extractor "
     "allows. not_read: the group of the step has not committed past the record. read_and_lost: it has, and "
     "no later record of the slip exists; committed offsets were read before the ends of the logs. Groups "
     "that disagree, where the extractor names none, are unknown. A step is done twice when a slip comes to "
