@@ -26,8 +26,8 @@ class Planned:
     """What was known when reading was planned; JSON values.
 
     `is_to_end`: the range ends where the logs do. `compacted`: topics. `begun`: partitions with records
-    before those read, see `_begin`. `groups`: by step. `committed`: offsets by partition and group. `fault` says
-    why groups are not known, `faults` why one is not.
+    before those read, see `_begin`. `groups`: by step. `committed`: offsets by partition and group. `fault`
+    says why groups are not known, `faults` why one is not.
     """
 
     planned_ms: int
