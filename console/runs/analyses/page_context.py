@@ -269,7 +269,7 @@ RECORDS = Group(
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
 _PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at", "slips"})
-_OF_RECORDS = _PACED | {"refine", "backtest"}
+_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -289,6 +289,7 @@ _SENTENCES = {
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
+    "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

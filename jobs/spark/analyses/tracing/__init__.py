@@ -1,4 +1,4 @@
-"""Kinds about events that move through topics, by what extractors find in their records.
+"""Kinds of analysis of events that move through topics; `jobs.tracing` has their rules.
 
-In reading order: `extracting`; `slips`, `slip_plan`, `slip_events`, `slip_rows`.
+In reading order: `extracting`, `slips`, `slip_plan`, `slip_events`, `slip_rows`; `tier_reading`, `tiered_reach`.
 """
