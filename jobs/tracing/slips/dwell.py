@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jobs.tracing.slips.events import BEHIND, Slips
+from jobs.tracing.slips.events import BEHIND, Slips, begins
 from jobs.wire.rebatch.table import Int64s
 
 # A factor between halves of a range is stated from so many slips in each.
@@ -150,10 +150,9 @@ def over_time(slips: Slips, found: Stays, width_ms: int) -> Iterator[dict[str, A
 
 def _runs(*columns: Int64s) -> Iterator[tuple[int, int]]:
     """Return where rows with equal values begin and end."""
-    is_first = np.ones(len(columns[0]), np.bool_)
-    is_first[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
-    starts = np.flatnonzero(is_first).tolist()
-    return zip(starts, [*starts[1:], len(is_first)], strict=True) if starts else iter(())
+    starts = np.flatnonzero(begins(*columns)).tolist()
+    ends = [*starts[1:], len(columns[0])] if starts else []
+    return zip(starts, ends, strict=True)
 
 
 def percentile(values: Int64s, percent: int) -> int:

@@ -57,8 +57,7 @@ class Slips:
         self.times, self.offsets = events.times[self.order], events.offsets[self.order]
         self.places = events.places[self.order]
         ids = events.ids[self.order]
-        is_first = np.ones(len(ids), np.bool_)
-        is_first[1:] = ids[1:] != ids[:-1]
+        is_first = begins(ids)
         self.starts = np.flatnonzero(is_first)
         self.slip = np.cumsum(is_first) - 1
         self.lasts = np.append(self.starts[1:], len(ids)) - 1 if len(ids) else self.starts
@@ -121,6 +120,13 @@ class Slips:
 
 def _sort_position(one: Reached) -> int:
     return BEHIND if one.is_complete and not one.step else one.position
+
+
+def begins(*columns: Int64s) -> Bools:
+    """Return which rows begin a run of equal ones."""
+    found = np.ones(len(columns[0]), np.bool_)
+    found[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
+    return found
 
 
 def places_in(starts: Int64s, sizes: Int64s) -> Int64s:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jobs.tracing.slips.events import Bools, Slips, places_in
+from jobs.tracing.slips.events import Bools, Slips, begins, places_in
 from jobs.wire.rebatch.table import Int64s
 
 KINDS = ("unknown_step", "done_twice", "incomplete", "out_of_order")
@@ -77,8 +77,7 @@ def _entered_again(slips: Slips) -> Int64s:
     group = slips.slip[chosen] * (len(slips.steps) + 1) + slips.step[chosen]
     order = np.argsort(group, kind="stable")
     chosen, group = chosen[order], group[order]
-    is_first = np.ones(len(group), np.bool_)
-    is_first[1:] = group[1:] != group[:-1]
+    is_first = begins(group)
     starts = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(group) else group
     failures = slips.is_failure[chosen].astype(np.int64)
     failed = np.cumsum(failures) - failures

@@ -26,6 +26,8 @@ from jobs.wire.rebatch.table import Int64s
 
 LONGEST_ID = 1_000
 MOST_STEPS = 200
+# The end of the year 9999: no page shows a later time.
+LAST_MS = 253_402_300_799_999
 _MOST_TEXTS = 20_000
 _ROLES = ("type", "step", "steps", "done", "remaining", "original_topic")
 _LOOKUP_ROLES = {"steps": "lookup_steps"}
@@ -54,7 +56,8 @@ def read_events(
         times = found.numbers("time")
         times = np.where(times == ABSENT, records.times, times)
         has_id = ids.is_present & (ids.sizes <= LONGEST_ID)
-        kept = np.flatnonzero(has_id & (times >= 0))
+        has_time = (times >= 0) & (times <= LAST_MS)
+        kept = np.flatnonzero(has_id & has_time)
         codes = [
             found.codes(name, books[role])[kept] if name else np.full(len(kept), -1)
             for role, name in roles.items()
@@ -66,11 +69,11 @@ def read_events(
             "offset": records.offsets[kept],
             "state": _numbered(np.stack(codes), states).astype(np.int32),
             "pointer": found.texts("pointer").hashes()[kept],
-            "text": _texts(ids, kept[:0] if is_lookup else kept, len(kept)),
+            "text": _texts(ids, kept),
         }
         parts.append(pa.table(columns))
         counts.update(records=len(records), no_id=int((~has_id).sum()))
-        counts["no_time"] += int((has_id & (times < 0)).sum())
+        counts["no_time"] += int((has_id & ~has_time).sum())
         problems += found.problems
     texts = [
         [
@@ -109,14 +112,13 @@ def _numbered(codes: Int64s, known: dict[tuple[int, ...], int]) -> Int64s:
     return np.array(numbers, np.int64)[inverse]
 
 
-def _texts(ids: Slices, chosen: Int64s, count: int) -> pa.Array:
-    """Return the bytes of chosen ids; those of no id where none is chosen."""
-    sizes = np.zeros(count, np.int64)
-    sizes[: len(chosen)] = ids.sizes[chosen]
+def _texts(ids: Slices, chosen: Int64s) -> pa.Array:
+    """Return the bytes of chosen ids."""
+    sizes = ids.sizes[chosen]
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    content = np.frombuffer(ids.body, np.uint8)[places_in(ids.at[chosen], sizes[: len(chosen)])]
+    content = np.frombuffer(ids.body, np.uint8)[places_in(ids.at[chosen], sizes)]
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(content)]
-    return pa.Array.from_buffers(pa.binary(), count, buffers)
+    return pa.Array.from_buffers(pa.binary(), len(chosen), buffers)
 
 
 class EventsRead:

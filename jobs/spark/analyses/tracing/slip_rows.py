@@ -13,7 +13,7 @@ from jobs.tracing.digests import DIGEST_DIGITS
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.slices import slices_of
 from jobs.tracing.slips.dwell import by_step, funnel, over_time, stays
-from jobs.tracing.slips.events import Slips
+from jobs.tracing.slips.events import BEHIND, Slips
 from jobs.tracing.slips.verdicts import KINDS, Violations, violations, was_read
 
 MOST_ROWS = 1_000
@@ -40,10 +40,7 @@ class SlipRows:
         topics = self._planned.topics
         seen = {*topics, *(known[one] for one in topics if one in known)}
         broken = violations(slips, cut, seen)
-        self.rows["funnel"] = sorted(
-            funnel(slips, found),
-            key=lambda one: (one["type"], one["position"] or 1 << 31, one["step"]),
-        )
+        self.rows["funnel"] = sorted(funnel(slips, found), key=_funnel_order)
         dwell = self.rows["dwell"] = sorted(by_step(slips, found), key=lambda one: -one["p95_ms"])
         buckets = list(over_time(slips, found, width_ms))
         if len(buckets) > MOST_BUCKETS:
@@ -54,9 +51,7 @@ class SlipRows:
         self.rows["timeline"] = list(self._timeline(arguments["slip"], broken))
         complete, failed = int((slips.of_complete >= 0).sum()), int(slips.of_failed.sum())
         counts = np.bincount(broken.kinds, minlength=len(KINDS)).tolist()
-        grown = max(
-            (one for one in dwell if one["factor"]), key=lambda one: one["factor"], default=None
-        )
+        grown = max(dwell, key=lambda one: one["factor"] or 0, default=None)
         self.facts = {
             "slips": len(slips),
             "complete": complete,
@@ -70,7 +65,7 @@ class SlipRows:
             "clock_skew": found.skewed,
             "unresolved_pointers": self._read.counts["unresolved"],
             "slowest_step": dwell[0]["line"] if dwell else None,
-            "grew_most": grown["line"] if grown and grown["factor"] > 1 else None,
+            "grew_most": grown["line"] if grown and (grown["factor"] or 0) > 1 else None,
         }
         self._note(
             cut_slips=int(cut.sum()), skew_ms=found.most_skew_ms, not_judged=broken.not_judged
@@ -196,7 +191,9 @@ class SlipRows:
             f"{counts['no_id']:,} records have no id of up to 1,000 bytes and were left out.": counts[
                 "no_id"
             ],
-            f"{counts['no_time']:,} records have no time and were left out.": counts["no_time"],
+            f"{counts['no_time']:,} records have no time before the year 10000 and were left out.": counts[
+                "no_time"
+            ],
             f"{counts['long_lists']:,} lists of more than 200 steps were left out.": counts[
                 "long_lists"
             ],
@@ -217,3 +214,7 @@ class SlipRows:
             )
             self.notes.append(f"No record has an id. The extractor looks for: {looked_for}.")
         self.notes += [f"{n:,} values: {text}" for text, n in self._read.problems.most_common(5)]
+
+
+def _funnel_order(row: Mapping[str, Any]) -> tuple[str, int, str]:
+    return row["type"], row["position"] or BEHIND, row["step"]

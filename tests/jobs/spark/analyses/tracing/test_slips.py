@@ -197,6 +197,12 @@ def test_an_extractor_that_matches_nothing_says_what_it_looked_for():
     assert not any(found.rows.values())
 
 
+def test_a_time_that_no_calendar_has_is_no_time():
+    found = rows_of([Event("check", 0, OLD, "a"), Event("check", 1, 10**18, "a")])
+    assert [row["offset"] for row in found.rows["stuck"]] == [0]
+    assert any(note.startswith("1 records have no time") for note in found.notes)
+
+
 def test_an_id_of_megabytes_is_no_id():
     found = rows_of([Event("check", 0, OLD, "x" * (10 << 20))])
     assert (found.facts["slips"], found.facts["records_without_id"]) == (0, 1)
