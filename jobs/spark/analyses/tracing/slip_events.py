@@ -23,11 +23,10 @@ from jobs.tracing.slips.events import Events, places_in
 from jobs.tracing.slips.states import Reached, State, reached
 from jobs.wire.rebatch.columns import RecordColumns
 from jobs.wire.rebatch.table import Int64s
+from jobs.wire.values import LATEST_MS
 
 LONGEST_ID = 1_000
 MOST_STEPS = 200
-# The end of the year 9999: no page shows a later time.
-LAST_MS = 253_402_300_799_999
 _MOST_TEXTS = 20_000
 _ROLES = ("type", "step", "steps", "done", "remaining", "original_topic")
 _LOOKUP_ROLES = {"steps": "lookup_steps"}
@@ -56,7 +55,7 @@ def read_events(
         times = found.numbers("time")
         times = np.where(times == ABSENT, records.times, times)
         has_id = ids.is_present & (ids.sizes <= LONGEST_ID)
-        has_time = (times >= 0) & (times <= LAST_MS)
+        has_time = (times >= 0) & (times <= LATEST_MS)
         kept = np.flatnonzero(has_id & has_time)
         codes = [
             found.codes(name, books[role])[kept] if name else np.full(len(kept), -1)

@@ -68,10 +68,10 @@ def plan_slips(
 ) -> list[Work]:
     """Return the works; the extra of the first one has the fields of `Planned`. Raises as `spans_of`."""
     with ClusterClient(connection, timeout_s=30) as client:
-        named = arguments["topics"] or extractor.topics
-        if not named:
-            raise InvalidFields({"topics": "The extractor has no topics: name some."})
-        topics = [one for one in topics_named(client, named) if one.name != extractor.lookup_topic]
+        named = topics_named(client, arguments["topics"] or extractor.topics)
+        topics = [one for one in named if one.name != extractor.lookup_topic]
+        if not topics:
+            raise InvalidFields({"topics": "Only the lookup topic matches."})
         names = [one.name for one in topics]
         committed, fault, faults = _committed(client, extractor, set(names))
         planned_ms = time.time_ns() // 1_000_000

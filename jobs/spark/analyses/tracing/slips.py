@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,
@@ -38,6 +39,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     given = task.resources["extractor"]
     extractor = Extractor.from_mapping(given["extractor"])
     options = {"extractor": extractor.to_mapping(), "registry": given.get("registry")}
+    if not (arguments["topics"] or extractor.topics):
+        raise InvalidFields({"topics": "The extractor has no topics: name some."})
     connections = connections_of(task, "cluster")
     # What is only shown does not change what is read.
     shown = ("slip", "ids", "bucket")
