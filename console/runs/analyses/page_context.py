@@ -268,7 +268,7 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at"})
+_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at", "slips"})
 _OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
@@ -288,6 +288,7 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
     "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }

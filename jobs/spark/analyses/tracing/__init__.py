@@ -1,4 +1,5 @@
 """Kinds of analysis of events that move through topics; `jobs.tracing` has their rules.
 
-In reading order: `extracting`, `tier_reading`, `tiered_reach`.
+In reading order: `extracting`, `slips`, `slip_plan`, `slip_events`, `slip_rows`;
+`tier_reading`, `tiered_reach`.
 """
