@@ -1,4 +1,4 @@
-"""Slips: records that carry an id and steps in headers, and as JSON, read by the kind `slips` in the warm engine.
+"""Slips: records with an id and steps in headers, and as JSON, read by the kind `slips` in the warm engine.
 
 Filled and timed as `records` does it. Each batch has its own ids, which come again with other steps in later
 batches: a slip has as many records as the topic has of its template.
