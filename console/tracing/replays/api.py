@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from console.accounts.asked_rights import person_of
 from console.clusters.models import Cluster
-from console.frame.errors import or_404
+from console.frame.errors import ActionRefused, or_404
 from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.frame.security.access import require, visible
@@ -65,8 +65,9 @@ class RedriveViewSet(ApiViewSet[Redrive]):
         runs = visible(request.user, Run.objects.filter(pk=asked["plan_run"], kind=KIND))
         run = or_404(runs.first(), f"There is no replay plan {asked['plan_run']}.")
         number = run.subject.removeprefix("cluster:")
-        known = Cluster.objects.filter(pk=int(number) if number.isdecimal() else 0)
-        cluster = or_404(known.first(), "The cluster of this plan was removed.")
+        cluster = Cluster.objects.filter(pk=number).first() if number.isdecimal() else None
+        if cluster is None:
+            raise ActionRefused("cluster_removed", "The cluster of this plan was removed.")
         require(request.user, "operate", cluster.pk)
         name, now = asked.get("name", ""), timezone.now()
         row = actions.create_redrive(cluster, run, name, person_of(request), now)

@@ -23,6 +23,7 @@ from tests.console.replication.failover_world import PaperClusters, carry_out, m
 from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
+from tests.console.tracing.replays.making import make_redrive
 
 pytestmark = pytest.mark.slow
 
@@ -167,6 +168,9 @@ ROUTES_OF_PAGES = {
     "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
+    "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"},
+    "tracing:redrive": {"GET redrives/{id}/", "GET runs/{id}/"},
+    "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -287,6 +291,8 @@ SHOWN = [
     ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
     ("streams:list", "/streams/"),
     ("streams:detail", "/streams/east/shop/"),
+    ("tracing:redrives", "/clusters/east/redrives/"),
+    ("tracing:redrive", "/clusters/east/redrives/{redrive}/"),
     ("runs:list", "/runs/"),
     ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
@@ -329,7 +335,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -363,6 +369,7 @@ def numbers(sign_in, admin):
     drill = flow.source.drills.get()
     failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}
     route = make_route()
+    failover["redrive"] = make_redrive(flow.source).pk
     failover |= {"route": route.pk, "channel": route.channels.get().pk}
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
