@@ -83,8 +83,7 @@ def make_world(now: datetime) -> ReplicationFlow:
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
     fill_promotion_pages(east)
     fill_schedules(now)
-    fill_streams(east, west, now)
-    make_redrive(east)
+    fill_streams(east, west, now), make_redrive(east)
     flow = fill_flows(east, west, now)
     fill_incidents(flow, now)
     return flow

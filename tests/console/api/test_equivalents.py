@@ -81,8 +81,7 @@ ROUTES_OF_PAGES = {
     "replication:checkpoint-group": {"GET flows/{id}/checkpoints/", "GET flows/{id}/checkpoint-series/"},
     "replication:translate": {"GET flows/{id}/translate/", "POST flows/{id}/translate/"},
     "replication:partitions": {"GET flows/{id}/partitions/"},
-    "replication:findings": {"GET flows/{id}/findings/"},
-    "replication:runs": {"GET runs/"},
+    "replication:findings": {"GET flows/{id}/findings/"}, "replication:runs": {"GET runs/"},
     "replication:settings": {"PATCH flows/{id}/"},
     "replication:start": {"POST flows/{id}/start/"},
     "replication:stop": {"POST flows/{id}/stop/"},
@@ -159,17 +158,14 @@ ROUTES_OF_PAGES = {
     "availability:allow-promotions": {"POST promotion-stop/"},
     "availability:stop-all-promotions": {"POST promotion-stop/"},
     "availability:allow-all-promotions": {"POST promotion-stop/"},
-    "availability:drills": {"GET drills/"},
-    "availability:start-drill": {"POST drills/"},
-    "availability:record-drill": {"POST drills/"},
-    "availability:drill": {"GET drills/{id}/"},
+    "availability:drills": {"GET drills/"}, "availability:start-drill": {"POST drills/"},
+    "availability:record-drill": {"POST drills/"}, "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
     "streams:list": {"GET streams/"},
     "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
-    "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"},
-    "tracing:redrive": {"GET redrives/{id}/", "GET runs/{id}/"},
+    "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
     "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
@@ -369,12 +365,12 @@ def numbers(sign_in, admin):
     drill = flow.source.drills.get()
     failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}
     route = make_route()
-    failover["redrive"] = make_redrive(flow.source).pk
     failover |= {"route": route.pk, "channel": route.channels.get().pk}
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,
         "objective": make_objective(flow.source).pk,
+        "redrive": make_redrive(flow.source).pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

@@ -84,7 +84,9 @@ def test_a_wrong_confirmation_is_refused_at_its_field_and_nothing_is_lost(sign_i
     page = client.post(
         address("apply-redrive", redrive), {"confirm": "monday", "records_per_s": 77}
     )
-    assert page.context["form"].errors == {"confirm": ["Type the redrive's name to confirm: friday"]}
+    assert page.context["form"].errors == {
+        "confirm": ["Type the redrive's name to confirm: friday"]
+    }
     assert 'value="77"' in page.content.decode()
     assert 'value="monday"' in page.content.decode()
     assert not Run.objects.filter(kind="redrive").exists()
