@@ -57,6 +57,7 @@ from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpoints
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
+from tests.console.tracing.replays.making import make_redrive
 from tests.jobs.cluster.capabilities.recorded import recorded, recorded_cluster
 from tests.jobs.reports.rendering.sample import document as document_of_all_blocks
 
@@ -82,7 +83,7 @@ def make_world(now: datetime) -> ReplicationFlow:
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
     fill_promotion_pages(east)
     fill_schedules(now)
-    fill_streams(east, west, now)
+    fill_streams(east, west, now), make_redrive(east)
     flow = fill_flows(east, west, now)
     fill_incidents(flow, now)
     return flow

@@ -1,0 +1,5 @@
+"""All tables of the room: Django looks for them here, and each sub-room keeps its own."""
+
+from console.tracing.replays import models as replays
+
+__all__ = ["replays"]

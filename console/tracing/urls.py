@@ -1,0 +1,16 @@
+"""Addresses of the room of events that move through topics."""
+
+from django.urls import path
+
+from console.tracing.replays import pages as replays
+
+app_name = "tracing"
+_REDRIVES = "clusters/<slug:alias>/redrives/"
+_REDRIVE = f"{_REDRIVES}<uuid:redrive_id>/"
+urlpatterns = [
+    path(_REDRIVES, replays.list_page, name="redrives"),
+    path(f"{_REDRIVES}new/<uuid:run_id>/", replays.new_page, name="new-redrive"),
+    path(_REDRIVE, replays.detail_page, name="redrive"),
+    path(f"{_REDRIVE}apply/", replays.apply, name="apply-redrive"),
+    path(f"{_REDRIVE}stop/", replays.stop, name="stop-redrive"),
+]
