@@ -17,7 +17,7 @@ from jobs.spark.analyses.metadata import (
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
-from jobs.spark.analyses.tracing import outbox
+from jobs.spark.analyses.tracing import claim_checks, outbox
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -39,5 +39,6 @@ _ALL: tuple[Analysis, ...] = (
     copy_audit.ANALYSIS,
     store_at.ANALYSIS,
     outbox.ANALYSIS,
+    claim_checks.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

@@ -43,6 +43,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.outbox_events import read_events
     from jobs.spark.analyses.tracing.outbox_judging import Events, Judging, horizons_of
+    from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 
     given = task.resources["extractor"]
@@ -61,7 +62,10 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     if marks:
         judging.judge_transactions(marks)
     judging.judge_topics(_WIDTHS_MS[arguments["bucket"]])
-    _add_ids(task, question, reading, done, judging.rows, options)
+    shown = {"shown": arguments["ids"] == "shown"}
+    for table, role, name in _TEXTS:
+        wanted = {**options, **shown, "role": role, "extractor": options[name]}
+        add_texts(task, question, reading, done, judging.rows.get(table, []), wanted)
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, judging.rows.get(table.name, [])))
     up_to = [row["complete_up_to_ms"] for row in judging.rows["topics"]]
@@ -99,30 +103,6 @@ def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
         return found + whole_works(client, topics, arguments, known)
 
 
-def _add_ids(
-    task: AnalysisTask,
-    question: Mapping[str, Any],
-    reading: Any,
-    done: Sequence[Reduced],
-    rows: Mapping[str, list[dict[str, Any]]],
-    options: Mapping[str, Any],
-) -> None:
-    from jobs.spark.analyses.tracing.texts import texts_at
-
-    spans = {one.work.spans[0].where: one.work.spans[0] for one in done}
-    shown = {"shown": question["ids"] == "shown"}
-    for table, role, extractor in (
-        ("duplicates", "id", "extractor"),
-        ("transactions", "transaction", "transactions"),
-    ):
-        wanted = {**options, **shown, "role": role, "extractor": options[extractor]}
-        listed = rows.get(table, [])
-        places = [(row["topic"], row["partition"], row["offset"]) for row in listed]
-        texts = texts_at(task, question, reading, spans, places, wanted)
-        for row, place in zip(listed, places, strict=True):
-            row[role] = texts.get(place)
-
-
 def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) -> Iterator[str]:
     from jobs.spark.analyses.tracing.outbox_judging import MOST_BUCKETS, MOST_LISTED
 
@@ -138,14 +118,14 @@ def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) 
     is_produced = any(row["clock"] not in {"append_time", "none"} for row in judging.rows["topics"])
     listed = max(len(rows) for name, rows in judging.rows.items() if name in _LISTED)
     said = {
-        "Some records have the time of their producer: their delays end there, and a time that was copied from "
-        "the commit time is counted as not measured.": is_produced,
+        "Some records have the time of their producer: their delays end there, and a time that was copied "
+        "from the commit time is counted as not measured.": is_produced,
         f"Some logs were not read, or have no records, from before {facts['complete_from']}: what is missing "
         "from before this time is unknown.": facts["complete_from"],
         f"{facts['negative']:,} events are older than their commit: clocks differ.": facts[
             "negative"
         ],
-        f"At most {MOST_LISTED:,} rows of duplicates, gaps and transactions are listed; all are counted.": listed
+        f"At most {MOST_LISTED:,} rows of duplicates, gaps and transactions are listed.": listed
         >= MOST_LISTED,
         f"Delays by time: cut to {MOST_BUCKETS:,} rows.": len(judging.rows["delays"])
         >= MOST_BUCKETS,
@@ -153,6 +133,11 @@ def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) 
     yield from (text for text, is_true in said.items() if is_true)
 
 
+# Table, column (and role), and the name of the extractor.
+_TEXTS = (
+    ("duplicates", "id", "extractor"),
+    ("transactions", "transaction", "transactions"),
+)
 _LISTED = {"duplicates", "gaps", "transactions"}
 _WHY = {
     "idle": "It has no event in the range.",
@@ -185,10 +170,19 @@ _DELAYS = tuple(
 )
 _SETTLED = "All events with this commit time or an older one are there."
 _MEASURED = "Events with a delay that is known and not negative."
+IDS = Argument(
+    "ids",
+    ArgumentType.CHOICE,
+    "IDs",
+    "Digests, or as text.",
+    default="digests",
+    choices=("digests", "shown"),
+    admin_choices=("shown",),
+)
 ANALYSIS = Analysis(
     kind="outbox",
     title="Outbox",
-    question="How long do events take from database commit to topic, and are all of them there, once?",
+    question="How long do events take from commit to topic, and are all of them there, once?",
     arguments=(
         CLUSTER,
         TOPICS,
@@ -203,10 +197,7 @@ ANALYSIS = Analysis(
             "bucket", ArgumentType.CHOICE, "Bucket", "Of record time, UTC.", default="hour",
             choices=tuple(_WIDTHS_MS),
         ),
-        Argument(
-            "ids", ArgumentType.CHOICE, "IDs", "Digests, or as text.", default="digests",
-            choices=("digests", "shown"), admin_choices=("shown",),
-        ),
+        IDS,
         *RANGE[:-1],
         replace(MOST_RECORDS, default=_MOST_EVENTS, most=_MOST_EVENTS),
     ),
@@ -282,7 +273,7 @@ ANALYSIS = Analysis(
     ),
     definition="Events with equal IDs are duplicates. Sequences count by one in their scope, by default the "
     "topic. A number, or an event of a transaction, is missing only if its record would lie in what was read: "
-    "after the beginning of all logs, and two minutes (the delivery timeout of producers) before their ends. "
+    "after the beginning of all logs, two minutes (the delivery timeout of producers) before their ends. "
     "All else is unknown: before_range, in_flight, after_range, not_read (no topic of the collection was "
     "read), compacted, unread. The transaction topic's ends are taken first.",
     checked=check_range,

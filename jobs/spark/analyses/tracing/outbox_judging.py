@@ -151,14 +151,8 @@ class Judging:
             bad[part.key] = min(bad.get(part.key, "unknown"), part.state)
             if part.is_bound:
                 self.bounds[""].append(one.committed_ms)
-            since_ms = one.begin_ms if one.end_ms is None else one.end_ms
             if len(rows) < MOST_LISTED:
-                place = dict(zip(("topic", "partition", "offset"), one.place, strict=True))
-                expected = {"expected": part.expected, "seen": part.seen, "since_ms": since_ms}
-                age_ms = None if since_ms is None else at_ms - since_ms
-                missing = None if part.expected is None else part.expected - (part.seen or 0)
-                named = {"state": part.state, "reason": part.reason, "collection": part.collection}
-                rows.append({**named, **expected, "missing": missing, "age_ms": age_ms, **place})
+                rows.append(_row_of(part, one, at_ms))
         self.facts["transactions"] = len(found)
         self.facts.update(
             {f"{state}_transactions": 0 for state in ("incomplete", "open", "unknown")}
@@ -294,6 +288,19 @@ def _seen(
     return {
         (key, names[code]): count
         for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+    }
+
+
+def _row_of(part: outbox.Part, one: Transaction, at_ms: int) -> Row:
+    since_ms = one.begin_ms if one.end_ms is None else one.end_ms
+    values = part._asdict()
+    del values["key"]
+    return {
+        **values,
+        "missing": None if part.expected is None else part.expected - (part.seen or 0),
+        "since_ms": since_ms,
+        "age_ms": None if since_ms is None else at_ms - since_ms,
+        **dict(zip(("topic", "partition", "offset"), one.place, strict=True)),
     }
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 from jobs.cluster.descriptions import TopicPartition
 from jobs.spark.analyses.records.ranges import Span, Work
 from jobs.spark.analyses.records.reading import Reading, SpanReader
-from jobs.spark.analyses.records.running import Tables, reduce_records
+from jobs.spark.analyses.records.running import Reduced, Tables, reduce_records
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.spark.analyses.tracing.extracting import extraction_of
 from jobs.tracing.digests import digest
@@ -22,28 +22,30 @@ Place = tuple[str, int, int]
 _NEAR_OFFSETS = 1_000
 
 
-def texts_at(
+def add_texts(
     task: AnalysisTask,
     question: Mapping[str, Any],
     reading: Reading,
-    spans: Mapping[TopicPartition, Span],
-    places: Iterable[Place],
+    done: Sequence[Reduced],
+    rows: Sequence[dict[str, Any]],
     options: Mapping[str, Any],
-) -> dict[Place, str]:
-    """Return the text of a role of records by topic, partition and offset, as a digest unless `shown`.
+) -> None:
+    """Add to rows with `topic`, `partition` and `offset` the text of a role, as a digest unless `shown`.
 
-    `options` also has `role` and the extractor. A record that is no longer there, or has no text, is absent.
+    `options` also has `role`, the name of the column, and the extractor. A record that is no longer there, or
+    has no text, has None. `done` has the topics of all rows.
     """
+    spans = {one.work.spans[0].where: one.work.spans[0] for one in done}
+    places = [(row["topic"], row["partition"], row["offset"]) for row in rows]
     works = list(_works(spans, places))
-    question = {**question, "texts": options["role"], "of": [one.to_mapping() for one in works]}
-    found = {}
+    role, found = options["role"], dict[Place, str]()
+    question = {**question, "role": role, "of": [one.to_mapping() for one in works]}
     for one in reduce_records(task, question, reading, works.copy, read_texts, options):
-        span, table = one.work.spans[0], one.tables["texts"]
-        for offset, text in zip(
-            *(table[name].to_pylist() for name in ("offset", "text")), strict=True
-        ):
+        span, texts = one.work.spans[0], one.tables["texts"].to_pydict()
+        for offset, text in zip(texts["offset"], texts["text"], strict=True):
             found[span.topic, span.partition, offset] = text
-    return found
+    for row, place in zip(rows, places, strict=True):
+        row[role] = found.get(place)
 
 
 def _works(spans: Mapping[TopicPartition, Span], places: Iterable[Place]) -> Iterator[Work]:
