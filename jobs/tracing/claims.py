@@ -19,7 +19,7 @@ def object_path(uri: str) -> str | None:
 
 def store_path(text: str) -> str:
     """Return `bucket/prefix` of a store `s3://bucket/prefix`; raises ValueError."""
-    path = text.strip().rstrip("/").removeprefix("s3://")
+    path = text.strip().removeprefix("s3://").rstrip("/")
     if not text.strip().startswith("s3://") or not {"", ".", ".."}.isdisjoint(path.split("/")):
         raise ValueError("A store is written as s3://bucket/prefix.")
     return path

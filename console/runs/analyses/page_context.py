@@ -268,7 +268,7 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at"})
+_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at", "outbox", "claim-checks"})
 _OF_RECORDS = _PACED | {"refine", "backtest"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
@@ -288,6 +288,8 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "outbox": "Delays from commit to topic, duplicates, gaps, and transactions that are not whole.",
+    "claim-checks": "Pointers without object, objects without pointer, and large inline records.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

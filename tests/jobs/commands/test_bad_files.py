@@ -20,6 +20,8 @@ MORE = {
     "topic-profile": ("--topics", "orders"),
     "key-skew": ("--topics", "orders"),
     "store-at": ("--topic", "orders"),
+    "outbox": ("--topics", "orders"),
+    "claim-checks": ("--topics", "orders"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {

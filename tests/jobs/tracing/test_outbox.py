@@ -30,7 +30,10 @@ def test_gaps_are_the_numbers_between_the_lowest_and_the_highest_that_nothing_ha
     for scope, number, _ in rows:
         seen.setdefault(scope, set()).add(number)
     assert found == {
-        (scope, n) for scope, have in seen.items() for n in range(min(have), max(have)) if n not in have
+        (scope, n)
+        for scope, have in seen.items()
+        for n in range(min(have), max(have))
+        if n not in have
     }
 
 
@@ -43,7 +46,7 @@ def test_repeated_ids_have_their_two_oldest_records_and_a_count(rows):
         naive.setdefault(one, []).append(index)
     naive.pop(0, None)
     wanted = {
-        one: sorted(found, key=lambda n: times[n])[:2] + [len(found)]
+        one: [*sorted(found, key=lambda n: times[n])[:2], len(found)]
         for one, found in naive.items()
         if len(found) > 1
     }
@@ -104,16 +107,24 @@ PLACE = ("tx", 0, 0)
     [
         pytest.param(Transaction(PLACE, 5, 9, 4, [("a", 2)]), 2, [], id="whole"),
         pytest.param(Transaction(PLACE, 5, 9, 4, [("a", 2)]), 3, [], id="more than expected"),
-        pytest.param(Transaction(PLACE, 5, 9, 4, [("a", 2)]), 1, [("incomplete", "")], id="missing"),
+        pytest.param(
+            Transaction(PLACE, 5, 9, 4, [("a", 2)]), 1, [("incomplete", "")], id="missing"
+        ),
         pytest.param(Transaction(PLACE, 5, None, 4), 0, [("open", "")], id="open"),
         pytest.param(
-            Transaction(PLACE, None, 9, 4, [("a", 2)]), 1, [("unknown", "before_range")], id="no BEGIN"
+            Transaction(PLACE, None, 9, 4, [("a", 2)]),
+            1,
+            [("unknown", "before_range")],
+            id="no BEGIN",
         ),
         pytest.param(
             Transaction(PLACE, 5, 9, 4, [("b", 1)]), 0, [("unknown", "not_read")], id="not read"
         ),
         pytest.param(
-            Transaction(PLACE, 5, HOUR, 4, [("a", 2)]), 1, [("unknown", "in_flight")], id="in flight"
+            Transaction(PLACE, 5, HOUR, 4, [("a", 2)]),
+            1,
+            [("unknown", "in_flight")],
+            id="in flight",
         ),
     ],
 )

@@ -272,9 +272,9 @@ ANALYSIS = Analysis(
         Chart(ChartType.LINES, "delays", "Delay, median", "bucket_ms", "p50_ms", "topic"),
     ),
     definition="Events with equal IDs are duplicates. Sequences count by one in their scope, by default the "
-    "topic. A number, or an event of a transaction, is missing only if its record would lie in what was read: "
+    "topic. A number, or an event of a transaction, is missing only if its record would be among those read: "
     "after the beginning of all logs, two minutes (the delivery timeout of producers) before their ends. "
-    "All else is unknown: before_range, in_flight, after_range, not_read (no topic of the collection was "
-    "read), compacted, unread. The transaction topic's ends are taken first.",
+    "All else is unknown: before_range, in_flight, after_range, not_read (no topic of the collection "
+    "was read), compacted, unread. The transaction topic's ends are taken first.",
     checked=check_range,
 )  # fmt: skip

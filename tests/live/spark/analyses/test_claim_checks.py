@@ -41,7 +41,12 @@ def claim(uri):
 
 def test_pointers_are_compared_with_the_objects_of_the_store(spark, east, tmp_path, store):
     topic = new_topic(east)
-    uris = [b"s3://claims/orders/a", b"s3://claims/orders/b", b"s3://claims/orders/gone", b"s3://x/y"]
+    uris = [
+        b"s3://claims/orders/a",
+        b"s3://claims/orders/b",
+        b"s3://claims/orders/gone",
+        b"s3://x/y",
+    ]
     inline = [Record(0, b"k", b"v" * 50, [("__large.message.backed.value", b"\0")])]
     write(east, topic, [*map(claim, uris), *inline, Record(0, b"k", b"v" * 5_000)])
     question = {"extractor": "large-message", "topics": topic, "large_bytes": 4_000}

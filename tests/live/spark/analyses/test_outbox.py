@@ -47,7 +47,13 @@ def test_what_an_outbox_lost_and_repeated_is_found_with_its_places(spark, east, 
         ],
     )
     found = ask_events(
-        spark, east, tmp_path, outbox.ANALYSIS, extractor=EXTRACTOR, topics=events, transactions=marks
+        spark,
+        east,
+        tmp_path,
+        outbox.ANALYSIS,
+        extractor=EXTRACTOR,
+        topics=events,
+        transactions=marks,
     )
     assert {name: found.facts[name] for name in ("events", "duplicates", "gaps", "missing")} == {
         "events": 6, "duplicates": 1, "gaps": 1, "missing": 1,
