@@ -14,7 +14,7 @@ from jobs.wire.rebatch.table import Int64s
 # What a producer may still be sending: `delivery.timeout.ms` is so long by default.
 IN_FLIGHT_MS = 120_000
 SHARES = (50, 95, 99, 100)
-_BOUNDING = {"in_flight", "unread", "compacted"}
+_BOUNDING = {"in_flight", "after_range", "unread", "compacted"}
 
 
 class Horizon(NamedTuple):

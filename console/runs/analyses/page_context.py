@@ -268,8 +268,10 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at", "outbox", "claim-checks"})
-_OF_RECORDS = _PACED | {"refine", "backtest"}
+_PACED = frozenset(
+    {"topic-profile", "key-skew", "copy-audit", "store-at", "outbox", "claim-checks"}
+)
+_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -290,6 +292,7 @@ _SENTENCES = {
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "outbox": "Delays from commit to topic, duplicates, gaps, and transactions that are not whole.",
     "claim-checks": "Pointers without object, objects without pointer, and large inline records.",
+    "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

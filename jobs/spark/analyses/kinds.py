@@ -17,7 +17,7 @@ from jobs.spark.analyses.metadata import (
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
-from jobs.spark.analyses.tracing import claim_checks, outbox
+from jobs.spark.analyses.tracing import claim_checks, outbox, tiered_reach
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -40,5 +40,6 @@ _ALL: tuple[Analysis, ...] = (
     store_at.ANALYSIS,
     outbox.ANALYSIS,
     claim_checks.ANALYSIS,
+    tiered_reach.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

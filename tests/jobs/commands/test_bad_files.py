@@ -22,6 +22,7 @@ MORE = {
     "store-at": ("--topic", "orders"),
     "outbox": ("--topics", "orders"),
     "claim-checks": ("--topics", "orders"),
+    "tiered-reach": ("--topics", "orders"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {

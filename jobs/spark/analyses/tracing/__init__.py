@@ -1,5 +1,5 @@
-"""Analyses of events that move through topics, found by extractors.
+"""Kinds of analysis of events that move through topics; `jobs.tracing` has their rules.
 
-In reading order: `extracting`, `planning`, `texts`, `outbox_events`, `outbox_judging`, `outbox`,
-`claim_pointers`, `object_store`, `claim_checks`.
+In reading order: `extracting`, `planning`, `texts`; `outbox_events`, `outbox_judging`, `outbox`;
+`claim_pointers`, `object_store`, `claim_checks`; `tier_reading`, `tiered_reach`.
 """

@@ -13,7 +13,6 @@ from jobs.tracing.claims import is_within, store_path
 if TYPE_CHECKING:
     from jobs.wire.rebatch.table import Int64s
 
-STORES, ENDPOINT = "CROSSLOG_OBJECT_STORES", "CROSSLOG_OBJECT_STORE_ENDPOINT"
 MOST_OBJECTS = 1_000_000
 
 
@@ -29,11 +28,17 @@ def allowed_store(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return `bucket/prefix` of a store that the installation allows to read; raises InvalidFields."""
     try:
         path = store_path(text)
-        stores = [store_path(one) for one in environ.get(STORES, "").split(",") if one.strip()]
+        stores = [
+            store_path(one)
+            for one in environ.get("CROSSLOG_OBJECT_STORES", "").split(",")
+            if one.strip()
+        ]
     except ValueError as error:
         raise InvalidFields({"store": str(error)}) from None
     if not is_within(path, stores):
-        raise InvalidFields({"store": f"It is not within one of the stores that {STORES} names."})
+        raise InvalidFields(
+            {"store": "It is not within one of the stores that CROSSLOG_OBJECT_STORES names."}
+        )
     return path
 
 
@@ -42,7 +47,7 @@ def list_objects(path: str, environ: Mapping[str, str] = os.environ) -> Objects:
     import numpy as np
     from pyarrow import fs  # type: ignore[import-untyped] # it has no types
 
-    endpoint = urlsplit(environ.get(ENDPOINT, ""))
+    endpoint = urlsplit(environ.get("CROSSLOG_OBJECT_STORE_ENDPOINT", ""))
     more = (
         {"endpoint_override": endpoint.netloc, "scheme": endpoint.scheme} if endpoint.netloc else {}
     )

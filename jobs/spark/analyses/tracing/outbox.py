@@ -57,6 +57,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     marks = [one for one in done if "marks" in one.tables]
     events = [one for one in done if "events" in one.tables]
     judging = Judging(Events(events), horizons_of(events, "events"), extractor)
+    done = [one._replace(tables={"problems": one.tables["problems"]}) for one in done]
+    del events
     judging.judge_duplicates()
     judging.judge_gaps()
     if marks:
@@ -142,7 +144,7 @@ _LISTED = {"duplicates", "gaps", "transactions"}
 _WHY = {
     "idle": "It has no event in the range.",
     "no_commit_time": "The commit times are unknown.",
-    "in_flight": "All its events are newer than two minutes, the delivery timeout of producers.",
+    "in_flight": "When its events were sent is unknown, or less than two minutes ago.",
     "no_evidence": "It has neither sequences nor transactions that would show a missing event.",
 }
 _FACTS = ("events", "duplicates", "gaps", "missing", "unknown_gaps", "negative")

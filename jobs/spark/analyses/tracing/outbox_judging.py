@@ -22,6 +22,7 @@ from jobs.wire.rebatch.table import Int64s
 
 MOST_LISTED = 1_000
 MOST_BUCKETS = 10_000
+_NEVER = np.iinfo(np.int64).max
 _RANKS = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 Row = dict[str, Any]
 
@@ -84,6 +85,9 @@ class Judging:
         self.bounds: dict[str, list[int | None]] = {name: [] for name in ("", *events.topics)}
         self.newest: dict[str, int | None] = {}
         self._missing: Counter[str] = Counter()
+        # A time that was copied from the commit time does not say when the event was sent.
+        is_copied = (events.appended == 0) & (events.time == events.committed)
+        self._sent_ms = np.where(is_copied | (events.time < 0), _NEVER, events.time)
         # Which events belong to transactions that are judged.
         self._are_covered = np.zeros(len(events), np.bool_)
 
@@ -110,10 +114,7 @@ class Judging:
         for before, after in pairs:
             topic = events.topics[events.topic[before]]
             horizon = self.all if events.scope[before] else self.horizons[topic]
-            after_ms = int(events.time[after])
-            reason = horizon.unjudged(
-                int(events.time[before]), after_ms if after_ms >= 0 else horizon.end_ms
-            )
+            reason = horizon.unjudged(int(events.time[before]), int(self._sent_ms[after]))
             first, last = int(sequences[before]) + 1, int(sequences[after]) - 1
             if outbox.bounding(reason):
                 scope = "" if events.scope[before] else topic
@@ -133,7 +134,7 @@ class Judging:
         (marks,) = horizons_of(done, "marks").values()
         at_ms: int = done[0].work.extra["at_ms"]
         found = transactions_of(done)
-        names = {name for one in found.values() for name, _ in one.parts}
+        names = {name for one in found.values() for name, _ in one.parts if name}
         hashed = dict(
             zip(names, slices_of(name.encode() for name in names).hashes().tolist(), strict=True)
         )
@@ -191,8 +192,8 @@ class Judging:
             found = outbox.delays(times, committed, appended)
             self.facts["negative"] += found.negative
             self._add_buckets(topic, times[found.at], found.values, width_ms)
-            settled = times <= self.horizons[topic].end_ms - outbox.IN_FLIGHT_MS
-            newest = committed[(committed != ABSENT) & settled & (times >= 0)]
+            is_settled = self._sent_ms[at] <= self.horizons[topic].end_ms - outbox.IN_FLIGHT_MS
+            newest = committed[(committed != ABSENT) & is_settled]
             self.newest[topic] = int(newest.max()) if len(newest) else None
             why = self._why_unknown(topic, at)
             bounds = [*self.bounds[""], *self.bounds[topic]]
