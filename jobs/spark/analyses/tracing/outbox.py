@@ -42,7 +42,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.outbox_events import read_events
-    from jobs.spark.analyses.tracing.outbox_judging import Events, Judging, horizons_of
+    from jobs.spark.analyses.tracing.outbox_judging import judged
     from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 
@@ -54,27 +54,22 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     question = {"kind": ANALYSIS.kind, "extractor": given["extractor"], **arguments}
     works = _plan(connections["cluster"], arguments)
     done = list(reduce_records(task, question, reading, works.copy, read_events, options))
-    marks = [one for one in done if "marks" in one.tables]
-    events = [one for one in done if "events" in one.tables]
-    judging = Judging(Events(events), horizons_of(events, "events"), extractor)
+    judging = judged(done, extractor, _WIDTHS_MS[arguments["bucket"]])
     done = [one._replace(tables={"problems": one.tables["problems"]}) for one in done]
-    del events
-    judging.judge_duplicates()
-    judging.judge_gaps()
-    if marks:
-        judging.judge_transactions(marks)
-    judging.judge_topics(_WIDTHS_MS[arguments["bucket"]])
     shown = {"shown": arguments["ids"] == "shown"}
-    for table, role, name in _TEXTS:
+    for title, role, name in _TEXTS:
         wanted = {**options, **shown, "role": role, "extractor": options[name]}
-        add_texts(task, question, reading, done, judging.rows.get(table, []), wanted)
+        add_texts(task, question, reading, done, judging.rows.get(title, []), wanted)
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, judging.rows.get(table.name, [])))
     up_to = [row["complete_up_to_ms"] for row in judging.rows["topics"]]
     facts = {
         "topics": len(up_to),
         **{name: judging.facts[name] for name in _FACTS},
-        **{name: judging.facts[name] if marks else None for name in _TRANSACTION_FACTS},
+        **{
+            name: judging.facts[name] if arguments["transactions"] else None
+            for name in _TRANSACTION_FACTS
+        },
         "complete_up_to": None if None in up_to else iso(min(up_to)),
         "complete_from": iso(judging.all.start_ms),
     }

@@ -241,6 +241,19 @@ class Judging:
             )
 
 
+def judged(done: Sequence[Reduced], extractor: Extractor, width_ms: int) -> Judging:
+    """Judge the events and, where it was read, the transaction topic; delays are put into buckets."""
+    events = [one for one in done if "events" in one.tables]
+    marks = [one for one in done if "marks" in one.tables]
+    found = Judging(Events(events), horizons_of(events, "events"), extractor)
+    found.judge_duplicates()
+    found.judge_gaps()
+    if marks:
+        found.judge_transactions(marks)
+    found.judge_topics(width_ms)
+    return found
+
+
 def transactions_of(done: Sequence[Reduced]) -> dict[int, Transaction]:
     """Return the transactions by their hash; of records that came twice the first one counts."""
     found: dict[int, Transaction] = {}

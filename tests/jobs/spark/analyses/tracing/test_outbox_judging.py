@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jobs.spark.analyses.tracing.outbox_events import read_events
-from jobs.spark.analyses.tracing.outbox_judging import Events, Judging, horizons_of
+from jobs.spark.analyses.tracing.outbox_judging import judged
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
 from tests.jobs.spark.analyses.tracing.given_events import AT_MS, reduced
@@ -27,21 +27,16 @@ def mark(offset, transaction, status, counts=None):
     return record(offset, b"k", json.dumps(value).encode(), 1_000 + offset)
 
 
-def judged(*readers, marks=(), extra=None, **fields):
+def judge(*readers, marks=(), extra=None, **fields):
     """Judge the events of readers, and the records of a transaction topic."""
     extractor = Extractor.from_mapping(
         {"name": "given", "preset": "debezium-outbox", "fields": fields}
     )
     options = {"extractor": extractor.to_mapping(), "transactions": MARKS, "registry": None}
     done = [reduced(read_events, one, options, **(extra or {})) for one in readers]
-    judging = Judging(Events(done), horizons_of(done, "events"), extractor)
-    judging.judge_duplicates()
-    judging.judge_gaps()
     if marks:
-        topic = reader_of(marks, topic="marks")
-        judging.judge_transactions([reduced(read_events, topic, options, is_marks=True)])
-    judging.judge_topics(60_000)
-    return judging
+        done.append(reduced(read_events, reader_of(marks, topic="marks"), options, is_marks=True))
+    return judged(done, extractor, 60_000)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +50,7 @@ def judged(*readers, marks=(), extra=None, **fields):
     ],
 )
 def test_a_gap_is_missing_only_where_its_record_would_have_been_read(first, extra, wanted):
-    found = judged(reader_of([event(first, 4), event(first + 1, 6)]), extra=extra)
+    found = judge(reader_of([event(first, 4), event(first + 1, 6)]), extra=extra)
     (gap,) = found.rows["gaps"]
     assert (gap["state"], gap["reason"]) == wanted
     assert (gap["first"], gap["last"], gap["offset"]) == (5, 5, first)
@@ -63,17 +58,17 @@ def test_a_gap_is_missing_only_where_its_record_would_have_been_read(first, extr
 
 def test_a_number_that_another_partition_has_is_no_gap():
     parts = [reader_of([event(0, 1), event(1, 3)]), reader_of([event(0, 2)], partition=1)]
-    assert judged(*parts).rows["gaps"] == []
+    assert judge(*parts).rows["gaps"] == []
 
 
 def test_numbers_are_counted_in_their_scope():
     records = [event(0, 1, customer="a"), event(1, 7, customer="b"), event(2, 2, customer="a")]
-    assert judged(reader_of(records), sequence_scope="value:/customer").rows["gaps"] == []
+    assert judge(reader_of(records), sequence_scope="value:/customer").rows["gaps"] == []
 
 
 def test_delays_are_measured_by_topic_and_by_time():
     records = [event(0, 1), event(1, 2), event(2, 3, 70_000), event(3, 4, ts_ms=4_000)]
-    found = judged(reader_of(records))
+    found = judge(reader_of(records))
     (topic,) = found.rows["topics"]
     assert (topic["measured"], topic["unmeasured"], topic["p99_ms"]) == (3, 1, 100)
     assert [(row["bucket_ms"], row["events"]) for row in found.rows["delays"]] == [
@@ -94,14 +89,14 @@ def test_delays_are_measured_by_topic_and_by_time():
     ],
 )
 def test_a_topic_is_complete_up_to_a_time_only_with_evidence(records, wanted, reason):
-    (topic,) = judged(reader_of(records)).rows["topics"]
+    (topic,) = judge(reader_of(records)).rows["topics"]
     assert (topic["complete_up_to_ms"], topic["reason"]) == (wanted, reason)
 
 
 def test_an_event_that_came_twice_counts_once_for_its_transaction():
     records = [event(0, 1, transaction={"id": "t"}), event(1, 1, transaction={"id": "t"})]
     marks = [mark(0, "t", "BEGIN"), mark(1, "t", "END", {"public.orders": 2})]
-    found = judged(reader_of(records, topic="shop.public.orders"), marks=marks)
+    found = judge(reader_of(records, topic="shop.public.orders"), marks=marks)
     (row,) = found.rows["transactions"]
     assert (row["state"], row["seen"], row["missing"]) == ("incomplete", 1, 1)
     assert found.rows["topics"][0]["complete_up_to_ms"] == 499
@@ -109,11 +104,30 @@ def test_an_event_that_came_twice_counts_once_for_its_transaction():
 
 def test_a_collection_whose_topics_were_not_read_is_unknown_and_does_not_bound():
     marks = [mark(0, "t", "BEGIN"), mark(1, "t", "END", {"public.other": 2})]
-    found = judged(reader_of([event(0, 1)], topic="shop.public.orders"), marks=marks)
+    found = judge(reader_of([event(0, 1)], topic="shop.public.orders"), marks=marks)
     assert [(row["state"], row["reason"]) for row in found.rows["transactions"]] == [
         ("unknown", "not_read")
     ]
     assert found.rows["topics"][0]["complete_up_to_ms"] == 499
+
+
+def test_a_time_that_was_copied_from_the_commit_proves_no_gap():
+    records = [event(0, 1, ts_ms=1_000), event(1, 3, ts_ms=2_000)]
+    found = judge(reader_of(records))
+    assert [row["reason"] for row in found.rows["gaps"]] == ["in_flight"]
+    assert (found.rows["topics"][0]["measured"], found.rows["topics"][0]["reason"]) == (
+        0,
+        "in_flight",
+    )
+
+
+def test_a_count_without_collections_is_unknown():
+    value = {"id": "t", "status": "END", "ts_ms": 500, "event_count": 2}
+    end = record(1, b"k", json.dumps(value).encode())
+    found = judge(reader_of([event(0, 1)]), marks=[mark(0, "t", "BEGIN"), end])
+    assert [(row["state"], row["reason"]) for row in found.rows["transactions"]] == [
+        ("unknown", "not_read")
+    ]
 
 
 def test_broken_json_is_a_problem_and_no_event_of_a_sequence():
