@@ -145,6 +145,9 @@ _SIZES = tuple(
     Column(f"object_{name}", f"Object size, {title}", _SIZE, "Listed, else as the pointer has it.")
     for name, title in (("p50", "median"), ("p95", "95 %"), ("p99", "99 %"), ("max", "max"))
 )
+_STORE_HELP = (
+    "s3://bucket/prefix, within the stores that the installation allows. Default: none is read."
+)
 ANALYSIS = Analysis(
     kind="claim-checks",
     title="Claim checks",
@@ -153,26 +156,12 @@ ANALYSIS = Analysis(
         CLUSTER,
         TOPICS,
         Argument(
-            "extractor",
-            ArgumentType.EXTRACTOR,
-            "Extractor",
-            "Where the URI is.",
-            default="large-message",
+            "extractor", ArgumentType.EXTRACTOR, "Extractor", "Where the URI is.", default="large-message"
         ),
+        Argument("store", ArgumentType.TEXT, "Object store", _STORE_HELP),
         Argument(
-            "store",
-            ArgumentType.TEXT,
-            "Object store",
-            "s3://bucket/prefix, within the stores that the installation allows. Default: none is read.",
-        ),
-        Argument(
-            "large_bytes",
-            ArgumentType.INTEGER,
-            "Large",
-            "Values of more bytes should be claim checks.",
-            default=1_000_000,
-            least=1,
-            most=2**31 - 1,
+            "large_bytes", ArgumentType.INTEGER, "Large", "Values of more bytes should be claim checks.",
+            default=1_000_000, least=1, most=2**31 - 1,
         ),
         IDS,
         *RANGE[:-1],
@@ -226,4 +215,4 @@ ANALYSIS = Analysis(
     "Objects without pointer are known only if the topics were read as wholes, and if they were written at "
     "least two minutes before. At most 1,000 are listed of each, all are counted.",
     checked=_checked,
-)
+)  # fmt: skip

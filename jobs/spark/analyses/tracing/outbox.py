@@ -168,14 +168,9 @@ _DELAYS = tuple(
 _SETTLED = "All events with this commit time or an older one are there."
 _MEASURED = "Events with a delay that is known and not negative."
 IDS = Argument(
-    "ids",
-    ArgumentType.CHOICE,
-    "IDs",
-    "Digests, or as text.",
-    default="digests",
-    choices=("digests", "shown"),
-    admin_choices=("shown",),
-)
+    "ids", ArgumentType.CHOICE, "IDs", "Digests, or as text.",
+    default="digests", choices=("digests", "shown"), admin_choices=("shown",),
+)  # fmt: skip
 ANALYSIS = Analysis(
     kind="outbox",
     title="Outbox",

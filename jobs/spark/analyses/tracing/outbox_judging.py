@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import orjson
 
 from jobs.spark.analyses.records.running import Reduced
 from jobs.spark.analyses.tracing.outbox_events import COLUMNS
-from jobs.spark.analyses.tracing.planning import Part, horizon_of
+from jobs.spark.analyses.tracing.planning import horizons_of
 from jobs.tracing import outbox
 from jobs.tracing.extractors.columns import ABSENT
 from jobs.tracing.extractors.extractor import Extractor
@@ -58,17 +57,6 @@ class Events:
             f"{prefix}offset": int(self.offset[index]),
             f"{prefix}at_ms": _moment(self.time[index], -1),
         }
-
-
-def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
-    """Return the horizon of each topic; `name` is the table with the times of its records."""
-    found: dict[str, Horizon] = {}
-    for where, group in groupby(done, key=lambda one: one.work.spans[0].where):
-        times = [(one, one.tables[name]["time"].to_numpy()) for one in group]
-        parts = [Part(one, int(t[0]), int(t[-1])) if len(t) else Part(one) for one, t in times]
-        known = [found[where.topic]] if where.topic in found else []
-        found[where.topic] = outbox.common([*known, horizon_of(parts)])
-    return found
 
 
 class Judging:

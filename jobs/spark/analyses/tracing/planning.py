@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.protocol.data.offsets import LATEST
-from jobs.spark.analyses.records.ranges import Span, Work, list_moments, newest, pieces, spans_of
+from jobs.spark.analyses.records.ranges import Work, list_moments, newest, pieces, spans_of
 from jobs.spark.analyses.records.running import Reduced
-from jobs.tracing.outbox import Horizon
+from jobs.tracing.outbox import Horizon, common
 
 _POLICY = "cleanup.policy"
 
@@ -47,39 +49,25 @@ def whole_works(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A work that was done, with the record times of its first and last record, -1: none."""
-
-    done: Reduced
-    first_ms: int = -1
-    last_ms: int = -1
-
-    @property
-    def span(self) -> Span:
-        return self.done.work.spans[0]
-
-    def fact(self, name: str) -> Any:
-        """Return what the plan knew."""
-        return self.done.work.extra[name]
-
-
-def horizon_of(parts: Sequence[Part]) -> Horizon:
-    """Return the horizon of one partition, of its parts in their order.
+def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
+    """Return the horizon of each topic; `name` is the table with the times of its records.
 
     What is older than the first record that was read, or newer than the last one, is not known where the log
     has, or had, more.
     """
-    first, last = parts[0], parts[-1]
-    at_ms: int = first.fact("at_ms")
-    firsts = [one.first_ms for one in parts if one.first_ms >= 0]
-    lasts = [one.last_ms for one in parts if one.last_ms >= 0]
-    is_cut = last.span.end < last.span.log_end or last.fact("is_held")
-    reason = "compacted" if first.fact("is_compacted") else ""
-    if not all(one.is_whole for part in parts for one in part.done.outcomes):
-        reason = "unread"
-    return Horizon(
-        (firsts[0] if firsts else at_ms) if first.span.start > 0 else None,
-        min(at_ms, lasts[-1] if lasts else 0) if is_cut else at_ms,
-        reason,
-    )
+    found: dict[str, Horizon] = {}
+    for where, group in groupby(done, key=lambda one: one.work.spans[0].where):
+        works = list(group)
+        times = np.concatenate([one.tables[name]["time"].to_numpy() for one in works])
+        times = times[times >= 0]
+        first, last, extra = works[0].work.spans[0], works[-1].work.spans[0], works[0].work.extra
+        at_ms: int = extra["at_ms"]
+        is_cut = last.end < last.log_end or extra["is_held"]
+        is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes)
+        own = Horizon(
+            (int(times[0]) if len(times) else at_ms) if first.start > 0 else None,
+            min(at_ms, int(times[-1]) if len(times) else 0) if is_cut else at_ms,
+            "unread" if not is_whole else "compacted" if extra["is_compacted"] else "",
+        )
+        found[where.topic] = common([found.get(where.topic, own), own])
+    return found
