@@ -33,6 +33,7 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
+    "slips": {"extractor": "cloudevents", "topics": "orders"},
     "outbox": {"topics": "orders"},
     "claim-checks": {"topics": "orders"},
     "tiered-reach": {"topics": "orders"},

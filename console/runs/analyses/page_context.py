@@ -269,7 +269,7 @@ RECORDS = Group(
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
 _PACED = frozenset(
-    {"topic-profile", "key-skew", "copy-audit", "store-at", "outbox", "claim-checks"}
+    {"topic-profile", "key-skew", "copy-audit", "store-at", "slips", "outbox", "claim-checks"}
 )
 _OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
@@ -290,6 +290,7 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
     "outbox": "Delays from commit to topic, duplicates, gaps, and transactions that are not whole.",
     "claim-checks": "Pointers without object, objects without pointer, and large inline records.",
     "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",

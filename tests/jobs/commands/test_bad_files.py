@@ -20,6 +20,7 @@ MORE = {
     "topic-profile": ("--topics", "orders"),
     "key-skew": ("--topics", "orders"),
     "store-at": ("--topic", "orders"),
+    "slips": ("--extractor", "cloudevents"),
     "outbox": ("--topics", "orders"),
     "claim-checks": ("--topics", "orders"),
     "tiered-reach": ("--topics", "orders"),
