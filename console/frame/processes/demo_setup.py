@@ -34,6 +34,8 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
     "slips": {"extractor": "cloudevents", "topics": "orders"},
+    "outbox": {"topics": "orders"},
+    "claim-checks": {"topics": "orders"},
     "tiered-reach": {"topics": "orders"},
 }
 # The group of the lab's shops that only commits once (`jobs.lab.traffic.writers.IDLE_GROUP`), and what is

@@ -268,7 +268,9 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at", "slips"})
+_PACED = frozenset(
+    {"topic-profile", "key-skew", "copy-audit", "store-at", "slips", "outbox", "claim-checks"}
+)
 _OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
@@ -289,6 +291,8 @@ _SENTENCES = {
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
+    "outbox": "Delays from commit to topic, duplicates, gaps, and transactions that are not whole.",
+    "claim-checks": "Pointers without object, objects without pointer, and large inline records.",
     "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
