@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.records.ranges import Work
     from jobs.spark.analyses.records.running import Reduced
     from jobs.spark.analyses.task import AnalysisTask
-    from jobs.spark.analyses.tracing.outbox_judging import Judging
+    from jobs.spark.analyses.tracing.outboxes.judging import Judging
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 # Of both, the driver keeps something in memory.
@@ -41,8 +41,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.document import arrow_table
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
-    from jobs.spark.analyses.tracing.outbox_events import read_events
-    from jobs.spark.analyses.tracing.outbox_judging import judged
+    from jobs.spark.analyses.tracing.outboxes.events import read_events
+    from jobs.spark.analyses.tracing.outboxes.judging import judged
     from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 
@@ -101,7 +101,7 @@ def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
 
 
 def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) -> Iterator[str]:
-    from jobs.spark.analyses.tracing.outbox_judging import MOST_BUCKETS, MOST_LISTED
+    from jobs.spark.analyses.tracing.outboxes.judging import MOST_BUCKETS, MOST_LISTED
 
     problems: Counter[str] = Counter()
     for one in done:

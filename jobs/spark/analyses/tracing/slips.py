@@ -31,9 +31,9 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.document import arrow_table
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
-    from jobs.spark.analyses.tracing.slip_events import EventsRead, read_events
-    from jobs.spark.analyses.tracing.slip_plan import Planned, plan_slips
-    from jobs.spark.analyses.tracing.slip_rows import SlipRows
+    from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
+    from jobs.spark.analyses.tracing.following.plan import Planned, plan_slips
+    from jobs.spark.analyses.tracing.following.rows import SlipRows
     from jobs.tracing.extractors.extractor import Extractor
 
     given = task.resources["extractor"]

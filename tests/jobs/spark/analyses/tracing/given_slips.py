@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from jobs.spark.analyses.records.chunks import Outcome
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.running import Reduced
-from jobs.spark.analyses.tracing.slip_events import EventsRead, read_events
-from jobs.spark.analyses.tracing.slip_plan import Planned
-from jobs.spark.analyses.tracing.slip_rows import SlipRows
+from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
+from jobs.spark.analyses.tracing.following.plan import Planned
+from jobs.spark.analyses.tracing.following.rows import SlipRows
 from jobs.tracing.extractors.extractor import Extractor
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from jobs.spark.analyses.tracing.outbox_events import read_events
-from jobs.spark.analyses.tracing.outbox_judging import judged
+from jobs.spark.analyses.tracing.outboxes.events import read_events
+from jobs.spark.analyses.tracing.outboxes.judging import judged
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
 from tests.jobs.spark.analyses.tracing.given_events import AT_MS, reduced

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jobs.spark.analyses.tracing.slip_events import EventsRead
-from jobs.spark.analyses.tracing.slip_plan import Planned
+from jobs.spark.analyses.tracing.following.events import EventsRead
+from jobs.spark.analyses.tracing.following.plan import Planned
 from jobs.tracing.digests import DIGEST_DIGITS
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.slices import slices_of

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from jobs.spark.analyses.records.running import Reduced
-from jobs.spark.analyses.tracing.outbox_events import COLUMNS
+from jobs.spark.analyses.tracing.outboxes.events import COLUMNS
 from jobs.spark.analyses.tracing.planning import horizons_of
 from jobs.tracing import outbox
 from jobs.tracing.extractors.columns import ABSENT

@@ -1,0 +1,4 @@
+"""What `outbox` reads and what it judges.
+
+In reading order: `events`, `judging`.
+"""
