@@ -17,6 +17,7 @@ from jobs.spark.analyses.metadata import (
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
+from jobs.spark.analyses.tracing import dead_letters, redrive, replay_plan
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -37,5 +38,10 @@ _ALL: tuple[Analysis, ...] = (
     key_skew.ANALYSIS,
     copy_audit.ANALYSIS,
     store_at.ANALYSIS,
+    dead_letters.ANALYSIS,
+    replay_plan.ANALYSIS,
+    redrive.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}
+# Those that forms, the API and schedules start.
+QUESTIONS: dict[str, Analysis] = {one.kind: one for one in _ALL if not one.is_action}

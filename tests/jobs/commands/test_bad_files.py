@@ -20,6 +20,9 @@ MORE = {
     "topic-profile": ("--topics", "orders"),
     "key-skew": ("--topics", "orders"),
     "store-at": ("--topic", "orders"),
+    "dead-letters": ("--topics", "orders", "--extractor", "spring-dlt"),
+    "replay-plan": ("--topics", "orders", "--extractor", "spring-dlt"),
+    "redrive": ("--plan", "SYNCS", "--plan-id", "a"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {
