@@ -45,7 +45,7 @@ def reduce_letters(
 
 def merged_groups(groups: pa.Table) -> pa.Table:
     """Return groups with each step and error once; of too many, the smallest are one group."""
-    order = pc.sort_indices(groups, [("last_ms", "ascending")], null_placement="at_start")
+    order = pc.sort_indices(groups, [("last_ms", "ascending", "at_start")])
     made = [
         ("letters", "sum"),
         ("first_ms", "min"),
