@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from jobs.spark.analyses.analysis import Analysis
 from jobs.spark.analyses.metadata import (
     before_a_moment,
@@ -43,5 +45,21 @@ _ALL: tuple[Analysis, ...] = (
     redrive.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}
-# Those that forms, the API and schedules start.
-QUESTIONS: dict[str, Analysis] = {one.kind: one for one in _ALL if not one.is_action}
+
+
+class _Questions(Mapping[str, Analysis]):
+    """The kinds of `ANALYSES` that only read: forms, the API and schedules start these."""
+
+    def __getitem__(self, kind: str) -> Analysis:
+        if ANALYSES[kind].is_action:
+            raise KeyError(kind)
+        return ANALYSES[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return (kind for kind, one in ANALYSES.items() if not one.is_action)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+QUESTIONS = _Questions()

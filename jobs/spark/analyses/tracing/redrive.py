@@ -157,7 +157,7 @@ _INTEGER, _TEXT = ColumnType.INTEGER, ColumnType.TEXT
 ANALYSIS = Analysis(
     kind="redrive",
     title="Redrive",
-    question="Send the records of a replay plan.",
+    question="What of a replay plan was sent?",
     arguments=(
         CLUSTER,
         Argument("plan", ArgumentType.FILE, "Plan", "Parquet, of replay-plan.", is_required=True),

@@ -38,13 +38,13 @@ _TARGETS = ("target", "quarantine_topic")
 _LETTER = ("original_topic", "original_partition", "original_offset", "replays")
 _KEPT = ("topic", "partition", "offset", "at_ms", "replays", "step", "error", "bytes")
 _ORDER = (
-    "Records are sent in the order of each dead letter partition, one partition after the other: records with "
-    "the same key keep that order only within one. All come after what was sent to the target since."
+    "Records are sent in the order of each dead letter partition, one partition after the other: records "
+    "with the same key keep that order only within one. All come after what was sent to the target since."
 )
 _DUPLICATES = (
     "Each record is sent in a transaction with its position: readers with read_committed see it once, "
-    "others may see aborted copies. What a service did before it failed, it may do again. A dead letter that another "
-    "plan has sent is sent again."
+    "others may see aborted copies. What a service did before it failed, it may do again. A dead letter "
+    "that another plan has sent is sent again."
 )
 Row = Mapping[str, Any]
 

@@ -94,6 +94,8 @@ def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]
         "transactional.id": group,
         "transaction.timeout.ms": int(ANSWER_S * 1000),
         "message.max.bytes": _LARGEST_RECORD_BYTES,
+        # A batch of several might be larger than the target allows, although no record is.
+        "batch.num.messages": 1,
         "compression.type": "lz4",
         "partitioner": "murmur2_random",
     }
@@ -203,7 +205,9 @@ def _contents(
             for chunk in reader:
                 if chunk.records is not None:
                     for index, offset in enumerate(chunk.records.offsets.tolist()):
-                        if offset in wanted:
+                        # A batch may begin before the log does.
+                        is_there = offset >= span.start + reader.outcome.removed
+                        if is_there and offset in wanted:
                             place = Place(span.topic, span.partition, offset)
                             contents[place] = Bytes(chunk.records, index)
             outcome = reader.outcome

@@ -219,7 +219,7 @@ def test_a_record_that_the_target_refuses_ends_the_run_with_its_place(east, aske
     )
     write(east, dlt, [spring(topic, 0, 0, b"k"), large])
     _, path = asker.plan(dlt)
-    with pytest.raises(ClusterFault, match=rf"Sending {dlt}/0/1 to {topic}.*MSG_SIZE_TOO_LARGE"):
+    with pytest.raises(ClusterFault, match=rf"Sending {dlt}/0/1 to {topic}.*MESSAGE_TOO_LARGE"):
         asker.redrive(path, plan_id)
     assert values_of(east, topic) == []
 
