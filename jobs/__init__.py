@@ -3,7 +3,7 @@
 `entry` is no package: it holds what is given to spark-submit, alone in its folder.
 
 Rooms: `patterns`, `wire`, `checks`, `notifications`, `objectives`, `cluster`, `reports`, `replication`,
-`quorum`, `availability`, `streams`, `spark`, `lab`, `commands`.
+`quorum`, `availability`, `streams`, `tracing`, `spark`, `lab`, `commands`.
 
 In reading order: `cli`, `__main__`, `archives`, `files`, `limits`, `logs`, `numbers`, `csv_text`,
 `visible`, `memory`, `json_text`, `near_names`, `waiting`, `severity`, `findings`, `version`.

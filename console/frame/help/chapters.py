@@ -13,6 +13,7 @@ CHAPTERS = (
     "incidents",
     "checks",
     "streams",
+    "tracing",
     "reports",
     "automation",
     "metrics",

@@ -271,7 +271,7 @@ RECORDS = Group(
 _PACED = frozenset(
     {"topic-profile", "key-skew", "copy-audit", "store-at", "dead-letters", "replay-plan"}
 )
-_OF_RECORDS = _PACED | {"refine", "backtest", "redrive"}
+_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach", "redrive"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -292,6 +292,7 @@ _SENTENCES = {
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "dead-letters": "Records that services could not process, by step and exception.",
     "replay-plan": "Dead letters that can be sent again: source, target, order and duplicates.",
+    "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

@@ -47,8 +47,7 @@ def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES
             }
         elif argument.type in sources.NOUNS:
             source = _source(argument.type, name)
-            if source.clusters or argument.type is not ArgumentType.EXTRACTOR:
-                found.append(source)
+            found += _counted(argument.type, source)
             named.append(f"{sources.NOUNS[argument.type]} {name}")
             if argument.type is ArgumentType.LOG:
                 arguments[argument.name] = str(source.folder)
@@ -89,6 +88,11 @@ def _source(type_: ArgumentType, name: str) -> sources.Source:
     if source is None:
         raise _gone(f"{sources.NOUNS[type_]} {name}")
     return source
+
+
+def _counted(type_: ArgumentType, source: sources.Source) -> list[sources.Source]:
+    """Return a source whose clusters count: a preset of extractors has none."""
+    return [source] if source.clusters or type_ is not ArgumentType.EXTRACTOR else []
 
 
 def _resource(source: sources.Source) -> Mapping[str, Any]:

@@ -37,9 +37,9 @@ class ArgumentType(StrEnum):
     FLOW = "flow"
     # A cluster: in the console its alias, in a shell a file CLUSTER.yaml. Its resource has `connection`.
     CLUSTER = "cluster"
-    # What is where in records, see `jobs.tracing.extractors`: in the console the name of one, or of a preset,
-    # in a shell a file EXTRACTOR.yaml, or a preset. Its resource has `extractor` (a mapping) and `registry` (that
-    # of its schema registry; null: none).
+    # Where ids, steps and errors of records are, see `jobs.tracing.extractors`: in the console the name of an
+    # extractor or preset, in a shell a file EXTRACTOR.yaml or a preset. Its resource has `extractor` (a
+    # mapping) and `registry` (a mapping of its schema registry; null: none).
     EXTRACTOR = "extractor"
     # A list that somebody uploads: in a shell a path. Its resource has `path`, and `most_rows` where they are
     # bounded.

@@ -1,5 +1,5 @@
-"""Kinds about events that move through topics.
+"""Kinds of analysis of events that move through topics; `jobs.tracing` has their rules.
 
-In reading order: `letters`, `dead_letters`, `letter_groups`; `replay_plan`, `replay_sources`; `redrive`,
-`resending`.
+In reading order: `extracting`, `tier_reading`, `tiered_reach`; `letters`, `dead_letters`, `letter_groups`;
+`replay_plan`, `replay_sources`; `redrive`, `resending`.
 """

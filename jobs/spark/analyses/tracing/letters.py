@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,8 +11,8 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 
 from jobs.spark.analyses.records.reading import SpanReader
+from jobs.spark.analyses.tracing.extracting import extraction_of
 from jobs.tracing.extractors.columns import ABSENT, Extraction
-from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.slices import Codebook, Slices
 from jobs.tracing.replay.headers import COUNT
 from jobs.wire.rebatch.columns import RecordColumns, header_slices
@@ -44,12 +42,12 @@ def letters_in(
     letters into `told`, and sentences about values that cannot be read.
     """
     span = reader.span
-    extractor = _extractor(json.dumps(options["extractor"]))
+    counting = {**options, "extractor": _counting(options["extractor"])}
     for chunk in reader:
         records = chunk.records
         if records is None or not len(records):
             continue
-        found = Extraction(extractor, records, span.topic, span.partition, None)
+        found = extraction_of(counting, chunk, span)
         is_letter = found.texts("error").is_present | found.texts("original_topic").is_present
         told["records"] += len(records)
         told["letters"] += int(is_letter.sum())
@@ -103,11 +101,9 @@ def _strings(texts: Slices) -> pa.Array:
     return found.cast(pa.string())
 
 
-@functools.lru_cache(maxsize=8)
-def _extractor(text: str) -> Extractor:
+def _counting(extractor: Mapping[str, Any]) -> dict[str, Any]:
     """Return an extractor that knows the header in which redrive counts, before its own count."""
-    values = json.loads(text)
-    fields = values.get("fields", {})
+    fields = extractor.get("fields", {})
     own = fields.get("replays")
     counted = f"header:{COUNT} as int" + (f" | {own}" if own else "")
-    return Extractor.from_mapping({**values, "fields": {**fields, "replays": counted}})
+    return {**extractor, "fields": {**fields, "replays": counted}}

@@ -123,7 +123,7 @@ def _planned(
     originals = {row["original_topic"] for row in letters}
     sources = letter_topics | (originals if content is Content.ORIGINAL else set())
     topics = existing(client, {*originals, *letter_topics, *(arguments[n] for n in _TARGETS)})
-    logs, faults = logs_of(client, [one for name, one in topics.items() if name in sources])
+    logs, notes = logs_of(client, [one for name, one in topics.items() if name in sources])
     planner = Planner(
         content,
         arguments["target"] or "",
@@ -140,9 +140,6 @@ def _planned(
         source = planned.source
         topic_id = topics[source.topic].topic_id if source and source.topic in topics else None
         rows.append({**{name: row[name] for name in _KEPT}, **_row(planned, topic_id)})
-    notes = [
-        f"{where}: its offsets are unknown: {fault.message}" for where, fault in faults.items()
-    ]
     if content is Content.ORIGINAL and letters:
         notes.append(
             "A dead letter does not name the ID of its original topic. If that was re-created since, another "

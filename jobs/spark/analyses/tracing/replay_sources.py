@@ -12,16 +12,15 @@ from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
-from jobs.cluster.errors import ClusterFault
-from jobs.spark.analyses.records.ranges import Span, Work, spans_of
+from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
 from jobs.spark.analyses.tracing.letters import letters_in, told_table
+from jobs.spark.analyses.tracing.tier_reading import read_ends
 from jobs.tracing.replay.planning import Log, is_topic_name
+from jobs.tracing.tiers import KEYS, tier_settings
 
 # A selection has at most so many dead letters.
 MOST_PLANNED = 100_000
-_REMOTE = "remote.storage.enable"
-_WHOLE = {"from": None, "to": None, "from_offset": None, "to_offset": None}
 
 
 def reduce_chosen(
@@ -46,18 +45,15 @@ def existing(client: ClusterClient, names: Iterable[str | None]) -> dict[str, To
 
 def logs_of(
     client: ClusterClient, topics: Collection[TopicDescription]
-) -> tuple[dict[TopicPartition, Log], dict[TopicPartition, ClusterFault]]:
-    """Return the committed offsets of each partition now, or why they are not known."""
-    faults: dict[TopicPartition, ClusterFault] = {}
-    if not topics:
-        return {}, faults
-    given = {**_WHOLE, "isolation": "read_committed"}
-    spans = spans_of(client, list(topics), given, faults=faults)
-    configs = read_topic_configs(client, [one.name for one in topics], [_REMOTE])
-    return {one.where: Log(one.start, one.end, _local_start(one, configs)) for one in spans}, faults
-
-
-def _local_start(span: Span, configs: Mapping[str, Mapping[str, str]]) -> int | None:
-    """Return where the log on brokers begins; None: with tiered storage, or unread configs, not known."""
-    own = configs.get(span.topic)
-    return span.start if own is not None and own.get(_REMOTE, "false") == "false" else None
+) -> tuple[dict[TopicPartition, Log], list[str]]:
+    """Return the offsets of each partition now, and sentences about those that are not known."""
+    configs = read_topic_configs(client, [one.name for one in topics], KEYS)
+    settings = {one.name: tier_settings(configs.get(one.name)) for one in topics}
+    places = [TopicPartition(one.name, part.partition) for one in topics for part in one.partitions]
+    ends = read_ends(client, places, settings)
+    logs = {
+        where: Log(one.log_start, one.end, one.local_start)
+        for where, one in ends.items()
+        if one.log_start is not None and one.end is not None
+    }
+    return logs, [f"{where}: {ends[where].reason}" for where in places if where not in logs]

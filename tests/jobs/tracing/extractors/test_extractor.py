@@ -1,0 +1,71 @@
+"""Extractors are read without trusting them, and written as they were read."""
+
+import pytest
+
+from jobs.cluster.errors import InvalidFields
+from jobs.tracing.extractors.extractor import Extractor, preset_extractor, read_extractor
+from jobs.tracing.extractors.plain import PlainRecord, extract
+from jobs.tracing.extractors.presets import PRESETS
+
+WHOLE = {
+    "name": "order-fulfilment",
+    "preset": "spring-dlt",
+    "topics": "fulfilment.*",
+    "fields": {"id": "header:slip-id", "steps": "header:slip as csv"},
+    "topic_steps": {"fulfilment.pay": "pay"},
+    "end_topics": ["fulfilment.done"],
+    "groups": {"pay": "fulfilment-pay"},
+    "stuck_after_s": 60,
+    "stuck_steps": {"pay": 7200},
+    "redact": ["header:authorization", "value:/customer/email"],
+}
+
+
+def test_an_extractor_is_written_as_it_was_read():
+    found = Extractor.from_mapping(WHOLE)
+    assert found.to_mapping() == WHOLE
+    assert found.stuck_ms("pay") == 7_200_000
+    assert found.stuck_ms("ship") == 60_000
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_an_extractor_of_its_own(name):
+    assert Extractor.from_mapping(preset_extractor(name).to_mapping()) == preset_extractor(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"preset": "camel"}, "preset"),
+        ({"fields": {"idd": "key"}}, "fields.idd"),
+        ({"fields": {"id": "javascript:1"}}, "fields.id"),
+        ({"fields": "key"}, "fields"),
+        ({"stuck_after_s": 0}, "stuck_after_s"),
+        ({"stuck_steps": {"pay": "long"}}, "stuck_steps"),
+        ({"groups": {"pay": 1}}, "groups"),
+        ({"redact": ["body"]}, "redact"),
+        ({"code": "import os"}, "code"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_does_not_hold_is_named_at_its_field(change, field):
+    with pytest.raises(InvalidFields) as refused:
+        Extractor.from_mapping(WHOLE | change)
+    assert list(refused.value.errors) == [field]
+
+
+def test_a_file_is_read_and_a_preset_needs_none(tmp_path):
+    file = tmp_path / "slip.yaml"
+    file.write_text("name: slip\nfields:\n  id: header:slip-id\n")
+    assert read_extractor(str(file)).name == "slip"
+    assert read_extractor("masstransit").preset == "masstransit"
+
+
+def test_problems_are_named_by_role():
+    extractor = Extractor.from_mapping(
+        {"name": "x", "fields": {"id": "value:/id", "step": "topic"}}
+    )
+    found = extract(extractor, PlainRecord("orders", 0, 1, 5, None, b"{", []))
+    assert found.values == {"step": "orders"}
+    assert found.problems == {"id": "It is no JSON."}
