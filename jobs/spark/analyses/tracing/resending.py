@@ -6,8 +6,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
@@ -23,8 +22,7 @@ from jobs.spark.analyses.tracing.replay_sources import MOST_PLANNED
 from jobs.tracing.replay.headers import Header, Place, replay_headers
 from jobs.tracing.replay.parts import Row, left_of, positions_after
 from jobs.tracing.replay.planning import Action
-from jobs.wire.batches.records import split_rest
-from jobs.wire.batches.varints import encode_varint
+from jobs.wire.batches.varints import read_varint
 from jobs.wire.rebatch.columns import RecordColumns
 
 ANSWER_S = 30.0
@@ -32,22 +30,14 @@ _LARGEST_RECORD_BYTES = 1_000_000_000
 # Records so near to each other are read at once.
 _NEAR_OFFSETS = 1_000
 _NO_RECORD = "The log has no record at its offset: it was compacted, or its transaction aborted."
-# A null key and a null value, before the headers.
-_NO_FIELDS = encode_varint(-1) * 2
 
 
-class Bytes:
+class Bytes(NamedTuple):
     """Key, value and headers of a record, copied out of its chunk."""
 
-    __slots__ = ("headers", "key", "value")
-
-    def __init__(self, records: RecordColumns, index: int) -> None:
-        self.key, self.value = records.key(index), records.value(index)
-        count = encode_varint(int(records.headers[index]))
-        at = int(records.value_at[index]) + max(int(records.value_bytes[index]), 0)
-        # Names and values with their lengths, of at most five bytes each, behind the number of headers.
-        size = len(count) + int(records.header_bytes[index]) + 10 * int(records.headers[index])
-        self.headers = _headers(bytes(records.body[at : at + size]), int(records.headers[index]))
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header]
 
     @property
     def size(self) -> int:
@@ -74,18 +64,14 @@ def read_plan(path: str) -> list[dict[str, Any]]:
     from jobs.spark.analyses.tracing.replay_plan import ANALYSIS
 
     names = [one.name for one in ANALYSIS.table("records").columns]
-    place = Path(path)
-    files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
-    rows: list[dict[str, Any]] = []
     try:
-        for file in files:
-            if pq.read_metadata(file).num_rows > MOST_PLANNED:
+        with pq.ParquetFile(path) as file:
+            if file.metadata.num_rows > MOST_PLANNED:
                 raise InvalidFields({"plan": f"It has more than {MOST_PLANNED:,} rows."})
-            rows += pq.read_table(file, columns=names).select(names).to_pylist()
+            return list(file.read(names).select(names).to_pylist())
     except (pa.ArrowException, OSError, KeyError) as error:
         text = f"It is no replay plan: {str(error).splitlines()[0][:200]}."
         raise InvalidFields({"plan": text}) from None
-    return rows
 
 
 def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
@@ -153,13 +139,13 @@ def _produced(
         content = contents.get(_source(row))
         if content is None:
             continue
-        letter = Place(row["topic"], row["partition"], row["offset"])
         is_sent = row["action"] == Action.SEND
-        count = row["replays"] if row["replays"] is None else row["replays"] + is_sent
-        headers = content.headers
-        is_letter = _source(row) == letter
         headers = replay_headers(
-            headers, letter, plan_id, count, is_failed=not (is_sent and is_letter)
+            content.headers,
+            _letter(row),
+            plan_id,
+            None if row["replays"] is None else row["replays"] + is_sent,
+            is_failed=not is_sent or _source(row) != _letter(row),
         )
         number = row["target_partition"]
         where = {} if number is None else {"partition": number}
@@ -181,8 +167,7 @@ def _produced(
         producer.flush(ANSWER_S)
     if refused:
         row, error = refused[0]
-        letter = Place(row["topic"], row["partition"], row["offset"])
-        raise client.fault_of(error, f"Sending {letter} to {row['target_topic']}")
+        raise client.fault_of(error, f"Sending {_letter(row)} to {row['target_topic']}")
     return sent
 
 
@@ -209,7 +194,7 @@ def _contents(
                         is_there = offset >= span.start + reader.outcome.removed
                         if is_there and offset in wanted:
                             place = Place(span.topic, span.partition, offset)
-                            contents[place] = Bytes(chunk.records, index)
+                            contents[place] = _bytes_of(chunk.records, index)
             outcome = reader.outcome
             unreadable = next((f"Its batch {why}." for _, why in outcome.unreadable), "")
             removed = "It was removed from the log." if outcome.removed else ""
@@ -237,18 +222,27 @@ def _spans(rows: Sequence[Row]) -> Iterator[tuple[Span, set[int]]]:
             yield Span("cluster", topic, partition, start, end, 0, end, topic_id), set(run)
 
 
+def _letter(row: Row) -> Place:
+    return Place(row["topic"], row["partition"], row["offset"])
+
+
 def _source(row: Row) -> Place:
     return Place(row["from_topic"], row["from_partition"], row["from_offset"])
 
 
-def _headers(content: bytes, count: int) -> list[Header]:
-    """Return the headers at the beginning of some bytes, in their order, also those of the same name."""
-    from jobs.wire.batches.varints import read_varint
+def _bytes_of(records: RecordColumns, index: int) -> Bytes:
+    """Return a record; its headers in their order, also those of the same name."""
 
-    _, at = read_varint(content, 0)
-    first = at
-    for _ in range(2 * count):
-        length, at = read_varint(content, at)
-        at += max(length, 0)
-    _, _, found = split_rest(_NO_FIELDS + encode_varint(count) + content[first:at])
-    return [(name.decode("utf-8", "replace"), value) for name, value in found]
+    def field(at: int) -> tuple[bytes | None, int]:
+        size, start = read_varint(records.body, at)
+        end = start + max(size, 0)
+        return (None if size < 0 else bytes(records.body[start:end])), end
+
+    at = int(records.value_at[index]) + max(int(records.value_bytes[index]), 0)
+    count, at = read_varint(records.body, at)
+    headers: list[Header] = []
+    for _ in range(count):
+        name, at = field(at)
+        value, at = field(at)
+        headers.append(((name or b"").decode("utf-8", "replace"), value))
+    return Bytes(records.key(index), records.value(index), headers)
