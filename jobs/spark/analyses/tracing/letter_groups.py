@@ -11,7 +11,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
-from jobs.spark.analyses.tracing.letters import letters_in, told_table
+from jobs.spark.analyses.tracing.letters import letters_in, told_table, with_originals
 from jobs.tracing.digests import digest
 from jobs.tracing.extractors.columns import Extraction
 
@@ -32,11 +32,12 @@ def reduce_letters(
     told = Counter[str]()
     parts: dict[str, list[pa.Table]] = {"groups": [], "minutes": [], "letters": []}
     for reader in readers:
-        for letters, found in letters_in(reader, options, told):
+        for letters, only in letters_in(reader, options, told):
             if len(letters):
                 parts["groups"].append(merged_groups(_as_groups(letters)))
                 parts["minutes"].append(merged_minutes(_as_minutes(letters)))
-                parts["letters"].append(_with_texts(newest(letters), found, options))
+                top = newest(letters)
+                parts["letters"].append(_with_texts(top, only(top), options))
             if len(parts["groups"]) >= _MOST_PARTS:
                 parts = {name: [_MERGE[name](pa.concat_tables(p))] for name, p in parts.items()}
     tables = {name: _MERGE[name](pa.concat_tables(p)) for name, p in parts.items() if p}
@@ -96,11 +97,7 @@ def _as_minutes(letters: pa.Table) -> pa.Table:
 
 def _with_texts(letters: pa.Table, found: Extraction, options: Mapping[str, Any]) -> pa.Table:
     """Add id and message, as far as they are to be shown: the bytes are there only now."""
-    rows, ids, messages = (
-        letters["row"].to_pylist(),
-        found.texts("id"),
-        found.texts("error_message"),
-    )
+    ids, messages, rows = found.texts("id"), found.texts("error_message"), range(len(letters))
     shown_ids: list[str | None] = [ids.text(row) for row in rows]
     if options["ids"] != "shown":
         shown_ids = [None if text is None else digest(text) for text in shown_ids]
@@ -108,5 +105,5 @@ def _with_texts(letters: pa.Table, found: Extraction, options: Mapping[str, Any]
     if options["messages"] == "shown":
         texts = (messages.text(row) for row in rows)
         shown = [None if text is None else text[:_LONGEST_MESSAGE] for text in texts]
-    kept = letters.append_column("id", pa.array(shown_ids, pa.string()))
+    kept = with_originals(letters, found).append_column("id", pa.array(shown_ids, pa.string()))
     return kept.append_column("message", pa.array(shown, pa.string()))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 
+from jobs.spark.analyses.records.chunks import Chunk
+from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import SpanReader
 from jobs.spark.analyses.tracing.extracting import extraction_of
 from jobs.tracing.extractors.columns import ABSENT, Extraction
@@ -22,24 +25,20 @@ from jobs.wire.rebatch.table import Int64s
 _LONGEST = 200
 # The end of the year 9999: later times are unknown.
 _LAST_MS = 253_402_300_799_999
-_TEXTS = {"step": "step", "error": "error", "original_topic": "original_topic"}
-_NUMBERS = {
-    "original_partition": "original_partition",
-    "original_offset": "original_offset",
-    "attempts": "attempt",
-}
 CHOSEN = ("step", "error", "original_topic")
+# Gets some of the rows.
+Only = Callable[[pa.Table], Extraction]
 
 
 def letters_in(
     reader: SpanReader, options: Mapping[str, Any], told: Counter[str]
-) -> Iterator[tuple[pa.Table, Extraction]]:
-    """Yield the chosen dead letters of each chunk, and what they were extracted from until the next chunk.
+) -> Iterator[tuple[pa.Table, Only]]:
+    """Yield the chosen dead letters of each chunk, and what extracts more of some rows until the next chunk.
 
     `options`: `extractor`, and exact texts of `CHOSEN`. A record with an error or an original topic is a dead
-    letter. Columns: `row` (the index in the chunk), place, `at_ms`, those of `CHOSEN`, original place,
-    `attempts`, `replays` (0 without a count, null for one that cannot be read), `bytes`. Counts records and
-    letters into `told`, and sentences about values that cannot be read.
+    letter. Columns: `row` (the index in the chunk), place, `at_ms`, those of `CHOSEN`, `attempts`, `replays`
+    (0 without a count, null for one that cannot be read), `bytes`. Counts records and letters into `told`,
+    and sentences about values that cannot be read.
     """
     span = reader.span
     counting = {**options, "extractor": _counting(options["extractor"])}
@@ -58,7 +57,21 @@ def letters_in(
         told.update(found.problems)
         count = len(letters)
         letters = letters.add_column(1, "topic", pa.repeat(span.topic, count))
-        yield letters.add_column(2, "partition", pa.repeat(pa.scalar(span.partition), count)), found
+        letters = letters.add_column(2, "partition", pa.repeat(pa.scalar(span.partition), count))
+        yield letters, partial(_only, counting, chunk, span)
+
+
+def with_originals(letters: pa.Table, found: Extraction) -> pa.Table:
+    """Return letters with the partitions and offsets of their originals: these cost more than the rest."""
+    for name in ("original_partition", "original_offset"):
+        letters = letters.append_column(name, _numbers(found.numbers(name)))
+    return letters
+
+
+def _only(options: Mapping[str, Any], chunk: Chunk, span: Span, letters: pa.Table) -> Extraction:
+    records = chunk.records
+    kept = records.only(letters["row"].to_numpy()) if records is not None else None
+    return extraction_of(options, Chunk(chunk.batches, kept), span)
 
 
 def told_table(told: Counter[str]) -> pa.Table:
@@ -74,8 +87,8 @@ def _columns(found: Extraction, records: RecordColumns) -> pa.Table:
         "row": np.arange(len(records)),
         "offset": records.offsets,
         "at_ms": _numbers(times),
-        **{name: _strings(found.texts(role)) for name, role in _TEXTS.items()},
-        **{name: _numbers(found.numbers(role)) for name, role in _NUMBERS.items()},
+        **{name: _strings(found.texts(name)) for name in CHOSEN},
+        "attempts": _numbers(found.numbers("attempt")),
         "replays": _numbers(_replays(found, records)),
         "bytes": size + records.header_bytes,
     }

@@ -49,7 +49,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     connection = connections_of(task, "cluster")["cluster"]
     refuse_when_read_only(connection.alias, "Sending records again")
     rows = in_order(read_plan(task.resources["plan"]["path"]))
-    wanted = [row for row in rows if row["action"] != Action.SKIP]
+    wanted = [row for row in rows if row["action"] in {Action.SEND, Action.QUARANTINE}]
     options = {
         "plan_id": arguments["plan_id"],
         "group": f"crosslog-redrive-{arguments['plan_id']}",

@@ -14,7 +14,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
-from jobs.spark.analyses.tracing.letters import letters_in, told_table
+from jobs.spark.analyses.tracing.letters import letters_in, told_table, with_originals
 from jobs.spark.analyses.tracing.tier_reading import read_ends
 from jobs.tracing.replay.planning import Log, is_topic_name
 from jobs.tracing.tiers import KEYS, tier_settings
@@ -29,10 +29,10 @@ def reduce_chosen(
     """Return the tables `letters` (all that were chosen, of too many the first ones) and `told`."""
     told, parts = Counter[str](), list[pa.Table]()
     for reader in readers:
-        for letters, _ in letters_in(reader, options, told):
+        for letters, only in letters_in(reader, options, told):
             told["chosen"] += len(letters)
             if len(letters) and told["chosen"] - len(letters) <= MOST_PLANNED:
-                parts.append(letters)
+                parts.append(with_originals(letters, only(letters)))
     return {**({"letters": pa.concat_tables(parts)} if parts else {}), "told": told_table(told)}
 
 

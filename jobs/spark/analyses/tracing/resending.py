@@ -16,6 +16,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.records import ClientPartition, KafkaError, KafkaException, Producer, error_in
+from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.spark.analyses.tracing.replay_sources import MOST_PLANNED
@@ -63,12 +64,13 @@ def read_plan(path: str) -> list[dict[str, Any]]:
     """Return the rows of a plan; raises InvalidFields for a file that is none."""
     from jobs.spark.analyses.tracing.replay_plan import ANALYSIS
 
-    names = [one.name for one in ANALYSIS.table("records").columns]
+    schema = arrow_table(ANALYSIS.table("records"), []).schema
     try:
         with pq.ParquetFile(path) as file:
             if file.metadata.num_rows > MOST_PLANNED:
                 raise InvalidFields({"plan": f"It has more than {MOST_PLANNED:,} rows."})
-            return list(file.read(names).select(names).to_pylist())
+            table = file.read(schema.names).select(schema.names)
+            return list(table.cast(schema).to_pylist())
     except (pa.ArrowException, OSError, KeyError) as error:
         text = f"It is no replay plan: {str(error).splitlines()[0][:200]}."
         raise InvalidFields({"plan": text}) from None
