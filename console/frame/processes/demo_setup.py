@@ -35,6 +35,7 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "store-at": {"topic": "customers"},
     "dead-letters": {"extractor": "spring-dlt", "topics": "orders"},
     "replay-plan": {"extractor": "spring-dlt", "topics": "orders"},
+    "slips": {"extractor": "cloudevents", "topics": "orders"},
     "tiered-reach": {"topics": "orders"},
 }
 # The group of the lab's shops that only commits once (`jobs.lab.traffic.writers.IDLE_GROUP`), and what is

@@ -269,7 +269,7 @@ RECORDS = Group(
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
 _PACED = frozenset(
-    {"topic-profile", "key-skew", "copy-audit", "store-at", "dead-letters", "replay-plan"}
+    {"topic-profile", "key-skew", "copy-audit", "store-at", "slips", "dead-letters", "replay-plan"}
 )
 _OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach", "redrive"}
 _SENTENCES = {
@@ -292,6 +292,7 @@ _SENTENCES = {
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
     "dead-letters": "Records that services could not process, by step and exception.",
     "replay-plan": "Dead letters that can be sent again: source, target, order and duplicates.",
+    "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
     "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }

@@ -19,7 +19,7 @@ from jobs.spark.analyses.metadata import (
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
-from jobs.spark.analyses.tracing import dead_letters, redrive, replay_plan, tiered_reach
+from jobs.spark.analyses.tracing import dead_letters, redrive, replay_plan, slips, tiered_reach
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -43,6 +43,7 @@ _ALL: tuple[Analysis, ...] = (
     dead_letters.ANALYSIS,
     replay_plan.ANALYSIS,
     redrive.ANALYSIS,
+    slips.ANALYSIS,
     tiered_reach.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

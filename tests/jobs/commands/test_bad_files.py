@@ -23,6 +23,7 @@ MORE = {
     "dead-letters": ("--topics", "orders", "--extractor", "spring-dlt"),
     "replay-plan": ("--topics", "orders", "--extractor", "spring-dlt"),
     "redrive": ("--plan", "SYNCS", "--plan-id", "a"),
+    "slips": ("--extractor", "cloudevents"),
     "tiered-reach": ("--topics", "orders"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
