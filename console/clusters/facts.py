@@ -15,7 +15,7 @@ from jobs.availability.status.severity import OF_BROKERS, Counted
 from jobs.numbers import format_count, format_least, format_span_ms, not_known
 from jobs.severity import Severity
 from jobs.spark.analyses.analysis import Analysis, ArgumentType
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 CLUSTER_TABS = (
     ("detail", "Overview"),
@@ -53,7 +53,7 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
 
 
 def cluster_analyses(
-    alias: str, topic: str = "", analyses: Mapping[str, Analysis] = ANALYSES
+    alias: str, topic: str = "", analyses: Mapping[str, Analysis] = QUESTIONS
 ) -> list[tuple[str, str]]:
     """Return title and address of the form of each kind about a cluster, and a topic, filled in."""
     given = {"cluster": alias, "topics": topic, "topic": topic}

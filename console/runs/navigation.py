@@ -13,12 +13,12 @@ from console.frame.pages.search import SearchHit, find_rows
 from console.frame.security.access import visible
 from console.runs import queries
 from console.runs.models import LIVE_STATES
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 
 def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:
     """Yield the kinds of analyses, and live runs; one query."""
-    for kind in ANALYSES.values():
+    for kind in QUESTIONS.values():
         path = reverse("runs:new-analysis", args=[kind.kind])
         yield SearchHit("analysis", kind.title, path, also=kind.kind)
     live = queries.list_runs().filter(state__in=LIVE_STATES)

@@ -33,6 +33,8 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
+    "dead-letters": {"extractor": "spring-dlt", "topics": "orders"},
+    "replay-plan": {"extractor": "spring-dlt", "topics": "orders"},
     "slips": {"extractor": "cloudevents", "topics": "orders"},
     "outbox": {"topics": "orders"},
     "claim-checks": {"topics": "orders"},

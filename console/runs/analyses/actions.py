@@ -22,7 +22,7 @@ from console.runs.models import LIVE_STATES, Run, RunState
 from console.runs.queries import why_stopped
 from console.runs.tasks import watch_analyses
 from jobs.spark.analyses.analysis import Analysis
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def start_scheduled(
     arguments: Mapping[str, Any],
     requested_by: User,
     now: datetime,
-    analyses: Mapping[str, Analysis] = ANALYSES,
+    analyses: Mapping[str, Analysis] = QUESTIONS,
 ) -> Run:
     """Ask what a schedule keeps as `{"kind": ..., "arguments": {...}}`, in the name of a person.
 

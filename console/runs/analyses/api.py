@@ -38,7 +38,7 @@ from console.runs.analyses.serializers import (
 from console.runs.models import Run
 from console.runs.serializers import RunDetailSerializer
 from jobs.cluster.errors import InvalidFields
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 _TABLE_PATH = r"tables/(?P<table>[A-Za-z0-9_]{1,60})"
 _NONE = OpenApiResponse(ErrorSerializer, "There is no result, or not all of it; `code` says why.")
@@ -105,7 +105,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
     @action(detail=False, pagination_class=None)
     def kinds(self, request: Request) -> Response:
         """List the kinds of analyses with their arguments and tables."""
-        return Response(KindSerializer(list(ANALYSES.values()), many=True).data)
+        return Response(KindSerializer(list(QUESTIONS.values()), many=True).data)
 
     @extend_schema(responses={200: ResultSerializer, 409: _NONE})
     @action(detail=True, pagination_class=None)

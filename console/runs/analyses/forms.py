@@ -18,7 +18,7 @@ from console.runs.analyses import sources
 from console.runs.analyses.questions import NeedsAdmin, Question, read_question
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 _MOMENT = "2026-03-31T12:00:00Z"
 _NONE = ("", "\N{EM DASH}")
@@ -40,7 +40,7 @@ class AnalysisForm(ActionForm):
         *,
         files: Any = None,
         initial: Mapping[str, Any] | None = None,
-        analyses: Mapping[str, Analysis] = ANALYSES,
+        analyses: Mapping[str, Analysis] = QUESTIONS,
     ) -> None:
         super().__init__(data, files, initial=dict(initial or {}))
         self._analysis, self._user, self._analyses = analysis, user, analyses

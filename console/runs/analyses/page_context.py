@@ -183,7 +183,7 @@ def _shown_arguments(run: Run, analyses: Mapping[str, Analysis]) -> list[tuple[s
 
 def _links(run: Run, analyses: Mapping[str, Analysis]) -> dict[str, str]:
     """Return the addresses to run the analysis again or schedule it; none without its kind."""
-    if run.kind not in analyses:
+    if run.kind not in analyses or analyses[run.kind].is_action:
         return {}
     form = reverse("runs:new-analysis", args=[run.kind])
     return {
@@ -269,9 +269,12 @@ RECORDS = Group(
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
 _PACED = frozenset(
-    {"topic-profile", "key-skew", "copy-audit", "store-at", "slips", "outbox", "claim-checks"}
+    {
+        *("topic-profile", "key-skew", "copy-audit", "store-at"),
+        *("slips", "outbox", "claim-checks", "dead-letters", "replay-plan"),
+    }
 )
-_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach"}
+_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach", "redrive"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -290,6 +293,8 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "dead-letters": "Records that services could not process, by step and exception.",
+    "replay-plan": "Dead letters that can be sent again: source, target, order and duplicates.",
     "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",
     "outbox": "Delays from commit to topic, duplicates, gaps, and transactions that are not whole.",
     "claim-checks": "Pointers without object, objects without pointer, and large inline records.",

@@ -26,7 +26,7 @@ from console.runs.analyses.forms import AnalysisForm
 from console.runs.analyses.page_context import group_of, grouped, terms_of
 from console.runs.analyses.results import check_reader
 from console.runs.models import Run
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 _STARTED = "The analysis is queued. Its result appears here."
 _LIVE = "The same analysis is running already: this is its run."
@@ -45,7 +45,7 @@ def kinds_page(request: HttpRequest) -> HttpResponse:
                 for one, text in kinds
             ],
         )
-        for group, kinds in grouped(ANALYSES.values())
+        for group, kinds in grouped(QUESTIONS.values())
     ]
     return render_page(request, "runs/analyses/new.html", {"groups": groups})
 
@@ -61,7 +61,7 @@ def ask_page(request: HttpRequest, kind: str) -> HttpResponseBase:
 
 @csrf_protect
 def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
-    analysis = ANALYSES.get(kind)
+    analysis = QUESTIONS.get(kind)
     if analysis is None:
         messages.warning(request, f"There is no analysis of the kind {kind}. Choose one of these:")
         return redirect("runs:new")

@@ -17,7 +17,7 @@ from console.runs import uploads
 from console.runs.analyses import sources
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, checked_arguments
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import ANALYSES, QUESTIONS
 
 LONGEST_TITLE = 200
 _EVERYWHERE = (
@@ -57,7 +57,7 @@ def read_question(
     kind: str,
     given: Mapping[str, Any],
     user: Any,
-    analyses: Mapping[str, Analysis] = ANALYSES,
+    analyses: Mapping[str, Analysis] = QUESTIONS,
 ) -> Question:
     """Return what a person asks; its logs, flows and clusters need the right to operate on their clusters.
 
@@ -110,7 +110,7 @@ def written_arguments(
 
 
 def scheduled_question(
-    arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
+    arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = QUESTIONS
 ) -> dict[str, Any]:
     """Return what a schedule keeps of `{"kind": ..., "arguments": {...}}`, checked but for rights.
 

@@ -11,9 +11,9 @@ from rest_framework import serializers
 from console.frame.rest.parameters import LARGEST_PAGE, PAGE_SIZE, Parameters
 from console.frame.rest.serializers import BodySerializer
 from jobs.spark.analyses.analysis import ArgumentType, ColumnType
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
-KIND_CHOICES = [(kind, one.question) for kind, one in ANALYSES.items()]
+KIND_CHOICES = [(kind, one.question) for kind, one in QUESTIONS.items()]
 LARGEST_OFFSET = 2**53
 LONGEST_ARGUMENTS = 50
 

@@ -154,7 +154,8 @@ class Analysis:
     `keep_days` is how long its results are kept. `checked` (optional) looks at arguments together: it gets
     them checked one by one and raises InvalidFields. `command` is its name in a shell, empty: the kind.
     With `wants_events` the console gives recorded events of its clusters as the resource `events`: its list
-    `events` has `at_ms`, `kind`, `text` and `where`, oldest first; there is none in a shell.
+    `events` has `at_ms`, `kind`, `text` and `where`, oldest first; there is none in a shell. With `is_action`
+    it changes a cluster: in the console only the page that plans it starts it, see `kinds.QUESTIONS`.
     """
 
     kind: str
@@ -169,6 +170,7 @@ class Analysis:
     checked: Callable[[Mapping[str, Any]], None] | None = None
     command: str = ""
     wants_events: bool = False
+    is_action: bool = False
 
     @property
     def positional(self) -> Argument | None:

@@ -7,7 +7,7 @@ import yaml
 from django.urls import reverse
 
 from console.frame.rest.schema_view import SchemaView
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 pytestmark = pytest.mark.django_db
 ADDRESS = reverse("api-schema")
@@ -29,7 +29,7 @@ def test_it_is_the_same_as_yaml_and_as_json(client):
 def test_the_kinds_of_runs_that_can_be_asked_for_are_an_enumeration(client):
     told = json.loads(client.get(ADDRESS, {"format": "json"}).content)
     schemas = told["components"]["schemas"]
-    assert schemas["AnalysisKind"]["enum"] == list(ANALYSES)
+    assert schemas["AnalysisKind"]["enum"] == list(QUESTIONS)
     assert schemas["Ask"]["properties"]["kind"]["allOf"] == [
         {"$ref": "#/components/schemas/AnalysisKind"}
     ]

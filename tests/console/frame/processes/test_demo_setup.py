@@ -19,7 +19,7 @@ from console.frame.processes.demo_setup import (
 from console.frame.processes.supervisor import StartFailed
 from jobs.lab.daemon import MIRRORED as PREFIX
 from jobs.lab.traffic.writers import IDLE_GROUP as WRITERS_IDLE_GROUP
-from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.kinds import QUESTIONS
 
 
 class FakeDemoClient:
@@ -210,7 +210,7 @@ def test_each_kind_of_analysis_that_was_never_asked_is_asked_once():
 
 
 def test_what_the_demo_asks_of_each_kind_is_a_question_that_it_takes():
-    for analysis in ANALYSES.values():
+    for analysis in QUESTIONS.values():
         also = ALSO.get(analysis.kind, {})
         needed = {
             one.type for one in analysis.arguments if one.is_required and one.name not in also
