@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include("console.quorum.urls")),
     path("", include("console.availability.urls")),
     path("", include("console.streams.urls")),
+    path("", include("console.tracing.urls")),
     path("", include("console.runs.urls")),
     path("", include("console.schedules.urls")),
     path("", include("console.reports.urls")),

@@ -1,5 +1,5 @@
 """The room of events that move through topics.
 
 Sub-rooms: `extractors`.
-In reading order: `apps`.
+In reading order: `apps`, `models`, `urls`.
 """
