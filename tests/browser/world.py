@@ -57,6 +57,7 @@ from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpoints
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
+from tests.console.tracing.making import make_extractor
 from tests.jobs.cluster.capabilities.recorded import recorded, recorded_cluster
 from tests.jobs.reports.rendering.sample import document as document_of_all_blocks
 
@@ -397,3 +398,9 @@ def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
     make_setting("group_lag_time", group_pattern="a*", thresholds={"warning_s": 60}, changed_at=now)
     make_window(starts_at=now, created_at=now, cluster=east)
     make_objectives(east, flow, now)
+    make_extractor(
+        east,
+        topics="orders.*",
+        redact=["value:/card"],
+        fields={"id": "header:slip", "step": "topic"},
+    )

@@ -268,8 +268,20 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset({"topic-profile", "key-skew", "copy-audit", "store-at"})
-_OF_RECORDS = _PACED | {"refine", "backtest"}
+_EVENT = {
+    "Routing slip": "The steps of a piece of work; each service checks off the step that it did.",
+    "Outbox": "A table to which a service writes events in the transaction of its data.",
+    "Dead letter": "A record that could not be processed, in a topic of its own.",
+}
+EVENTS = Group(
+    "event-tracing",
+    "Event tracing",
+    "follows events through topics by an extractor",
+    _EVENT | {"Claim check": _KEYS["Claim check"]},
+)
+_OF_EVENTS = {"slips", "outbox", "claim-checks", "dead-letters", "replay-plan", "tiered-reach"}
+_OF_RECORDS = {"topic-profile", "key-skew", "copy-audit", "store-at", "refine", "backtest"}
+_PACED = (_OF_RECORDS | _OF_EVENTS) - {"refine", "backtest", "tiered-reach"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -288,12 +300,20 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "slips": "Routing slips by step: counts, time per step, where they are stuck, violations, one timeline.",
+    "outbox": "Delay from commit to topic, duplicates, gaps in sequence, transactions that are not complete.",
+    "claim-checks": "Pointers without object, objects without pointer, records that should be pointers.",
+    "dead-letters": "Dead letters by step and error over time, and which of them can be replayed.",
+    "replay-plan": "What a replay of dead letters would send, quarantine and skip, record by record.",
+    "tiered-reach": "How far back a replay can read, from local and remote storage, and who reads there.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 
 
 def group_of(analysis: Analysis) -> Group:
     """Return the group of an analysis."""
+    if analysis.kind in _OF_EVENTS:
+        return EVENTS
     if analysis.kind in _OF_RECORDS:
         return RECORDS
     is_of_log = any(one.type is ArgumentType.LOG for one in analysis.arguments)
@@ -316,4 +336,8 @@ def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analys
         if one.kind in _PACED:
             sentence += f" Reads at most {settings.RECORD_READ_MB_PER_S} MB/s of a cluster."
         found.setdefault(group_of(one).id, []).append((one, sentence))
-    return [(group, found[group.id]) for group in (METADATA, OFFSETS, RECORDS) if group.id in found]
+    return [
+        (group, found[group.id])
+        for group in (METADATA, OFFSETS, RECORDS, EVENTS)
+        if group.id in found
+    ]

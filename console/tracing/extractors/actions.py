@@ -13,7 +13,7 @@ from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.frame.security.access import require
 from console.tracing.extractors.analysis_extractors import registry_of
-from console.tracing.models import StoredExtractor
+from console.tracing.extractors.models import StoredExtractor
 from jobs.cluster.errors import InvalidFields
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.presets import PRESETS

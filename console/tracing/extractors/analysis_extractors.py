@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
+
 from console.frame.security.access import visible
 from console.runs.analyses.sources import Source
+from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.queries import list_extractors
-from console.tracing.models import StoredExtractor
 from jobs.cluster.errors import InvalidFields
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 from jobs.tracing.extractors.presets import PRESETS
@@ -35,7 +37,11 @@ def registry_of(name: str) -> Mapping[str, Any] | None:
     """
     if not name:
         return None
-    raise InvalidFields({"registry": f"There is no schema registry {name} in the settings."})
+    found = getattr(settings, "SCHEMA_REGISTRIES", {}).get(name)
+    if found is None:
+        raise InvalidFields({"registry": f"There is no schema registry {name} in the settings."})
+    mapping: Mapping[str, Any] = found.to_mapping()
+    return mapping
 
 
 def resource_of(extractor: Extractor) -> dict[str, Any]:

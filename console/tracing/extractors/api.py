@@ -19,6 +19,7 @@ from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import RowViewSet
 from console.frame.security.access import Action, require, visible
 from console.tracing.extractors import actions
+from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.queries import list_extractors, where
 from console.tracing.extractors.serializers import (
     ChangedExtractorSerializer,
@@ -29,7 +30,6 @@ from console.tracing.extractors.serializers import (
     TrialSerializer,
 )
 from console.tracing.extractors.trial import try_extractor
-from console.tracing.models import StoredExtractor
 from jobs.cluster.errors import InvalidFields
 
 _T = TypeVar("_T")

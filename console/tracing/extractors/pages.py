@@ -22,9 +22,9 @@ from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.tracing.extractors import actions
 from console.tracing.extractors.forms import ExtractorForm, initial_of
+from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.queries import find_extractor, list_extractors
 from console.tracing.extractors.trial import Trial, try_extractor
-from console.tracing.models import StoredExtractor
 from jobs.tracing.extractors.forms import Value
 from jobs.tracing.extractors.presets import PRESETS
 from jobs.tracing.extractors.roles import ROLES, RoleType

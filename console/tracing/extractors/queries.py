@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from console.clusters.models import Cluster
 from console.frame.errors import or_404
 from console.frame.security.access import clusters_of
-from console.tracing.models import StoredExtractor
+from console.tracing.extractors.models import StoredExtractor
 
 
 def list_extractors(cluster: Cluster | None = None) -> QuerySet[StoredExtractor]:

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer
+from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.trial import Trial
-from console.tracing.models import StoredExtractor
 
 _ALIAS = "Alias of the cluster."
 _DEFINITION = (

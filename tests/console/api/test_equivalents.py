@@ -23,6 +23,7 @@ from tests.console.replication.failover_world import PaperClusters, carry_out, m
 from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
+from tests.console.tracing.making import make_extractor
 
 pytestmark = pytest.mark.slow
 
@@ -167,6 +168,10 @@ ROUTES_OF_PAGES = {
     "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
+    "tracing:extractors": {"GET extractors/"},
+    "tracing:new-extractor": {"GET extractors/", "POST extractors/", "POST extractors/try/"},
+    "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"},
+    "tracing:remove-extractor": {"DELETE extractors/{id}/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -287,6 +292,9 @@ SHOWN = [
     ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
     ("streams:list", "/streams/"),
     ("streams:detail", "/streams/east/shop/"),
+    ("tracing:extractors", "/clusters/east/extractors/"),
+    ("tracing:new-extractor", "/clusters/east/extractors/new/"),
+    ("tracing:extractor", "/clusters/east/extractors/{extractor}/"),
     ("runs:list", "/runs/"),
     ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
@@ -329,7 +337,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -358,6 +366,7 @@ def numbers(sign_in, admin):
     run = actions.rehearse_plan(plan, None, timezone.now())
     carry_out(run, PaperClusters())
     failover = {"plan": plan.pk, "group": plan.plan_groups.get().pk, "failover": run.pk}
+    failover["extractor"] = make_extractor(flow.source).pk
     failover["placement"] = make_rule(flow.source, "orders").pk
     action = fill_promotion(flow.source)
     drill = flow.source.drills.get()
