@@ -397,10 +397,4 @@ def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
     make_setting(cluster=east, is_excluded=True, note="Its disk is replaced.", changed_at=now)
     make_setting("group_lag_time", group_pattern="a*", thresholds={"warning_s": 60}, changed_at=now)
     make_window(starts_at=now, created_at=now, cluster=east)
-    make_objectives(east, flow, now)
-    make_extractor(
-        east,
-        topics="orders.*",
-        redact=["value:/card"],
-        fields={"id": "header:slip", "step": "topic"},
-    )
+    make_objectives(east, flow, now), make_extractor(east)

@@ -29,6 +29,10 @@ from jobs.tracing.extractors.forms import Value
 from jobs.tracing.extractors.presets import PRESETS
 from jobs.tracing.extractors.roles import ROLES, RoleType
 
+_NOTHING = (
+    "An extractor says where ID, step, time and error of records are. Analyses of event tracing can also use "
+    "a preset as it is."
+)
 _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 # Until the year 9000.
 _MOST_MS = 7000 * 365 * 86_400_000
@@ -44,6 +48,7 @@ def list_page(request: HttpRequest, alias: str) -> HttpResponse:
         **around_cluster(cluster, "extractors", call),
         "rows": list_extractors(cluster),
         "presets": list(PRESETS),
+        "nothing": _NOTHING,
     }
     return render_page(request, "tracing/extractors/list.html", context)
 
@@ -118,6 +123,7 @@ def _around_trial(trial: Trial) -> dict[str, Any]:
                 "record": one,
                 "at": _moment(one.timestamp_ms),
                 "values": [(ROLES[role].label, _told(role, v)) for role, v in one.values.items()],
+                "content": [("Key", one.key), ("Value", one.value), *one.headers],
                 "problems": [(ROLES[role].label, text) for role, text in one.problems.items()],
             }
             for one in trial.samples

@@ -155,7 +155,7 @@ def _shown(
 
 
 def _without(document: Any, parts: Sequence[str]) -> Any:
-    """Return a JSON value without what a pointer means; a text where it should go on is redacted, too."""
+    """Return a JSON value without what a pointer means; a text before its end is redacted, too."""
     if not parts or isinstance(document, str):
         return REDACTED
     first, rest = parts[0], parts[1:]

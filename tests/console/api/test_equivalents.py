@@ -31,18 +31,14 @@ V1 = "/api/v1/"
 # What a person can do in a page, by the name of its address: the routes that do the same.
 ROUTES_OF_PAGES = {
     "overview:overview": {"GET clusters/", "GET flows/"},
-    "findings:list": {"GET findings/"},
-    "findings:incidents": {"GET incidents/"},
+    "findings:list": {"GET findings/"}, "findings:incidents": {"GET incidents/"},
     "findings:incident": {"GET incidents/{id}/"},
     "findings:acknowledge-incident": {
         "POST incidents/{id}/acknowledge/", "POST incidents/{id}/unacknowledge/"
     },
-    "findings:silence-incident": {"POST incidents/{id}/silence/"},
-    "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
-    "findings:set-incident-owner": {"PATCH incidents/{id}/"},
-    "findings:set-incident-note": {"PATCH incidents/{id}/"},
-    "checks:list": {"GET checks/", "GET checks/{id}/"},
-    "checks:settings": {"GET check-settings/"},
+    "findings:silence-incident": {"POST incidents/{id}/silence/"}, "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
+    "findings:set-incident-owner": {"PATCH incidents/{id}/"}, "findings:set-incident-note": {"PATCH incidents/{id}/"},
+    "checks:list": {"GET checks/", "GET checks/{id}/"}, "checks:settings": {"GET check-settings/"},
     "checks:new-setting": {"POST check-settings/"},
     "checks:setting": {"GET check-settings/", "GET check-settings/{id}/", "PATCH check-settings/{id}/"},
     "checks:remove-setting": {"DELETE check-settings/{id}/"},
@@ -164,14 +160,12 @@ ROUTES_OF_PAGES = {
     "availability:record-drill": {"POST drills/"},
     "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
-    "streams:list": {"GET streams/"},
-    "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
+    "streams:list": {"GET streams/"}, "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
-    "tracing:extractors": {"GET extractors/"},
-    "tracing:new-extractor": {"GET extractors/", "POST extractors/", "POST extractors/try/"},
+    "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},
+    "tracing:new-extractor": {"POST extractors/", "POST extractors/try/", "GET extractors/"},
     "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"},
-    "tracing:remove-extractor": {"DELETE extractors/{id}/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -366,8 +360,8 @@ def numbers(sign_in, admin):
     run = actions.rehearse_plan(plan, None, timezone.now())
     carry_out(run, PaperClusters())
     failover = {"plan": plan.pk, "group": plan.plan_groups.get().pk, "failover": run.pk}
-    failover["extractor"] = make_extractor(flow.source).pk
-    failover["placement"] = make_rule(flow.source, "orders").pk
+    failover |= {"placement": make_rule(flow.source, "orders").pk}
+    failover |= {"extractor": make_extractor(flow.source).pk}
     action = fill_promotion(flow.source)
     drill = flow.source.drills.get()
     failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}
