@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
+from jobs.cluster.schemas.named import SchemaRegistry, parsed_registries
+
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -124,6 +126,14 @@ def env_certificates(name: str) -> str:
         why = error.strerror if not isinstance(error, ssl.SSLError) else "no certificate in it"
         raise ImproperlyConfigured(f"{name}={value} cannot be used: {why}.") from None
     return value
+
+
+def env_registries(name: str) -> dict[str, SchemaRegistry]:
+    """Return schema registries by name; no message has a password."""
+    try:
+        return parsed_registries(env_str(name, ""))
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from None
 
 
 def env_absolute(name: str) -> str:

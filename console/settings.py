@@ -17,6 +17,7 @@ from console.env import (
     env_int,
     env_list,
     env_mailbox,
+    env_registries,
     env_secret_key,
     env_signing_key,
     env_str,
@@ -70,6 +71,8 @@ ANALYSES_AT_ONCE = env_int("ANALYSES_AT_ONCE", 2, least=1)
 ANALYSES_PER_PERSON = env_int("ANALYSES_PER_PERSON", 20, least=1)
 # What analyses read of the records of a cluster; the runs read the variable themselves.
 RECORD_READ_MB_PER_S = env_int("CROSSLOG_RECORD_READ_MB_PER_S", 50, least=1)
+# Schema registries by name; runs read the variable themselves.
+SCHEMA_REGISTRIES = env_registries("CROSSLOG_SCHEMA_REGISTRIES")
 # A failover plan is applied only while what both clusters said is at most so old.
 FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
 # The Ed25519 key (PEM) that signs reports; without it one is made in the home.

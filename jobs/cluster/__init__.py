@@ -1,6 +1,6 @@
 """The only door to a Kafka cluster: typed connections, named errors, one file per family of requests.
 
-Sub-rooms: `admin`, `protocol`, `capabilities`.
+Sub-rooms: `admin`, `protocol`, `capabilities`, `schemas`.
 
 In reading order: `connection`, `secrets`, `client`, `descriptions`, `group_members`, `errors`,
 `librdkafka_errors`, `untrusted_text`, `network_addresses`, `check`, `read_only`, `settings_file`,

@@ -173,8 +173,8 @@ def folder(arguments: argparse.Namespace) -> Path:
 
 def wanted_plans(arguments: argparse.Namespace, root: Path) -> list[ClusterPlan]:
     """Return the plans that the options ask for; none when an existing lab continues as it is."""
-    given = (arguments.base_port, arguments.west_nodes, arguments.kafka, arguments.zookeeper)
-    if given == (None, None, None, None) and read_plans(root):
+    names = ("base_port", "west_nodes", "kafka", "zookeeper", "tiered")
+    if all(getattr(arguments, name) is None for name in names) and read_plans(root):
         return []
     base_port = DEFAULT_BASE_PORT if arguments.base_port is None else arguments.base_port
     versions: dict[str, str] = {}
@@ -185,6 +185,7 @@ def wanted_plans(arguments: argparse.Namespace, root: Path) -> list[ClusterPlan]
         west_nodes=arguments.west_nodes or 1,
         versions=versions,
         zookeeper=frozenset(arguments.zookeeper or ()),
+        tiered=frozenset(arguments.tiered or ()),
     )
 
 
@@ -222,6 +223,8 @@ def _add_start(orders: Parsers) -> None:
     )
     text = "this cluster has a ZooKeeper (before 3.3 every one has); repeatable"
     parser.add_argument("--zookeeper", choices=ALIASES, action="append", help=text)
+    text = f"topics of this cluster may have tiered storage (Kafka {KAFKA_VERSION}); repeatable"
+    parser.add_argument("--tiered", choices=ALIASES, action="append", help=text)
     parser.add_argument("--west-nodes", type=int, choices=(1, 3), help="nodes of west (default: 1)")
     parser.add_argument(
         "--traffic", action="store_true", help="also write and read records on east"
@@ -300,6 +303,7 @@ def _start_keeper(root: Path, plans: list[ClusterPlan], also: list[str]) -> None
         command += ["--base-port", str(plans[0].base_port), "--west-nodes", str(plans[1].nodes)]
         command += [f"--kafka={plan.alias}={plan.kafka}" for plan in plans]
         command += [f"--zookeeper={plan.alias}" for plan in plans if plan.zookeeper]
+        command += [f"--tiered={plan.alias}" for plan in plans if plan.tiered]
     command += also
     with log.open("w") as output:
         keeper = subprocess.Popen(

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError, NotServing, UnknownNode
+from jobs.lab.install.fetch import fetch_jars
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.releases import TieredStorageJars
 from jobs.lab.node import Node, ZooKeeper
 from jobs.lab.plan import MAX_NODES, ClusterPlan
 from jobs.lab.ports import check_free
@@ -94,6 +96,8 @@ class Cluster:
         self.identity.write(self._identity_file)
         if self.plan.is_secure:
             make_certificates(self.jvm.java, self.folder / "certificates")
+        if self.plan.tiered:
+            fetch_jars(self.jvm.java, TieredStorageJars(self.plan.kafka))
 
     def format(self) -> None:
         """Format every node that is not formatted yet."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError
-from jobs.lab.install.releases import KAFKA_VERSION, KafkaRelease
+from jobs.lab.install.releases import KAFKA_VERSION, KafkaRelease, TieredStorageJars
 
 HOST = "127.0.0.1"
 MAX_NODES = 20
@@ -30,7 +30,8 @@ class ClusterPlan:
     adds listeners with SASL_PLAINTEXT, SSL and SASL_SSL, two users and ACLs (see `security`).
     `node_overrides` are settings of single nodes by their id, which win over all others.
     `kafka` is the version of all nodes but those in `node_versions`. Before Kafka 3.3 a cluster has a
-    ZooKeeper, from 3.3 to 3.9 it has one with `zookeeper`.
+    ZooKeeper, from 3.3 to 3.9 it has one with `zookeeper`. `tiered`: its topics may have remote storage, a
+    folder beside those of the nodes.
     """
 
     alias: str
@@ -43,6 +44,7 @@ class ClusterPlan:
     kafka: str = KAFKA_VERSION
     zookeeper: bool = False
     node_versions: Mapping[int, str] = field(default_factory=dict)
+    tiered: bool = False
 
     def __post_init__(self) -> None:
         if not _ALIAS.fullmatch(self.alias):
@@ -64,6 +66,8 @@ class ClusterPlan:
                 raise LabError(
                     f"{self.alias} has a ZooKeeper, which Kafka {version} cannot use: take 3.9 or older."
                 )
+            if self.tiered:
+                TieredStorageJars(version)
 
     @property
     def versions(self) -> frozenset[str]:
@@ -143,10 +147,12 @@ def standard_plans(
     west_nodes: int = 1,
     versions: Mapping[str, str] | None = None,
     zookeeper: frozenset[str] = frozenset(),
+    tiered: frozenset[str] = frozenset(),
 ) -> list[ClusterPlan]:
     """Return the lab of the demo: `east` over three data centres and a smaller `west`.
 
-    `versions` are Kafka versions by alias; the clusters in `zookeeper` have one.
+    `versions` are Kafka versions by alias; the clusters in `zookeeper` have one, topics of those in `tiered`
+    may have remote storage.
     """
     plans = [
         ClusterPlan("east", 3, base_port, racks=("dc-a", "dc-b", "dc-c")),
@@ -157,6 +163,7 @@ def standard_plans(
             plan,
             kafka=(versions or {}).get(plan.alias, KAFKA_VERSION),
             zookeeper=plan.alias in zookeeper,
+            tiered=plan.alias in tiered,
         )
         for plan in plans
     ]

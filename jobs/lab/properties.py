@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.lab.install.releases import KafkaRelease
+from jobs.lab.install.releases import KafkaRelease, TieredStorageJars
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.security import secure_properties
 
@@ -91,8 +91,32 @@ def server_properties(node: NodePlan) -> dict[str, str]:
         settings |= secure_properties(
             node.folder.parent / "certificates", zookeeper=plan.has_zookeeper
         )
+    if plan.tiered and node.is_broker:
+        settings |= _tiered(node)
     settings |= _SMALL | replication_settings(plan.nodes) | dict(plan.overrides)
     return settings | dict(node.overrides)
+
+
+def _tiered(node: NodePlan) -> dict[str, str]:
+    """Return remote storage in a folder of all nodes; what Kafka does each 30 s is done each second."""
+    plan = node.cluster
+    jars = TieredStorageJars(plan.kafka)
+    package, metadata = (
+        "org.apache.kafka.server.log.remote",
+        "rlmm.config.remote.log.metadata.topic",
+    )
+    return {
+        "remote.log.storage.system.enable": "true",
+        "remote.log.storage.manager.class.name": f"{package}.storage.LocalTieredStorage",
+        "remote.log.storage.manager.class.path": str(jars.jars_folder / next(iter(jars.jars))),
+        "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+        "remote.log.manager.task.interval.ms": "1000",
+        "rsm.config.dir": str(node.folder.parent / "remote"),
+        f"{metadata}.num.partitions": "2",
+        f"{metadata}.replication.factor": str(min(3, plan.nodes)),
+        "log.retention.check.interval.ms": "1000",
+        "log.initial.task.delay.ms": "1000",
+    }
 
 
 def _kraft(node: NodePlan) -> dict[str, str]:

@@ -14,6 +14,7 @@ from console.env import (
     env_int,
     env_list,
     env_mailbox,
+    env_registries,
     env_secret_key,
     env_signing_key,
     env_str,
@@ -79,6 +80,13 @@ def test_a_short_key_is_named_and_not_shown(monkeypatch):
 def test_addresses_are_kept(monkeypatch, read, value, kept):
     monkeypatch.setenv(NAME, value)
     assert read(NAME) == kept
+
+
+def test_a_malformed_list_of_registries_stops_the_start_without_its_passwords(monkeypatch):
+    monkeypatch.setenv(NAME, "main=ftp://reader:hidden@registry.example")
+    with pytest.raises(ImproperlyConfigured, match="address of main") as caught:
+        env_registries(NAME)
+    assert "hidden" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("yes", True), ("OFF", False), ("", True)])

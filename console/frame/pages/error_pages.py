@@ -22,7 +22,9 @@ _NO_PAGE = "There is no page at this address. What it showed may have been delet
 class HiddenAddresses(SafeExceptionReporterFilter):
     """Leaves out of Django's page about an error (DEBUG) also the addresses that may hold a password."""
 
-    hidden_settings = re.compile(f"{_HIDDEN.pattern}|DATABASE_URL|REDIS_URL", re.IGNORECASE)
+    hidden_settings = re.compile(
+        f"{_HIDDEN.pattern}|DATABASE_URL|REDIS_URL|REGISTRIES", re.IGNORECASE
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

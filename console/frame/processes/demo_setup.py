@@ -33,6 +33,7 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
+    "tiered-reach": {"topics": "orders"},
 }
 # The group of the lab's shops that only commits once (`jobs.lab.traffic.writers.IDLE_GROUP`), and what is
 # not found of it.

@@ -303,4 +303,5 @@ def _is_passed(name: str, settings: set[str]) -> bool:
     if _DATABASE.fullmatch(name):
         return True
     is_needed = name in VARIABLES or name in settings or name.startswith(_FAMILIES)
-    return is_needed and not _SECRET.search(name)
+    # Addresses of schema registries hold passwords.
+    return is_needed and not _SECRET.search(name) and "SCHEMA_REGISTRIES" not in name

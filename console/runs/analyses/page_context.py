@@ -305,7 +305,7 @@ _SENTENCES = {
     "claim-checks": "Pointers without object, objects without pointer, records that should be pointers.",
     "dead-letters": "Dead letters by step and error over time, and which of them can be replayed.",
     "replay-plan": "What a replay of dead letters would send, quarantine and skip, record by record.",
-    "tiered-reach": "How far back a replay can read, from local and remote storage, and who reads there.",
+    "tiered-reach": "Local and remote part of topics, copy lag, reach of a replay, and cold readers.",
     "backfill": "The complete topic of offset syncs of a flow, copied into its archive.",
 }
 

@@ -12,9 +12,9 @@ from console.accounts.audit import audit_row, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.frame.security.access import require
-from console.tracing.extractors.analysis_extractors import registry_of
 from console.tracing.extractors.models import StoredExtractor
 from jobs.cluster.errors import InvalidFields
+from jobs.tracing.extractors.decoding import check_registry
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.presets import PRESETS
 
@@ -24,7 +24,7 @@ MOST_EXTRACTORS = 500
 def checked_extractor(name: str, definition: Mapping[str, Any]) -> Extractor:
     """Return the extractor that a definition says; raises `InvalidFields` with its fields."""
     extractor = Extractor.from_mapping({**definition, "name": name})
-    registry_of(extractor.registry)
+    check_registry(extractor.registry)
     return extractor
 
 

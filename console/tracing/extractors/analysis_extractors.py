@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
-
-from django.conf import settings
 
 from console.frame.security.access import visible
 from console.runs.analyses.sources import Source
 from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.queries import list_extractors
-from jobs.cluster.errors import InvalidFields
+from jobs.tracing.extractors.decoding import check_registry
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 from jobs.tracing.extractors.presets import PRESETS
 
@@ -30,28 +27,9 @@ def get_source(name: str) -> Source | None:
     return None if row is None else _stored(row)
 
 
-def registry_of(name: str) -> Mapping[str, Any] | None:
-    """Return the settings of a schema registry; None without a name.
-
-    Raises `InvalidFields` at `registry` for one that is not configured.
-    """
-    if not name:
-        return None
-    found = getattr(settings, "SCHEMA_REGISTRIES", {}).get(name)
-    if found is None:
-        raise InvalidFields({"registry": f"There is no schema registry {name} in the settings."})
-    mapping: Mapping[str, Any] = found.to_mapping()
-    return mapping
-
-
-def resource_of(extractor: Extractor) -> dict[str, Any]:
-    """Return what a job gets for an extractor; raises `InvalidFields`."""
-    return {"extractor": extractor.to_mapping(), "registry": registry_of(extractor.registry)}
-
-
 def _preset(name: str) -> Source:
     extractor = preset_extractor(name)
-    return Source(name, f"{name} (preset)", "", (), None, lambda: resource_of(extractor))
+    return Source(name, f"{name} (preset)", "", (), None, lambda: _resource(extractor))
 
 
 def _stored(row: StoredExtractor) -> Source:
@@ -63,5 +41,11 @@ def _stored(row: StoredExtractor) -> Source:
         f"cluster:{row.cluster_id}",
         (row.cluster_id,),
         None,
-        lambda: resource_of(row.extractor()),
+        lambda: _resource(row.extractor()),
     )
+
+
+def _resource(extractor: Extractor) -> dict[str, Any]:
+    """Return what a job gets for an extractor; raises `InvalidFields` for a registry that is gone."""
+    check_registry(extractor.registry)
+    return {"extractor": extractor.to_mapping()}

@@ -17,6 +17,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.topic_reader import Newest, read_newest
+from jobs.tracing.extractors.decoding import decode_by
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.plain import PlainRecord
 from jobs.tracing.extractors.samples import (
@@ -80,7 +81,8 @@ def try_extractor(
     told = {"topic": topic, "records": len(found.records)}
     audit(ACTION, topic, after=told, cluster=cluster.alias)
     records = [PlainRecord(topic, *record) for record in found.records]
-    samples = [sample_of(extractor, record) for record in records]
+    decode = decode_by(extractor.registry)
+    samples = [sample_of(extractor, record, decode) for record in records]
     problems = Counter(item for one in samples for item in one.problems.items())
     return Trial(
         topic,
@@ -88,7 +90,7 @@ def try_extractor(
         dict(Counter(role for one in samples for role in one.values)),
         [(role, text, count) for (role, text), count in sorted(problems.items())],
         header_counts(records),
-        matching_presets(records),
+        matching_presets(records, decode),
         found.is_cut,
     )
 

@@ -52,13 +52,22 @@ def ivy_jar() -> Path:
 def ivy_file(release: KafkaRelease) -> str:
     """Return what Ivy shall resolve; the configuration `default` leaves test and build jars out."""
     dependencies = "".join(
-        f'<dependency org="{org}" name="{name}" rev="{version}" conf="*->default"/>'
+        f'<dependency org="{org}" name="{name}" rev="{version}" {_jar(name, release.classifier)}'
         for org, name, version in release.artifacts
     )
     info = '<info organisation="crosslog" module="lab"/>'
     return (
         f'<ivy-module version="2.0">{info}<dependencies>{dependencies}</dependencies></ivy-module>'
     )
+
+
+def _jar(name: str, classifier: str) -> str:
+    """Return the end of a dependency: the main jar with all it needs, or the one of a classifier alone."""
+    if not classifier:
+        return 'conf="*->default"/>'
+    names = 'xmlns:m="http://ant.apache.org/ivy/maven"'
+    artifact = f'<artifact {names} name="{name}" type="jar" ext="jar" m:classifier="{classifier}"/>'
+    return f'conf="*->master" transitive="false">{artifact}</dependency>'
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from jobs.files import cache_folder
 from jobs.lab.errors import LabError
@@ -21,6 +22,8 @@ class KafkaRelease:
     """One version of Apache Kafka; raises `LabError` for one that the lab cannot run."""
 
     version: str = KAFKA_VERSION
+    # Of the artifacts' jars in Maven; "" is the main one, which needs others.
+    classifier: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -86,6 +89,31 @@ class KafkaRelease:
     def class_path(self) -> str:
         """The class path in a fixed order: a class archive fits only one order."""
         return os.pathsep.join(str(self.jars_folder / name) for name in sorted(self.jars))
+
+
+class TieredStorageJars(KafkaRelease):
+    """Kafka's own remote storage of files, LocalTieredStorage: a test jar, apart from the jars of a node.
+
+    Raises `LabError` for a version of which the lab has no listing of it.
+    """
+
+    classifier = "test"
+
+    def __post_init__(self) -> None:
+        if self.version != KAFKA_VERSION:
+            raise LabError(f"The lab has tiered storage with Kafka {KAFKA_VERSION} only.")
+
+    @property
+    def artifacts(self) -> tuple[tuple[str, str, str], ...]:
+        return (("org.apache.kafka", "kafka-storage", self.version),)
+
+    @property
+    def jars(self) -> dict[str, str]:
+        return _read_listing(f"{self.version}-tiered")
+
+    @property
+    def jars_folder(self) -> Path:
+        return self.folder / "tiered"
 
 
 @cache

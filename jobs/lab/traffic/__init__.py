@@ -1,4 +1,4 @@
 """Records and consumer groups on the clusters of a lab.
 
-In reading order: `shop`, `writers`, `fill`.
+In reading order: `shop`, `fulfilment`, `services`, `writers`, `fill`.
 """

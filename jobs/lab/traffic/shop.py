@@ -78,17 +78,17 @@ def _order(source: random.Random, number: int) -> ShopRecord:
     if number % 10 == 0:
         headers += [("attempt", b"1"), ("attempt", b"2"), ("note", b""), ("coupon", None)]
     key = HOT_CUSTOMER if source.random() < HOT_SHARE else _customer_key(source)
-    return ShopRecord("orders", key, _json(value), headers)
+    return ShopRecord("orders", key, json_bytes(value), headers)
 
 
 def _payment(source: random.Random, number: int) -> ShopRecord:
     value = {"payment": number, "amount": source.randint(100, 99_999), "method": "card"}
-    return ShopRecord("payments", f"payment-{number % 1000:04}".encode(), _json(value))
+    return ShopRecord("payments", f"payment-{number % 1000:04}".encode(), json_bytes(value))
 
 
 def _click(source: random.Random, number: int) -> ShopRecord:
     value = {"click": number, "page": source.choice(_PAGES), "session": source.randint(1, 10_000)}
-    return ShopRecord("clicks", None, _json(value))
+    return ShopRecord("clicks", None, json_bytes(value))
 
 
 def _customer(source: random.Random, number: int) -> ShopRecord:
@@ -100,12 +100,13 @@ def _customer(source: random.Random, number: int) -> ShopRecord:
         "country": source.choice(_COUNTRIES),
         "points": source.randint(0, 999),
     }
-    return ShopRecord("customers", key, _json(value))
+    return ShopRecord("customers", key, json_bytes(value))
 
 
 def _customer_key(source: random.Random) -> bytes:
     return f"customer-{source.randrange(_CUSTOMERS):04}".encode()
 
 
-def _json(value: Mapping[str, object]) -> bytes:
+def json_bytes(value: Mapping[str, object]) -> bytes:
+    """Return the value of a record: JSON without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()

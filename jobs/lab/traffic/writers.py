@@ -20,6 +20,8 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.librdkafka_errors import error_in
 from jobs.cluster.records import Consumer, KafkaException, Message, Producer
 from jobs.lab.errors import LabError
+from jobs.lab.traffic import fulfilment
+from jobs.lab.traffic.services import run_services
 from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
 
 logger = logging.getLogger(__name__)
@@ -34,7 +36,8 @@ _JOIN_S = 15.0
 class Traffic:
     """Writes the shop's records at `rate` per second in all and reads them in several groups.
 
-    `prefix` is before the names of all topics and groups, so that several shops fit on one cluster.
+    `prefix` is before the names of all topics and groups, so that several shops fit on one cluster. The shop
+    without a prefix also has an order flow (`services`).
     `written` counts acknowledged records by topic, `aborted` how many of them were in aborted
     transactions.
     """
@@ -45,6 +48,7 @@ class Traffic:
         self.client = ClusterClient(connection)
         self.rate = rate
         self.prefix = prefix
+        self.seed = seed
         self.shop = Shop(seed)
         self.written: Counter[str] = Counter()
         self.aborted = 0
@@ -54,6 +58,8 @@ class Traffic:
     def start(self) -> None:
         """Create the topics and begin; raises `LabError` when the topics cannot be made."""
         topics = {f"{self.prefix}{topic}": spec for topic, spec in TOPICS.items()}
+        if not self.prefix:
+            topics |= fulfilment.TOPICS
         for topic, fault in create_topics(self.client, topics).items():
             if fault is not None:
                 raise LabError(f"{topic} cannot be created: {fault}")
@@ -62,6 +68,8 @@ class Traffic:
         self._start("orders", lambda: self._write(("orders", "customers"), {}))
         self._start("clicks", lambda: self._write(("clicks",), {"compression.type": "lz4"}))
         self._start("payments", self._write_transactions)
+        if not self.prefix:
+            self._start("fulfilment", lambda: run_services(self.client, self.seed, self._is_over))
         for group in (prefixed(one, self.prefix) for one in GROUPS):
             for member in range(1, group.members + 1):
                 name = f"{group.group_id}-{member}"

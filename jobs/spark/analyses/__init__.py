@@ -1,6 +1,6 @@
 """Analyses: questions that Spark answers, each a kind with typed arguments, tables and one result document.
 
-Sub-rooms: `metadata`, `offsets`, `records`.
+Sub-rooms: `metadata`, `offsets`, `records`, `tracing`.
 
 In reading order: `analysis`, `kinds`, `task`, `document`, `job`.
 """

@@ -217,9 +217,7 @@ def test_nothing_is_read_for_a_definition_that_is_wrong(east, admin):
     ("read", "error"),
     [
         pytest.param(lambda *_: None, InvalidFields, id="no-topic"),
-        pytest.param(
-            unreachable, ActionRefused, id="away"
-        ),
+        pytest.param(unreachable, ActionRefused, id="away"),
     ],
 )
 def test_a_topic_that_cannot_be_read_is_refused_and_no_reading_is_written(east, admin, read, error):
@@ -249,7 +247,6 @@ def test_an_analysis_uses_a_stored_extractor_of_its_cluster(east, operator):
     assert question.subject == f"cluster:{east.pk}"
     resource = analysis_extractors.get_source(row.name).resource()
     assert resource["extractor"]["fields"] == SLIPS["fields"]
-    assert resource["registry"] is None
 
 
 def test_an_analysis_does_not_use_the_extractor_of_another_cluster(east, operator):

@@ -20,6 +20,7 @@ MORE = {
     "topic-profile": ("--topics", "orders"),
     "key-skew": ("--topics", "orders"),
     "store-at": ("--topic", "orders"),
+    "tiered-reach": ("--topics", "orders"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {

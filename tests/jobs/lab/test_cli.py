@@ -102,6 +102,10 @@ def test_each_cluster_may_have_its_version(tmp_path, options, east, west):
     assert found == [east, west]
 
 
+def test_tiered_storage_is_of_the_clusters_that_are_named(tmp_path):
+    assert [plan.tiered for plan in plans_for(tmp_path, "--tiered", "west")] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("option", "words"),
     [

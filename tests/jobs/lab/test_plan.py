@@ -88,3 +88,8 @@ def test_the_version_of_an_upgraded_node_outlives_json():
     again = ClusterPlan.from_mapping(json.loads(json.dumps(plan.to_mapping())))
     assert again == plan
     assert [again.release(node_id).version for node_id in again.node_ids] == ["3.9.1", "4.3.1"]
+
+
+def test_tiered_storage_with_a_version_of_which_the_lab_has_no_listing_is_refused():
+    with pytest.raises(LabError, match=r"tiered storage with Kafka 4\.3\.1 only"):
+        ClusterPlan("tier", 1, 20_092, kafka="3.9.1", tiered=True)

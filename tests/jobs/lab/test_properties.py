@@ -88,3 +88,11 @@ def test_a_broker_with_zookeeper_is_no_controller():
     assert (found["broker.id"], found["zookeeper.connect"]) == ("1", "127.0.0.1:9112")
     assert found["authorizer.class.name"] == "kafka.security.authorizer.AclAuthorizer"
     assert not {"process.roles", "node.id", "controller.listener.names"} & set(found)
+
+
+def test_remote_storage_of_a_tiered_cluster_is_a_folder_of_all_its_nodes():
+    found = settings(ClusterPlan("tier", 2, 9092, tiered=True))
+    assert found["remote.log.storage.system.enable"] == "true"
+    assert found["rsm.config.dir"] == "/lab/east/remote"
+    assert found["remote.log.storage.manager.class.path"].endswith("kafka-storage-4.3.1-test.jar")
+    assert "rsm.config.dir" not in settings()

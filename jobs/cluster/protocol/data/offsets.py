@@ -22,12 +22,25 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
-from jobs.cluster.protocol.transport.apis import LIST_NEWEST, LIST_OFFSETS
+from jobs.cluster.protocol.transport.apis import (
+    LIST_EARLIEST_LOCAL,
+    LIST_LATEST_TIERED,
+    LIST_NEWEST,
+    LIST_OFFSETS,
+)
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import broker_number, by_topic, int8, int32, int64
 
 LATEST, EARLIEST, NEWEST = -1, -2, -3
+# Of tiered storage: where the local log begins, and the last offset that is in remote storage.
+EARLIEST_LOCAL, LATEST_TIERED = -4, -5
+# The signs that older brokers would take for a time.
+_APIS = {
+    NEWEST: LIST_NEWEST,
+    EARLIEST_LOCAL: LIST_EARLIEST_LOCAL,
+    LATEST_TIERED: LIST_LATEST_TIERED,
+}
 BUDGET_S = 30.0
 _CONSUMER = broker_number(-1)
 # The questions are short, and must not wait behind a Fetch or a Produce.
@@ -58,12 +71,14 @@ async def list_offsets(
 ) -> dict[TopicPartition, ListedOffset | ClusterFault]:
     """Return the first offset at or after a moment: `EARLIEST`, `LATEST`, `NEWEST`, or a time in ms.
 
-    NEWEST is the record with the largest timestamp, which brokers before Kafka 3.0 do not tell. With
+    NEWEST is the record with the largest timestamp, which brokers before Kafka 3.0 do not tell; nor do those
+    before 3.5 and 3.9 EARLIEST_LOCAL and LATEST_TIERED (None: nothing is remote, or the leader does not know
+    it yet). All moments are of one such kind, or of those that every broker tells. With
     `read_committed`, LATEST is the last stable offset, else the high watermark. Leaders that move are
     followed within the budget; raises `ClusterFault` when there is no metadata. `unknown_s`: see
     `ask_leaders`.
     """
-    api = LIST_NEWEST if NEWEST in moments.values() else LIST_OFFSETS
+    api = next((api for sign, api in _APIS.items() if sign in moments.values()), LIST_OFFSETS)
 
     async def send(leader: int, asked: _Asked) -> dict[TopicPartition, ListedOffset | ClusterFault]:
         connection = await cluster.connection_to(leader, _LANE)

@@ -158,6 +158,9 @@ PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
 LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)
 # Older ones take the sign for "the largest timestamp" as a time long ago (KIP-734, Kafka 3.0).
 LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7)
+# The signs for the ends of what is local and what is remote, each since its version (KIP-405, KIP-1005).
+LIST_EARLIEST_LOCAL = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 8)
+LIST_LATEST_TIERED = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 9)
 FIND_COORDINATOR = Api(
     find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
 )

@@ -53,6 +53,7 @@ def test_every_setting_is_passed_unless_its_name_says_that_it_is_a_secret():
     assert set(given) - set(environment_of_maker(given)) == {
         "API_READS_PER_MIN",
         "API_WRITES_PER_MIN",
+        "CROSSLOG_SCHEMA_REGISTRIES",
         "MAIL_PASSWORD",
         "METRICS_TOKEN",
         "OIDC_CLIENT_SECRET",

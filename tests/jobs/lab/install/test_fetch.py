@@ -8,7 +8,7 @@ from jobs.lab.errors import FetchFailed, LabError
 from jobs.lab.install import fetch
 from jobs.lab.install.fetch import Progress
 from jobs.lab.install.java import Java
-from jobs.lab.install.releases import VERSIONS, KafkaRelease
+from jobs.lab.install.releases import VERSIONS, KafkaRelease, TieredStorageJars
 
 NEWEST = KafkaRelease()
 
@@ -53,6 +53,14 @@ def test_a_version_that_the_lab_does_not_have_is_refused(version):
 
 def test_ivy_is_asked_for_no_repository_of_ours():
     assert "http" not in fetch.ivy_file(NEWEST)
+
+
+def test_of_tiered_storage_only_the_test_jar_is_fetched():
+    jars = TieredStorageJars()
+    assert 'm:classifier="test"' in fetch.ivy_file(jars)
+    assert list(jars.jars) == ["kafka-storage-4.3.1-test.jar"]
+    assert jars.jars_folder != NEWEST.jars_folder
+    assert "classifier" not in fetch.ivy_file(NEWEST)
 
 
 def test_jars_that_are_there_are_not_fetched_again(cache):

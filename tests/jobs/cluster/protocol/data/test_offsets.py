@@ -8,7 +8,9 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import UnknownTopicOrPartition
 from jobs.cluster.protocol.data.offsets import (
     EARLIEST,
+    EARLIEST_LOCAL,
     LATEST,
+    LATEST_TIERED,
     NEWEST,
     ListedOffset,
     list_offsets,
@@ -120,10 +122,18 @@ async def test_what_waiting_does_not_mend_is_not_asked_again():
         assert len(one.of(fake_broker.LIST_OFFSETS)) == 1
 
 
-async def test_brokers_before_kafka_3_are_not_asked_for_the_newest_record():
+@pytest.mark.parametrize(
+    ("sign", "newest"),
+    [
+        pytest.param(NEWEST, 6, id="newest record, before 3.0"),
+        pytest.param(EARLIEST_LOCAL, 7, id="local log start, before 3.5"),
+        pytest.param(LATEST_TIERED, 8, id="highest tiered offset, before 3.9"),
+    ],
+)
+async def test_brokers_that_would_take_a_sign_for_a_time_are_not_asked(sign, newest):
     async with brokers() as (one,), cluster_of(one) as cluster:
         one.topics = (topic("orders", {0: 1}),)
-        one.offered[fake_broker.LIST_OFFSETS] = (1, 6)
-        found = await list_offsets(cluster, {FIRST: NEWEST}, read_committed=False)
+        one.offered[fake_broker.LIST_OFFSETS] = (1, newest)
+        found = await list_offsets(cluster, {FIRST: sign}, read_committed=False)
     assert isinstance(found[FIRST], VersionNotOffered)
     assert one.of(fake_broker.LIST_OFFSETS) == []
