@@ -110,12 +110,13 @@ def _build(
         **around_cluster(cluster, "extractors", Equivalents(call, "")),
         "row": row if row.pk else None,
         "form": form,
-        **(_around_trial(trial[0]) if trial else {}),
+        **(around_trial(trial[0]) if trial else {}),
     }
     return render_page(request, "tracing/extractors/extractor.html", context)
 
 
-def _around_trial(trial: Trial) -> dict[str, Any]:
+def around_trial(trial: Trial) -> dict[str, Any]:
+    """Return what the page shows of a trial: labels of roles, times as moments."""
     return {
         "trial": trial,
         "samples": [

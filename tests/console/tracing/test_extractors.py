@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry, ClusterGrant
@@ -10,6 +11,7 @@ from console.frame.errors import ActionRefused
 from console.runs.analyses.questions import read_question
 from console.tracing.extractors import actions, analysis_extractors
 from console.tracing.extractors.models import StoredExtractor
+from console.tracing.extractors.pages import around_trial
 from console.tracing.extractors.trial import try_extractor
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.cluster.topic_reader import Newest, TopicRecord
@@ -203,6 +205,17 @@ def test_a_trial_without_fields_shows_samples_redacted_and_presets(east, admin):
     assert trial.samples[0].value == "(redacted)"
     assert trial.found == {}
     assert [one.preset for one in trial.presets] == ["connect-dlq"]
+
+
+def test_the_page_of_a_trial_shows_records_values_problems_and_presets(east, admin):
+    read = records(b'{"card":1,"at":"noon"}', headers=[("kafka_dlt-exception-fqcn", b"java.X")])
+    told = {"fields": {"error": "header:kafka_dlt-exception-fqcn", "time": "value:/at as iso"}}
+    trial = try_extractor(east, "dlt", {**told, "redact": ["value:/card"]}, admin, read)
+    page = render_to_string("tracing/extractors/_trial.html", around_trial(trial))
+    for text in ("0:0", "java.X", "It is no time as ISO 8601 writes it.", "Use spring-dlt"):
+        assert text in page
+    assert "(redacted)" in page
+    assert "&quot;card&quot;:1" not in page
 
 
 def test_nothing_is_read_for_a_definition_that_is_wrong(east, admin):
