@@ -127,14 +127,20 @@ def of_copy(made: Made) -> dict[str, str]:
 
 
 def ask(
-    lab: Lab, folder: Path, kind: str, made: Made, arguments: dict[str, str]
+    lab: Lab,
+    folder: Path,
+    kind: str,
+    made: Made,
+    arguments: dict[str, str],
+    extractor: dict[str, object] | None = None,
 ) -> dict[str, object]:
     """Ask a warm engine of its own; records of both sides of an audit are pairs."""
     sides = {name: one for name, one in arguments.items() if one in {"source", "target"}}
-    resources = {
+    resources: dict[str, dict[str, object]] = {
         name: {"connection": lab.cluster(one).connection.to_mapping()}
         for name, one in sides.items()
     }
+    resources |= {"extractor": extractor} if extractor else {}
     asking = Asking(folder)
     try:
         # Another question, so that nothing that it proved is used again.

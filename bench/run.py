@@ -23,6 +23,7 @@ import quiet_flow
 import record_path
 import records
 import reports
+import tracing
 import translation
 import what_if
 import what_if_pages
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "quiet-flow": quiet_flow.measure,
     "record-path": record_path.measure,
     "records": records.measure,
+    "tracing": tracing.measure,
     "translation": translation.measure,
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,

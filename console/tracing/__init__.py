@@ -1,5 +1,5 @@
 """The room of events that move through topics.
 
-Sub-rooms: `extractors`.
-In reading order: `apps`, `models`, `urls`.
+Sub-rooms: `extractors`, `replays`.
+In reading order: `models`, `urls`, `apps`.
 """

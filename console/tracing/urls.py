@@ -1,14 +1,22 @@
-"""Addresses of event tracing: extractors, below their cluster."""
+"""Addresses of the room of events that move through topics."""
 
 from django.urls import path
 
-from console.tracing.extractors import pages
+from console.tracing.extractors import pages as extractors
+from console.tracing.replays import pages as replays
 
 app_name = "tracing"
 _EXTRACTORS = "clusters/<slug:alias>/extractors/"
+_REDRIVES = "clusters/<slug:alias>/redrives/"
+_REDRIVE = f"{_REDRIVES}<uuid:redrive_id>/"
 urlpatterns = [
-    path(_EXTRACTORS, pages.list_page, name="extractors"),
-    path(f"{_EXTRACTORS}new/", pages.new_page, name="new-extractor"),
-    path(f"{_EXTRACTORS}<int:extractor_id>/", pages.extractor_page, name="extractor"),
-    path(f"{_EXTRACTORS}<int:extractor_id>/remove/", pages.remove, name="remove-extractor"),
+    path(_REDRIVES, replays.list_page, name="redrives"),
+    path(f"{_REDRIVES}new/<uuid:run_id>/", replays.new_page, name="new-redrive"),
+    path(_REDRIVE, replays.detail_page, name="redrive"),
+    path(f"{_REDRIVE}apply/", replays.apply, name="apply-redrive"),
+    path(f"{_REDRIVE}stop/", replays.stop, name="stop-redrive"),
+    path(_EXTRACTORS, extractors.list_page, name="extractors"),
+    path(f"{_EXTRACTORS}new/", extractors.new_page, name="new-extractor"),
+    path(f"{_EXTRACTORS}<int:extractor_id>/", extractors.extractor_page, name="extractor"),
+    path(f"{_EXTRACTORS}<int:extractor_id>/remove/", extractors.remove, name="remove-extractor"),
 ]

@@ -1,5 +1,5 @@
 """Events that move through topics: what of records identifies a piece of work, and what became of it.
 
-Sub-rooms: `extractors`.
-In reading order: `digests`, `tiers`.
+Sub-rooms: `extractors`, `slips`.
+In reading order: `digests`, `outbox`, `claims`, `tiers`.
 """

@@ -14,6 +14,7 @@ from console.notifications.models import NotificationChannel, NotificationRoute
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
 from console.tracing.extractors.models import StoredExtractor
+from console.tracing.replays.models import Redrive
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.browser.axe import violations
 from tests.browser.watching import TOO_WIDE, Watched
@@ -31,6 +32,7 @@ POLICY, ACTION, TRIAL = "policy", "action", "trial"
 INCIDENT, SETTING, OBJECTIVE = "incident", "setting", "objective"
 ROUTE, CHANNEL = "route", "channel"
 EXTRACTOR = "extractor"
+REPLAY, REDRIVE = "replay plan", "redrive"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
     "overview:overview": [],
@@ -112,6 +114,9 @@ PLACES = {
     "tracing:extractors": ["east"],
     "tracing:new-extractor": ["east"],
     "tracing:extractor": ["east", EXTRACTOR],
+    "tracing:redrives": ["east"],
+    "tracing:new-redrive": ["east", REPLAY],
+    "tracing:redrive": ["east", REDRIVE],
     "runs:list": [],
     "runs:new": [],
     "runs:new-analysis": [next(iter(ANALYSES), "none")],
@@ -160,6 +165,7 @@ NOT_PAGES = {
     "availability:remove-promotion-policy", "availability:plan-promotion", "availability:apply-promotion",
     "availability:revert-promotion", "availability:stop-promotions", "availability:allow-promotions",
     "availability:stop-all-promotions", "availability:allow-all-promotions", "availability:start-drill",
+    "tracing:apply-redrive", "tracing:stop-redrive",
     "runs:cancel", "runs:csv", "runs:parquet",
     "reports:file", "reports:chart", "reports:remove", "reports:run-now", "reports:delete",
     "delivery:test", "delivery:retry",
@@ -290,6 +296,7 @@ def test_page_is_readable_for_all(name, reader, site):
         ROUTE: NotificationRoute.objects.get().pk, CHANNEL: NotificationChannel.objects.get().pk,
         REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
+        REPLAY: Redrive.objects.get().plan_run_id, REDRIVE: Redrive.objects.get().pk,
     }  # fmt: skip
     reader.sign_in(site.person())
     page = reader.open(reverse(name, args=[numbers.get(arg, arg) for arg in PLACES[name]]))

@@ -33,6 +33,9 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
+    "slips": {"extractor": "cloudevents", "topics": "orders"},
+    "outbox": {"topics": "orders"},
+    "claim-checks": {"topics": "orders"},
     "tiered-reach": {"topics": "orders"},
 }
 # The group of the lab's shops that only commits once (`jobs.lab.traffic.writers.IDLE_GROUP`), and what is

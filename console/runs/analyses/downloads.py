@@ -42,11 +42,12 @@ def parquet_of(run: Run, name: str) -> FileResponse:
     found = find_table(run, name)
     found.stream()
     name_of_file = f"{_file_name(run, name)}.parquet"
-    file = _parquet(found.folder / name)
+    file = whole_parquet(found.folder / name)
     return FileResponse(file, as_attachment=True, filename=name_of_file, content_type=PARQUET)
 
 
-def _parquet(folder: Path) -> IO[bytes]:
+def whole_parquet(folder: Path) -> IO[bytes]:
+    """Return a table as one open Parquet file; raises Http404 for one without files."""
     files = sorted(folder.glob("*.parquet"))
     if not files:
         raise Http404(f"The table {folder.name} has no file.")

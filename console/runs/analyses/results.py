@@ -111,7 +111,7 @@ def tables_in(run: Run) -> dict[str, AnswerTable]:
     """
     folder = tables_of(run)
     return {
-        told["name"]: AnswerTable(_table(told), told["rows"], told["preview"], folder)
+        told["name"]: AnswerTable(table_of(told), told["rows"], told["preview"], folder)
         for told in result_of(run)["tables"]
     }
 
@@ -121,7 +121,8 @@ def kept_until(run: Run) -> datetime | None:
     return None if run.finished_at is None else run.finished_at + kept_for(run)
 
 
-def _table(told: Mapping[str, Any]) -> Table:
+def table_of(told: Mapping[str, Any]) -> Table:
+    """Return a table as a document describes it."""
     columns = tuple(
         Column(one["name"], one["title"], ColumnType(one["type"]), one.get("definition", ""))
         for one in told["columns"]

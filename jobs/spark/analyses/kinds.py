@@ -17,7 +17,7 @@ from jobs.spark.analyses.metadata import (
 )
 from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
-from jobs.spark.analyses.tracing import tiered_reach
+from jobs.spark.analyses.tracing import claim_checks, outbox, slips, tiered_reach
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -38,6 +38,9 @@ _ALL: tuple[Analysis, ...] = (
     key_skew.ANALYSIS,
     copy_audit.ANALYSIS,
     store_at.ANALYSIS,
+    slips.ANALYSIS,
+    outbox.ANALYSIS,
+    claim_checks.ANALYSIS,
     tiered_reach.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

@@ -44,6 +44,8 @@ NAMES_ONLY = {
     "notifications.NotificationChannel.changed_by": "a channel is of the installation, like a cluster",
     "notifications.NotificationRoute.changed_by": "a route is of the installation, like a cluster",
     "replication.ReplicationFlow.created_by": "a flow is what the installation wants, like a cluster",
+    "tracing.Redrive.applied_by": "who applied it last; its run acts with the rights of that request",
+    "tracing.Redrive.created_by": "who created it; a run acts for the person who applied it",
     "schedules.ScheduleFiring.by": "who started it by hand, at that moment",
 }
 

@@ -24,6 +24,7 @@ from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
 from tests.console.tracing.making import make_extractor
+from tests.console.tracing.replays.making import make_redrive
 
 pytestmark = pytest.mark.slow
 
@@ -77,8 +78,7 @@ ROUTES_OF_PAGES = {
     "replication:checkpoint-group": {"GET flows/{id}/checkpoints/", "GET flows/{id}/checkpoint-series/"},
     "replication:translate": {"GET flows/{id}/translate/", "POST flows/{id}/translate/"},
     "replication:partitions": {"GET flows/{id}/partitions/"},
-    "replication:findings": {"GET flows/{id}/findings/"},
-    "replication:runs": {"GET runs/"},
+    "replication:findings": {"GET flows/{id}/findings/"}, "replication:runs": {"GET runs/"},
     "replication:settings": {"PATCH flows/{id}/"},
     "replication:start": {"POST flows/{id}/start/"},
     "replication:stop": {"POST flows/{id}/stop/"},
@@ -136,8 +136,7 @@ ROUTES_OF_PAGES = {
         "GET placements/{id}/", "PATCH placements/{id}/", "POST placements/preview/",
     },
     "availability:remove-placement": {"DELETE placements/{id}/"},
-    "availability:what-if": {"GET what-if/", "POST what-if/"},
-    "availability:matrix": {"GET what-if/matrix/"},
+    "availability:what-if": {"GET what-if/", "POST what-if/"}, "availability:matrix": {"GET what-if/matrix/"},
     "availability:controller-sites": {"GET controller-sites/", "POST controller-sites/"},
     "availability:designer": {"POST placement-designs/"},
     "availability:promotion": {
@@ -151,14 +150,10 @@ ROUTES_OF_PAGES = {
     "availability:plan-promotion": {"POST promotion-actions/{id}/plan/"},
     "availability:apply-promotion": {"POST promotion-actions/{id}/apply/"},
     "availability:revert-promotion": {"POST promotion-actions/{id}/revert/"},
-    "availability:stop-promotions": {"POST promotion-stop/"},
-    "availability:allow-promotions": {"POST promotion-stop/"},
-    "availability:stop-all-promotions": {"POST promotion-stop/"},
-    "availability:allow-all-promotions": {"POST promotion-stop/"},
-    "availability:drills": {"GET drills/"},
-    "availability:start-drill": {"POST drills/"},
-    "availability:record-drill": {"POST drills/"},
-    "availability:drill": {"GET drills/{id}/"},
+    "availability:stop-promotions": {"POST promotion-stop/"}, "availability:allow-promotions": {"POST promotion-stop/"},
+    "availability:stop-all-promotions": {"POST promotion-stop/"}, "availability:allow-all-promotions": {"POST promotion-stop/"},
+    "availability:drills": {"GET drills/"}, "availability:start-drill": {"POST drills/"},
+    "availability:record-drill": {"POST drills/"}, "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
     "streams:list": {"GET streams/"}, "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
@@ -166,6 +161,8 @@ ROUTES_OF_PAGES = {
     "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},
     "tracing:new-extractor": {"POST extractors/", "POST extractors/try/", "GET extractors/"},
     "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"},
+    "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
+    "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -289,6 +286,8 @@ SHOWN = [
     ("tracing:extractors", "/clusters/east/extractors/"),
     ("tracing:new-extractor", "/clusters/east/extractors/new/"),
     ("tracing:extractor", "/clusters/east/extractors/{extractor}/"),
+    ("tracing:redrives", "/clusters/east/redrives/"),
+    ("tracing:redrive", "/clusters/east/redrives/{redrive}/"),
     ("runs:list", "/runs/"),
     ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
@@ -331,7 +330,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -371,6 +370,7 @@ def numbers(sign_in, admin):
         "schedule": make_schedule(None).pk,
         "setting": make_setting().pk,
         "objective": make_objective(flow.source).pk,
+        "redrive": make_redrive(flow.source).pk,
         "report": make_report(make_user()).pk,
         "report_run": make_report_run().pk,
     }

@@ -13,6 +13,7 @@ from tests.console.safety.needs import ANYWHERE, HERE, MINE, OPEN, OWN, PUBLIC, 
 from tests.console.safety.routes import EXPECTED, MINE_ALONE, all_routes
 from tests.console.safety.world import bearer, make_person, make_token, promotion_of
 from tests.console.safety.writes import noting_writes
+from tests.console.tracing.replays.making import make_redrive
 
 ROUTES = all_routes()
 HTTP_SERVER_ERROR = 500
@@ -76,6 +77,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
         cluster=cluster, key=f"broker:{cluster.alias}", title="Broker 3 is down"
     )
     policy, action, drill = promotion_of(cluster)
+    redrive = make_redrive(cluster)
     other = make_person("another")
     token = make_token(other)[0]
     return {
@@ -117,9 +119,12 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "number": 0,
         "incident_id": incident.pk,
         "chart": "flows",
+        "redrive_id": redrive.pk,
         "of": {
             "api-incident": {"pk": incident.pk},
             "api-flow": {"pk": flow.pk},
+            "api-redrive": {"pk": redrive.pk},
+            "tracing": {"run_id": redrive.plan_run_id},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
             "api-run": {"pk": run.pk},
             "api-failover": {"pk": plan.pk},

@@ -20,6 +20,9 @@ MORE = {
     "topic-profile": ("--topics", "orders"),
     "key-skew": ("--topics", "orders"),
     "store-at": ("--topic", "orders"),
+    "slips": ("--extractor", "cloudevents"),
+    "outbox": ("--topics", "orders"),
+    "claim-checks": ("--topics", "orders"),
     "tiered-reach": ("--topics", "orders"),
 }
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.

@@ -5,10 +5,9 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    initial = True
-
     dependencies = [
         ("clusters", "0017_log_dirs_of_brokers"),
+        ("tracing", "0001_redrives"),
     ]
 
     operations = [
