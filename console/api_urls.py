@@ -59,6 +59,7 @@ from console.reports.api import ReportRunViewSet, ReportViewSet
 from console.runs.api import RunViewSet
 from console.schedules.api import ScheduleViewSet
 from console.streams.api import StreamsViewSet
+from console.tracing.extractors.api import ExtractorViewSet
 from console.tracing.replays.api import RedriveViewSet
 
 router = SimpleRouter()
@@ -108,6 +109,7 @@ router.register("observer-events", EventViewSet, "api-observer-event")
 router.register("drills", DrillViewSet, "api-drill")
 router.register("runbooks", RunbookViewSet, "api-runbook")
 router.register("streams", StreamsViewSet, "api-streams")
+router.register("extractors", ExtractorViewSet, "api-extractor")
 router.register("redrives", RedriveViewSet, "api-redrive")
 router.register("runs", RunViewSet, "api-run")
 router.register("reports", ReportViewSet, "api-reports")

@@ -18,13 +18,14 @@ from jobs.spark.analyses.analysis import Analysis, ArgumentType
 from jobs.spark.analyses.kinds import QUESTIONS
 
 CLUSTER_TABS = (
-    ("detail", "Overview"),
-    ("brokers", "Brokers"),
-    ("topics", "Topics"),
-    ("partitions", "Partitions"),
-    ("groups", "Groups"),
-    ("mirror", "Mirrored topics"),
-    ("settings", "Settings"),
+    ("clusters:detail", "Overview"),
+    ("clusters:brokers", "Brokers"),
+    ("clusters:topics", "Topics"),
+    ("clusters:partitions", "Partitions"),
+    ("clusters:groups", "Groups"),
+    ("clusters:mirror", "Mirrored topics"),
+    ("tracing:extractors", "Extractors"),
+    ("clusters:settings", "Settings"),
 )
 
 
@@ -44,9 +45,9 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
-            "href": reverse(f"clusters:{name}", args=[cluster.alias]),
-            "is_current": name == current,
-            **more.get(name, {}),
+            "href": reverse(name, args=[cluster.alias]),
+            "is_current": name.partition(":")[2] == current,
+            **more.get(name.partition(":")[2], {}),
         }
         for name, label in CLUSTER_TABS
     ]

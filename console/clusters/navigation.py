@@ -24,8 +24,7 @@ def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit
     yield SearchHit("clusters", "Register cluster", reverse("clusters:new"), also="new add")
     for pk, alias in visible(user, Cluster.objects.order_by("alias")).values_list("pk", "alias"):
         tabs = [
-            {"label": label, "href": reverse(f"clusters:{name}", args=[alias])}
-            for name, label in CLUSTER_TABS
+            {"label": label, "href": reverse(name, args=[alias])} for name, label in CLUSTER_TABS
         ]
         yield from pages_of(words, "cluster", alias, tabs, [pk])
     yield from _brokers(user, words, limit)

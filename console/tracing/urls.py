@@ -2,9 +2,11 @@
 
 from django.urls import path
 
+from console.tracing.extractors import pages as extractors
 from console.tracing.replays import pages as replays
 
 app_name = "tracing"
+_EXTRACTORS = "clusters/<slug:alias>/extractors/"
 _REDRIVES = "clusters/<slug:alias>/redrives/"
 _REDRIVE = f"{_REDRIVES}<uuid:redrive_id>/"
 urlpatterns = [
@@ -13,4 +15,8 @@ urlpatterns = [
     path(_REDRIVE, replays.detail_page, name="redrive"),
     path(f"{_REDRIVE}apply/", replays.apply, name="apply-redrive"),
     path(f"{_REDRIVE}stop/", replays.stop, name="stop-redrive"),
+    path(_EXTRACTORS, extractors.list_page, name="extractors"),
+    path(f"{_EXTRACTORS}new/", extractors.new_page, name="new-extractor"),
+    path(f"{_EXTRACTORS}<int:extractor_id>/", extractors.extractor_page, name="extractor"),
+    path(f"{_EXTRACTORS}<int:extractor_id>/remove/", extractors.remove, name="remove-extractor"),
 ]

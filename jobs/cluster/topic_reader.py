@@ -6,6 +6,7 @@ connections that the process keeps: memory does not grow with the length of the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ PIECE_BYTES = 16 << 20
 _PARTITION_BYTES = 1 << 20
 # Of a question's budget: what a piece may take, so that it ends before the question does.
 _SHARE = 0.8
+# Of a partition of which the newest records are wanted: a record with the mark of its transaction, twice.
+_LEAST_OFFSETS = 4
 
 
 class TopicRecord(NamedTuple):
@@ -74,6 +77,51 @@ def read_topic_from(
         return None
     there = {number: starts[number] for number in found.ends if number in starts}
     return _read(client, topic, there, found.ends, take)
+
+
+class Newest(NamedTuple):
+    """Records of a topic, newest first; `is_cut`: a limit was reached before all partitions were read."""
+
+    records: list[TopicRecord]
+    is_cut: bool
+
+
+class _EnoughError(Exception):
+    """A limit of `read_newest` is reached."""
+
+
+def read_newest(
+    client: ClusterClient, topic: str, most: int, *, budget_s: float, most_bytes: int
+) -> Newest | None:
+    """Return about the newest records of a topic by their timestamps; None: the topic does not exist.
+
+    Of each partition the same number of offsets is read, so that fewer come of one that is compacted or
+    written in transactions. Committed records only. Raises `ClusterFault`.
+    """
+    until = time.monotonic() + budget_s
+    found = _look(client, topic, is_complete=False)
+    if found is None:
+        return None
+    records: list[TopicRecord] = []
+    size = 0
+
+    def take(record: TopicRecord) -> None:
+        nonlocal size
+        records.append(record)
+        size += len(record.key or b"") + len(record.value or b"")
+        size += sum(len(name) + len(told or b"") for name, told in record.headers)
+        if size > most_bytes or time.monotonic() > until:
+            raise _EnoughError
+
+    share = max(2 * most // max(len(found.ends), 1), _LEAST_OFFSETS)
+    starts = {number: max(end - share, 0) for number, end in found.ends.items()}
+    is_cut = False
+    try:
+        _read(client, topic, starts, found.ends, take)
+    except _EnoughError:
+        is_cut = True
+    records.sort(key=lambda one: (one.timestamp_ms or 0, one.offset), reverse=True)
+    return Newest(records[:most], is_cut)
 
 
 class TopicFollower:

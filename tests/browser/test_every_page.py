@@ -13,6 +13,7 @@ from console.frame.help.chapters import CHAPTERS
 from console.notifications.models import NotificationChannel, NotificationRoute
 from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
+from console.tracing.extractors.models import StoredExtractor
 from console.tracing.replays.models import Redrive
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.browser.axe import violations
@@ -30,6 +31,7 @@ REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
 INCIDENT, SETTING, OBJECTIVE = "incident", "setting", "objective"
 ROUTE, CHANNEL = "route", "channel"
+EXTRACTOR = "extractor"
 REPLAY, REDRIVE = "replay plan", "redrive"
 # How each page is reached, by the name of its route. FLOW is the number of the flow.
 PLACES = {
@@ -109,6 +111,9 @@ PLACES = {
     "streams:detail": ["east", "shop"],
     "streams:description": ["east", "shop"],
     "streams:key-lookup": ["east", "shop"],
+    "tracing:extractors": ["east"],
+    "tracing:new-extractor": ["east"],
+    "tracing:extractor": ["east", EXTRACTOR],
     "tracing:redrives": ["east"],
     "tracing:new-redrive": ["east", REPLAY],
     "tracing:redrive": ["east", REDRIVE],
@@ -156,7 +161,7 @@ NOT_PAGES = {
     "replication:failover-undo", "replication:failover-csv",
     # A document of its own, which tests/browser/test_failover.py opens.
     "replication:failover-report",
-    "availability:remove-placement",
+    "availability:remove-placement", "tracing:remove-extractor",
     "availability:remove-promotion-policy", "availability:plan-promotion", "availability:apply-promotion",
     "availability:revert-promotion", "availability:stop-promotions", "availability:allow-promotions",
     "availability:stop-all-promotions", "availability:allow-all-promotions", "availability:start-drill",
@@ -287,7 +292,7 @@ def test_page_is_readable_for_all(name, reader, site):
         INCIDENT: Incident.objects.get(check_id="broker_down", state="open").pk,
         SETTING: CheckSetting.objects.first().pk, OBJECTIVE: Objective.objects.first().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
-        SCHEDULE: Schedule.objects.first().pk,
+        SCHEDULE: Schedule.objects.first().pk, EXTRACTOR: StoredExtractor.objects.get().pk,
         ROUTE: NotificationRoute.objects.get().pk, CHANNEL: NotificationChannel.objects.get().pk,
         REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,

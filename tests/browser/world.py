@@ -57,6 +57,7 @@ from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpoints
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
+from tests.console.tracing.making import make_extractor
 from tests.console.tracing.replays.making import make_redrive
 from tests.jobs.cluster.capabilities.recorded import recorded, recorded_cluster
 from tests.jobs.reports.rendering.sample import document as document_of_all_blocks
@@ -76,8 +77,7 @@ def make_world(now: datetime) -> ReplicationFlow:
     east = fill_cluster("east", now, is_well=False)
     west = fill_cluster("west", now, is_well=True)
     fill_unreachable("north", now)
-    make_quorum(east, now)
-    make_available(east, now)
+    make_quorum(east, now), make_available(east, now)
     observed = document({"dc-a": 1, "dc-b": 1}, {"dc-c": 1}, "under-min-isr")
     make_rule(east, "orders", observed, changed_at=now, changed_by="ana")
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
@@ -396,5 +396,5 @@ def fill_incidents(flow: ReplicationFlow, now: datetime) -> None:
     make_incident("partitions", "", cluster=east, state="resolved", ended_at=now, **times)
     make_setting(cluster=east, is_excluded=True, note="Its disk is replaced.", changed_at=now)
     make_setting("group_lag_time", group_pattern="a*", thresholds={"warning_s": 60}, changed_at=now)
-    make_window(starts_at=now, created_at=now, cluster=east)
+    make_window(starts_at=now, created_at=now, cluster=east), make_extractor(east)
     make_objectives(east, flow, now)

@@ -268,13 +268,21 @@ RECORDS = Group(
     "reads the records of topics",
     _CERTIFICATE | _BACKTEST | _KEYS,
 )
-_PACED = frozenset(
-    {
-        *("topic-profile", "key-skew", "copy-audit", "store-at"),
-        *("slips", "outbox", "claim-checks", "dead-letters", "replay-plan"),
-    }
+_EVENT = {
+    "Routing slip": "The steps of a piece of work; each service checks off the step that it did.",
+    "Outbox": "A table to which a service writes events in the transaction of its data.",
+    "Dead letter": "A record that could not be processed, in a topic of its own.",
+}
+EVENTS = Group(
+    "event-tracing",
+    "Event tracing",
+    "follows events through topics by an extractor",
+    _EVENT | {"Claim check": _KEYS["Claim check"]},
 )
-_OF_RECORDS = _PACED | {"refine", "backtest", "tiered-reach", "redrive"}
+_TRACED = {"slips", "outbox", "claim-checks", "dead-letters", "replay-plan"}
+_OF_EVENTS = _TRACED | {"redrive", "tiered-reach"}
+_PACED = {"topic-profile", "key-skew", "copy-audit", "store-at"} | _TRACED
+_OF_RECORDS = (_PACED - _TRACED) | {"refine", "backtest"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
     "quorum-history": "Voter sets, leaders and elections over time, and the voters at one moment.",
@@ -305,6 +313,8 @@ _SENTENCES = {
 
 def group_of(analysis: Analysis) -> Group:
     """Return the group of an analysis."""
+    if analysis.kind in _OF_EVENTS:
+        return EVENTS
     if analysis.kind in _OF_RECORDS:
         return RECORDS
     is_of_log = any(one.type is ArgumentType.LOG for one in analysis.arguments)
@@ -327,4 +337,8 @@ def grouped(analyses: Iterable[Analysis]) -> list[tuple[Group, list[tuple[Analys
         if one.kind in _PACED:
             sentence += f" Reads at most {settings.RECORD_READ_MB_PER_S} MB/s of a cluster."
         found.setdefault(group_of(one).id, []).append((one, sentence))
-    return [(group, found[group.id]) for group in (METADATA, OFFSETS, RECORDS) if group.id in found]
+    return [
+        (group, found[group.id])
+        for group in (METADATA, OFFSETS, RECORDS, EVENTS)
+        if group.id in found
+    ]

@@ -154,7 +154,7 @@ def _sources_of(
     analysis: Analysis, arguments: Mapping[str, Any], user: Any
 ) -> list[sources.Source]:
     """Return the logs, flows and clusters of the question; files must exist."""
-    found = []
+    found: list[tuple[Argument, sources.Source]] = []
     for argument in analysis.arguments:
         name = arguments[argument.name]
         if name is None:
@@ -171,8 +171,17 @@ def _sources_of(
             noun = sources.NOUNS[argument.type]
             raise InvalidFields({argument.name: f"There is no {noun} {name[:100]}."})
         require(user, "operate", *source.clusters)
-        found.append(source)
-    return found
+        found.append((argument, source))
+    _check_extractors(found)
+    return [source for _, source in found]
+
+
+def _check_extractors(found: list[tuple[Argument, sources.Source]]) -> None:
+    """Raise InvalidFields for an extractor of another cluster than that of the question."""
+    clusters = {pk for _, one in found for pk in one.clusters}
+    for argument, source in found:
+        if argument.type is ArgumentType.EXTRACTOR and clusters - {*source.clusters}:
+            raise InvalidFields({argument.name: f"{source.label} is for another cluster."})
 
 
 def _no_kind(kind: str, analyses: Mapping[str, Analysis]) -> InvalidFields:

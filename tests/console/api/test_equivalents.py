@@ -23,6 +23,7 @@ from tests.console.replication.failover_world import PaperClusters, carry_out, m
 from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
+from tests.console.tracing.making import make_extractor
 from tests.console.tracing.replays.making import make_redrive
 
 pytestmark = pytest.mark.slow
@@ -31,18 +32,14 @@ V1 = "/api/v1/"
 # What a person can do in a page, by the name of its address: the routes that do the same.
 ROUTES_OF_PAGES = {
     "overview:overview": {"GET clusters/", "GET flows/"},
-    "findings:list": {"GET findings/"},
-    "findings:incidents": {"GET incidents/"},
+    "findings:list": {"GET findings/"}, "findings:incidents": {"GET incidents/"},
     "findings:incident": {"GET incidents/{id}/"},
     "findings:acknowledge-incident": {
         "POST incidents/{id}/acknowledge/", "POST incidents/{id}/unacknowledge/"
     },
-    "findings:silence-incident": {"POST incidents/{id}/silence/"},
-    "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
-    "findings:set-incident-owner": {"PATCH incidents/{id}/"},
-    "findings:set-incident-note": {"PATCH incidents/{id}/"},
-    "checks:list": {"GET checks/", "GET checks/{id}/"},
-    "checks:settings": {"GET check-settings/"},
+    "findings:silence-incident": {"POST incidents/{id}/silence/"}, "findings:unsilence-incident": {"POST incidents/{id}/unsilence/"},
+    "findings:set-incident-owner": {"PATCH incidents/{id}/"}, "findings:set-incident-note": {"PATCH incidents/{id}/"},
+    "checks:list": {"GET checks/", "GET checks/{id}/"}, "checks:settings": {"GET check-settings/"},
     "checks:new-setting": {"POST check-settings/"},
     "checks:setting": {"GET check-settings/", "GET check-settings/{id}/", "PATCH check-settings/{id}/"},
     "checks:remove-setting": {"DELETE check-settings/{id}/"},
@@ -139,8 +136,7 @@ ROUTES_OF_PAGES = {
         "GET placements/{id}/", "PATCH placements/{id}/", "POST placements/preview/",
     },
     "availability:remove-placement": {"DELETE placements/{id}/"},
-    "availability:what-if": {"GET what-if/", "POST what-if/"},
-    "availability:matrix": {"GET what-if/matrix/"},
+    "availability:what-if": {"GET what-if/", "POST what-if/"}, "availability:matrix": {"GET what-if/matrix/"},
     "availability:controller-sites": {"GET controller-sites/", "POST controller-sites/"},
     "availability:designer": {"POST placement-designs/"},
     "availability:promotion": {
@@ -154,17 +150,17 @@ ROUTES_OF_PAGES = {
     "availability:plan-promotion": {"POST promotion-actions/{id}/plan/"},
     "availability:apply-promotion": {"POST promotion-actions/{id}/apply/"},
     "availability:revert-promotion": {"POST promotion-actions/{id}/revert/"},
-    "availability:stop-promotions": {"POST promotion-stop/"},
-    "availability:allow-promotions": {"POST promotion-stop/"},
-    "availability:stop-all-promotions": {"POST promotion-stop/"},
-    "availability:allow-all-promotions": {"POST promotion-stop/"},
+    "availability:stop-promotions": {"POST promotion-stop/"}, "availability:allow-promotions": {"POST promotion-stop/"},
+    "availability:stop-all-promotions": {"POST promotion-stop/"}, "availability:allow-all-promotions": {"POST promotion-stop/"},
     "availability:drills": {"GET drills/"}, "availability:start-drill": {"POST drills/"},
     "availability:record-drill": {"POST drills/"}, "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
-    "streams:list": {"GET streams/"},
-    "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
+    "streams:list": {"GET streams/"}, "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
+    "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},
+    "tracing:new-extractor": {"POST extractors/", "POST extractors/try/", "GET extractors/"},
+    "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"},
     "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
     "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
@@ -287,6 +283,9 @@ SHOWN = [
     ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
     ("streams:list", "/streams/"),
     ("streams:detail", "/streams/east/shop/"),
+    ("tracing:extractors", "/clusters/east/extractors/"),
+    ("tracing:new-extractor", "/clusters/east/extractors/new/"),
+    ("tracing:extractor", "/clusters/east/extractors/{extractor}/"),
     ("tracing:redrives", "/clusters/east/redrives/"),
     ("tracing:redrive", "/clusters/east/redrives/{redrive}/"),
     ("runs:list", "/runs/"),
@@ -331,7 +330,7 @@ def as_route(call):
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
+        r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -360,7 +359,8 @@ def numbers(sign_in, admin):
     run = actions.rehearse_plan(plan, None, timezone.now())
     carry_out(run, PaperClusters())
     failover = {"plan": plan.pk, "group": plan.plan_groups.get().pk, "failover": run.pk}
-    failover["placement"] = make_rule(flow.source, "orders").pk
+    failover |= {"placement": make_rule(flow.source, "orders").pk}
+    failover |= {"extractor": make_extractor(flow.source).pk}
     action = fill_promotion(flow.source)
     drill = flow.source.drills.get()
     failover |= {"action": action.pk, "policy": action.policy_id, "drill": drill.pk}

@@ -16,6 +16,7 @@ from tests.console.safety.needs import (
     RULE,
     RULE_ALL,
     RULE_ALONE,
+    RULE_ANY,
     RUN,
     RUN_ALL,
     RUN_ANY,
@@ -279,6 +280,14 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-streams-tasks": {"GET": SEE_ANY},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
+    # tracing: extractors decide which content of records others see; the body of a trial names the cluster
+    "tracing:extractors": {"GET": SEE},
+    "tracing:new-extractor": {"GET": RULE, "POST": RULE},
+    "tracing:extractor": {"GET": RULE, "POST": RULE},
+    "tracing:remove-extractor": {"POST": RULE},
+    "api-extractor-list": {"GET": SEE_ANY, "POST": RULE_ANY},
+    "api-extractor-detail": {"GET": SEE, "PUT": RULE, "DELETE": RULE},
+    "api-extractor-try": {"POST": RULE_ANY},
     # tracing
     "tracing:redrives": {"GET": SEE},
     "tracing:new-redrive": {"GET": RUN, "POST": RUN},

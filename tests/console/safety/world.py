@@ -32,6 +32,7 @@ from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
+from tests.console.tracing.making import make_extractor
 
 # A reference to a secret that does not exist: checks end before anything is called.
 AWAY = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "crosslog"}
@@ -95,6 +96,7 @@ def make_world() -> World:
         make_setting(cluster=cluster)
         make_window(cluster=cluster)
         make_objective(cluster)
+        make_extractor(cluster, f"slips of {cluster.alias}")
     return World(
         east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from jobs.cluster.protocol.errors import Denied
-from jobs.cluster.topic_reader import TopicFollower, read_whole_topic
+from jobs.cluster.topic_reader import TopicFollower, read_newest, read_whole_topic
 from tests.jobs.cluster.admin.asking import ask
 from tests.jobs.cluster.admin.test_record_ends import PARTS, Log, answering, log_of
 from tests.jobs.cluster.protocol import fake_broker
@@ -106,3 +106,26 @@ async def test_a_topic_that_may_not_be_read_says_so_at_once():
         broker.answers[fake_broker.FETCH] = refused
         with pytest.raises(Denied):
             await ask(broker, lambda client: read_whole_topic(client, "orders", lambda _: None))
+
+
+async def newest(log: Log, most: int, most_bytes: int = 1 << 20):
+    async with FakeBroker() as broker:
+        show(broker, log)
+        return await ask(
+            broker,
+            lambda client: read_newest(client, "orders", most, budget_s=10, most_bytes=most_bytes),
+        )
+
+
+async def test_the_newest_records_of_a_topic_are_read_newest_first():
+    found = await newest(log_of([("plain", 40, 0), ("committed", 3, 0)]), 5)
+    offsets = [record.offset for record in found.records]
+    assert offsets == sorted(offsets, reverse=True)
+    assert offsets[0] == 42
+    assert not found.is_cut
+
+
+async def test_reading_of_the_newest_records_ends_at_its_bytes():
+    found = await newest(log_of([("plain", 40, 0)]), 20, most_bytes=1)
+    assert found.is_cut
+    assert len(found.records) < 20

@@ -3,7 +3,7 @@ from django.urls import reverse
 
 from console.accounts.models import Role
 from console.quorum.models import MetadataLog, Source
-from console.runs.analyses.page_context import RECORDS, group_of
+from console.runs.analyses.page_context import EVENTS, RECORDS, group_of
 from console.runs.analyses.values import body_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.analysis import Column, ColumnType
@@ -225,11 +225,13 @@ def test_the_form_of_a_kind_leads_to_its_terms(as_operator):
     assert 'href="/runs/new/#records-terms">Certificate, Backtest</a>' in text
 
 
-@pytest.mark.parametrize(
-    "kind", ["topic-profile", "key-skew", "copy-audit", "store-at", "tiered-reach"]
-)
+@pytest.mark.parametrize("kind", ["topic-profile", "key-skew", "copy-audit", "store-at"])
 def test_kinds_about_records_are_in_the_group_of_records(kind):
     assert group_of(ANALYSES[kind]) is RECORDS
+
+
+def test_kinds_about_events_are_in_a_group_of_their_own():
+    assert group_of(ANALYSES["tiered-reach"]) is EVENTS
 
 
 def test_an_imported_log_is_shown_by_its_title(as_viewer):
