@@ -23,6 +23,24 @@ REPORT = "Disaster recovery of the last 24 hours"
 REPORT_CRON = "0 7 * * *"
 # Below the demo's REPORT_FOLDER.
 REPORT_RECIPIENT = {"channel": "folder", "address": "disaster-recovery"}
+# Of the order flow of the lab's shop (`jobs.lab.traffic.services`); slips of the demo are young.
+EXTRACTOR = "order fulfilment"
+STEPS = ("validate", "price", "pay", "pack", "ship", "inspect", "refund")
+DEFINITION: Mapping[str, object] = {
+    "preset": "spring-dlt",
+    "topics": ", ".join(f"fulfilment.{name}" for name in (*STEPS, "done", "dlq")),
+    "fields": {
+        "id": "header:slip-id",
+        "type": "header:slip-type",
+        "steps": "header:slip as csv",
+        "done": "header:slip-done as csv",
+    },
+    "topic_steps": {f"fulfilment.{step}": step for step in STEPS},
+    "groups": {step: f"fulfilment-{step}" for step in STEPS},
+    "end_topics": ["fulfilment.done"],
+    "stuck_after_s": 10,
+    "redact": ["value:/total"],
+}
 # Subject of an analysis by the type of its argument, and further arguments of some kinds.
 ABOUT = {"log": "east", "flow": FLOW, "cluster": "east"}
 ALSO: Mapping[str, Mapping[str, object]] = {
@@ -33,10 +51,10 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
-    "dead-letters": {"extractor": "spring-dlt", "topics": "orders"},
-    "replay-plan": {"extractor": "spring-dlt", "topics": "orders"},
-    "slips": {"extractor": "cloudevents", "topics": "orders"},
-    "outbox": {"topics": "orders"},
+    "slips": {"extractor": EXTRACTOR},
+    "outbox": {"topics": "fulfilment.events"},
+    "dead-letters": {"extractor": EXTRACTOR, "topics": "fulfilment.dlq"},
+    "replay-plan": {"extractor": EXTRACTOR, "topics": "fulfilment.dlq"},
     "claim-checks": {"topics": "orders"},
     "tiered-reach": {"topics": "orders"},
 }
@@ -128,8 +146,15 @@ class DemoSetup:
         self._is_within(timeout_s, lambda: self.client.get(path)["state"] in ended)
         return str(run["id"])
 
+    def ensure_extractor(self) -> None:
+        """Create the extractor of the order flow, once."""
+        path = "api/v1/extractors/"
+        if all(one["name"] != EXTRACTOR for one in self.client.get(path)["results"]):
+            self.client.post(path, {"cluster": "east", "name": EXTRACTOR, "definition": DEFINITION})
+
     def ensure_analyses(self) -> int:
         """Ask one question of each kind that has no run yet; return how many wait in the queue now."""
+        self.ensure_extractor()
         now, asked = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), 0
         for kind in self.client.get("api/v1/runs/kinds/"):
             name = kind["kind"]

@@ -10,6 +10,8 @@ from console.frame.processes.demo_client import Refused
 from console.frame.processes.demo_setup import (
     ABOUT,
     ALSO,
+    DEFINITION,
+    EXTRACTOR,
     FLOW,
     MIRRORED,
     TOPICS,
@@ -20,6 +22,7 @@ from console.frame.processes.supervisor import StartFailed
 from jobs.lab.daemon import MIRRORED as PREFIX
 from jobs.lab.traffic.writers import IDLE_GROUP as WRITERS_IDLE_GROUP
 from jobs.spark.analyses.kinds import QUESTIONS
+from jobs.tracing.extractors.extractor import Extractor
 
 
 class FakeDemoClient:
@@ -195,6 +198,7 @@ def test_each_kind_of_analysis_that_was_never_asked_is_asked_once():
     none, one = [{"results": []}], [{"results": [{}]}]
     client = FakeDemoClient(
         {
+            "api/v1/extractors/": [{"results": [{"name": EXTRACTOR}]}],
             "api/v1/runs/kinds/": [KINDS],
             "api/v1/runs/?kind=isr-churn&limit=1": none,
             "api/v1/runs/?kind=refine&limit=1": none,
@@ -207,6 +211,18 @@ def test_each_kind_of_analysis_that_was_never_asked_is_asked_once():
         {"kind": "isr-churn", "arguments": {"log": "east"}},
         {"kind": "refine", "arguments": {"flow": FLOW, "group": "shipping"}},
     ]
+
+
+def test_the_extractor_of_the_order_flow_is_created_once():
+    path = "api/v1/extractors/"
+    client = FakeDemoClient({path: [{"results": []}, {}, {"results": [{"name": EXTRACTOR}]}]})
+    show(client).ensure_extractor()
+    show(client).ensure_extractor()
+    assert [values["name"] for _, values in client.posted] == [EXTRACTOR]
+
+
+def test_the_extractor_of_the_order_flow_is_one():
+    assert Extractor.from_mapping({"name": EXTRACTOR, **DEFINITION}).has("error")
 
 
 def test_what_the_demo_asks_of_each_kind_is_a_question_that_it_takes():
