@@ -68,7 +68,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     claims = Claims(done)
     objects, fault = _listed(task, store)
     is_shown = arguments["ids"] == "shown"
-    unknown = fault or _why_no_orphans(done, arguments, claims.total("without_uri"))
+    unknown = fault or _why_no_orphans(done, arguments, claims)
     tables = claims.compare(objects, is_shown=is_shown, with_orphans=not unknown)
     wanted = {**options, "role": "uri", "shown": is_shown}
     add_texts(task, question, reading, done, tables["dangling"], wanted)
@@ -106,16 +106,18 @@ def _checked(arguments: Mapping[str, Any]) -> None:
         allowed_store(arguments["store"])
 
 
-def _why_no_orphans(done: Sequence[Reduced], arguments: Mapping[str, Any], without_uri: int) -> str:
+def _why_no_orphans(done: Sequence[Reduced], arguments: Mapping[str, Any], claims: Claims) -> str:
     """Return why a pointer may exist that was not read; empty: none does."""
     spans = [one.work.spans[0] for one in done]
     outcomes = [outcome for one in done for outcome in one.outcomes]
+    without_uri, unclear = claims.total("without_uri"), claims.total("unclear")
     found = {
         "only a range of the topics was read": any(arguments[name] is not None for name in _BOUNDS)
         or any(span.is_cut for span in spans),
         "open transactions hold back records": any(one.work.extra["is_held"] for one in done),
         "some records could not be read": not all(one.is_whole for one in outcomes),
         f"{without_uri:,} claim checks have no URI that could be read": without_uri > 0,
+        f"{unclear:,} pointers are no s3://bucket/key, and may lead into the store": unclear > 0,
     }
     return next((text for text, is_true in found.items() if is_true), "")
 

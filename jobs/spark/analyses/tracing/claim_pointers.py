@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
@@ -76,15 +77,16 @@ def _add_chunk(
         sums[f"{name}_bytes"] += int(sizes[mask].sum())
     sums["without_uri"] += int((is_flagged & ~uris.is_present & (records.value_bytes >= 0)).sum())
     at = np.flatnonzero(is_claim)
-    objects = _objects(uris, at, options["store"])
+    paths = [object_path(uris.text(int(index)) or "") for index in at]
+    sums["unclear"] += paths.count(None)
+    objects = _objects(paths, options["store"])
     columns = (records.offsets[at], records.times[at], objects, found.numbers("object_bytes")[at])
     parts.append(pa.table(columns, names=list(COLUMNS)))
     top = int(np.argmax(inline)) if len(inline) else -1
     return (int(inline[top]), int(records.offsets[top])) if top >= 0 else (-1, -1)
 
 
-def _objects(uris: Slices, at: Int64s, store: str | None) -> Int64s:
-    paths = (object_path(uris.text(int(index)) or "") for index in at)
+def _objects(paths: Sequence[str | None], store: str | None) -> Int64s:
     inside = (path if store and path and is_within(path, [store]) else None for path in paths)
     return slices_of(None if path is None else path.encode() for path in inside).hashes()
 
@@ -122,7 +124,7 @@ class Claims:
             np.zeros(0, np.int64),
         )
         if objects is not None:
-            hashes = slices_of(one.encode() for one in objects.paths).hashes()
+            hashes = slices_of(unquote(one).encode() for one in objects.paths).hashes()
             found = compare(
                 self._object, hashes, objects.sizes, objects.changed_ms, self._settled_ms
             )

@@ -17,6 +17,8 @@ from jobs.spark.analyses.records.running import Reduced
 from jobs.tracing.outbox import Horizon, common
 
 _POLICY = "cleanup.policy"
+# What cannot be read of these roles hides no event.
+_HARMLESS = ("committed:", "id:")
 
 
 def whole_works(
@@ -53,7 +55,7 @@ def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
     """Return the horizon of each topic; `name` is the table with the times of its records.
 
     What is older than the first record that was read, or newer than the last one, is not known where the log
-    has, or had, more.
+    has, or had, more. A record that could not be read may be each one that is missing.
     """
     found: dict[str, Horizon] = {}
     for where, group in groupby(done, key=lambda one: one.work.spans[0].where):
@@ -63,7 +65,11 @@ def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
         first, last, extra = works[0].work.spans[0], works[-1].work.spans[0], works[0].work.extra
         at_ms: int = extra["at_ms"]
         is_cut = last.end < last.log_end or extra["is_held"]
-        is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes)
+        is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes) and all(
+            text.startswith(_HARMLESS)
+            for one in works
+            for text in one.tables["problems"]["problem"].to_pylist()
+        )
         own = Horizon(
             (int(times[0]) if len(times) else at_ms) if first.start > 0 else None,
             min(at_ms, int(times[-1]) if len(times) else 0) if is_cut else at_ms,

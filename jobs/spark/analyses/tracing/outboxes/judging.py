@@ -76,6 +76,7 @@ class Judging:
         # A time that was copied from the commit time does not say when the event was sent.
         is_copied = (events.appended == 0) & (events.time == events.committed)
         self._sent_ms = np.where(is_copied | (events.time < 0), _NEVER, events.time)
+        self._scopes = np.where(events.scope, events.scope, events.topic + 1)
         # Which events belong to transactions that are judged.
         self._are_covered = np.zeros(len(events), np.bool_)
 
@@ -96,9 +97,10 @@ class Judging:
         events, has_scope = self.events, self.extractor.has("sequence_scope")
         self._has_sequence = has_scope or self.extractor.preset != "debezium-transaction"
         sequences = events.sequence if self._has_sequence else np.full(len(events), ABSENT)
-        scopes = np.where(events.scope, events.scope, events.topic + 1)
+        if has_scope:
+            sequences = np.where(events.scope, sequences, ABSENT)
         rows = self.rows.setdefault("gaps", [])
-        pairs = zip(*outbox.gaps(scopes, sequences, events.time), strict=True)
+        pairs = zip(*outbox.gaps(self._scopes, sequences, events.time), strict=True)
         for before, after in pairs:
             topic = events.topics[events.topic[before]]
             horizon = self.all if events.scope[before] else self.horizons[topic]
@@ -120,6 +122,7 @@ class Judging:
     def judge_transactions(self, done: Sequence[Reduced]) -> None:
         """Compare the transaction topic with the events."""
         (marks,) = horizons_of(done, "marks").values()
+        self.all = outbox.common([self.all, marks])
         at_ms: int = done[0].work.extra["at_ms"]
         found = transactions_of(done)
         names = {name for one in found.values() for name, _ in one.parts if name}
@@ -128,9 +131,9 @@ class Judging:
         )
         collections, known = self._collections(hashed)
         self._are_covered = np.isin(collections, list(hashed.values())) & (
-            self.events.transaction != 0
+            (self.events.transaction != 0) & (not marks.reason)
         )
-        seen = _seen(self.events, collections, found, {code: name for name, code in hashed.items()})
+        seen = self._seen(collections, found, {code: name for name, code in hashed.items()})
         bad: dict[int, str] = {}
         rows = self.rows.setdefault("transactions", [])
         wrong = outbox.not_whole(found, seen, marks, known, is_open_end=marks.end_ms == at_ms)
@@ -170,6 +173,29 @@ class Judging:
                 both = [known[name]] if name in known else []
                 known[name] = outbox.common([*both, self.horizons[topic]])
         return codes[events.topic], known
+
+    def _seen(
+        self, collections: Int64s, found: Mapping[int, Transaction], names: Mapping[int, str]
+    ) -> dict[tuple[int, str], int]:
+        """Return how many different events each transaction has by collection.
+
+        Events are the same by their id, without one by their sequence; without both each is another one.
+        """
+        events = self.events
+        wanted = np.isin(events.transaction, np.fromiter(found, np.int64, len(found)))
+        at = np.flatnonzero(wanted & np.isin(collections, list(names)))
+        if not len(at):
+            return {}
+        has_id, numbers = events.id[at] != 0, events.sequence[at]
+        numbers = np.where(has_id, 0, np.where(numbers != ABSENT, numbers, -at - 1))
+        scopes = np.where(has_id, 0, self._scopes[at])
+        parts = (events.transaction[at], collections[at], events.id[at], scopes, numbers)
+        pairs = np.unique(np.stack(parts), axis=1)[:2]
+        pairs, counts = np.unique(pairs, axis=1, return_counts=True)
+        return {
+            (key, names[code]): count
+            for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+        }
 
     def judge_topics(self, width_ms: int) -> None:
         """Measure the delays, and say up to when each topic is complete."""
@@ -214,7 +240,9 @@ class Judging:
             return "idle"
         if self.newest[topic] is None:
             return "no_commit_time" if (events.committed[at] == ABSENT).all() else "in_flight"
-        has_sequence = self._has_sequence and (events.sequence[at] != ABSENT).all()
+        # The newest number of a scope has none after it that shows whether it is the last one.
+        is_own = self._has_sequence and not self.extractor.has("sequence_scope")
+        has_sequence = is_own and (events.sequence[at] != ABSENT).all()
         return "" if has_sequence or self._are_covered[at].all() else "no_evidence"
 
     def _add_buckets(self, topic: str, times: Int64s, values: Int64s, width_ms: int) -> None:
@@ -267,30 +295,14 @@ def _mark_rows(done: Sequence[Reduced]) -> Iterator[tuple[tuple[str, int], Row]]
                 yield one.work.spans[0].where, row
 
 
-def _parts(row: Row) -> list[tuple[str, int]]:
+def _parts(row: Row) -> list[tuple[str, int | None]]:
     names, counts = (
         orjson.loads(row[name] or "[]") for name in ("collections", "collection_counts")
     )
     if names and len(names) == len(counts) and all(one.isdecimal() for one in counts):
         return list(zip(names, map(int, counts), strict=True))
-    return [("", row["event_count"])] if row["event_count"] > 0 else []
-
-
-def _seen(
-    events: Events, collections: Int64s, found: Mapping[int, Transaction], names: Mapping[int, str]
-) -> dict[tuple[int, str], int]:
-    """Return how many different events each transaction has by collection."""
-    wanted = np.isin(events.transaction, np.fromiter(found, np.int64, len(found)))
-    at = np.flatnonzero(wanted & np.isin(collections, list(names)))
-    if not len(at):
-        return {}
-    ids = np.where(events.id[at], events.id[at], -at - 1)
-    parts = np.unique(np.stack([events.transaction[at], collections[at], ids]), axis=1)[:2]
-    pairs, counts = np.unique(parts, axis=1, return_counts=True)
-    return {
-        (key, names[code]): count
-        for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
-    }
+    count = row["event_count"]
+    return [("", count if count > 0 else None)] if count else []
 
 
 def _row_of(part: outbox.Part, one: Transaction, at_ms: int) -> Row:
