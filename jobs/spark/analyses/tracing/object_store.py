@@ -58,8 +58,6 @@ def list_objects(path: str, environ: Mapping[str, str] = os.environ) -> Objects:
     except FileNotFoundError:
         # The bucket is there: it has no object with the prefix.
         found = []
-    except ValueError as error:
-        raise OSError(str(error)) from None
     files = [one for one in found if one.type == fs.FileType.File]
     if len(files) > MOST_OBJECTS:
         raise OSError(f"it has more than {MOST_OBJECTS:,} objects")

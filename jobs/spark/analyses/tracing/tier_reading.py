@@ -59,8 +59,6 @@ def read_ends(
             one["local_start"] = one.get("log_start")
         if where in faults:
             one["reason"] = faults[where].message
-        elif one.get("end") is None:
-            one["reason"] = "Its leader answered nothing."
     return {where: Ends(**one) for where, one in found.items()}
 
 
