@@ -13,9 +13,9 @@ _SCHEMES = ("s3://", "s3a://", "s3n://")
 
 
 def object_path(uri: str) -> str | None:
-    """Return `bucket/key` of the URI of an S3 object, None for another URI, and for one with a version.
+    """Return `bucket/key` of the URI of an S3 object, None for another one, or one with a version.
 
-    URL encoding is decoded: some programs encode keys, others do not. Compare it with keys that are decoded too.
+    URL encoding is decoded: some programs encode keys, others do not. It is compared with decoded keys.
     """
     scheme = next((one for one in _SCHEMES if uri.lower().startswith(one)), None)
     return unquote(uri[len(scheme) :]) if scheme and not {"?", "#"} & set(uri) else None

@@ -102,8 +102,8 @@ def gaps(scopes: Int64s, sequences: Int64s, times: Int64s) -> tuple[Int64s, Int6
 class Transaction:
     """A database transaction as its topic has it; times are Unix ms, None: that record was not read.
 
-    `parts`: expected events by collection (None: unknown), in the order of the END. `place`: topic, partition and offset of
-    its END, without one of its BEGIN.
+    `parts`: expected events by collection (None: unknown), in the order of the END. `place`: topic, partition
+    and offset of its END, without one of its BEGIN.
     """
 
     place: tuple[str, int, int]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.client import ClusterClient
@@ -49,6 +51,21 @@ def whole_works(
         works = pieces([span]) or [Work((span,))]
         found += [Work(one.spans, facts) for one in works]
     return found
+
+
+def problems_table(problems: Mapping[str, int]) -> pa.Table:
+    """Return how many records have each problem as the table `problems` of a task."""
+    rows = [{"problem": text, "records": count} for text, count in problems.items()]
+    return pa.Table.from_pylist(rows, pa.schema({"problem": pa.string(), "records": pa.int64()}))
+
+
+def notes_of_problems(done: Sequence[Reduced]) -> Iterator[str]:
+    """Yield sentences about the problems that most records have."""
+    problems: Counter[str] = Counter()
+    for one in done:
+        for row in one.tables["problems"].to_pylist():
+            problems[row["problem"]] += row["records"]
+    yield from (f"{count:,} records: {text}" for text, count in problems.most_common(10))
 
 
 def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:

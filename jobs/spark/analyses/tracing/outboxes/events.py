@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import re
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
@@ -16,6 +15,7 @@ from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import SpanReader
 from jobs.spark.analyses.records.running import Tables
 from jobs.spark.analyses.tracing.extracting import extraction_of
+from jobs.spark.analyses.tracing.planning import problems_table
 from jobs.tracing.extractors.columns import ABSENT, Extraction
 from jobs.tracing.extractors.slices import mapped
 from jobs.wire.rebatch.table import Int64s
@@ -53,11 +53,7 @@ def read_events(readers: Sequence[SpanReader], work: Work, options: Mapping[str,
     # A work without records has the same columns.
     types = [(name, pa.string() if name in _MARK_TEXTS else pa.int64()) for name in names]
     table = pa.concat_tables([pa.schema(types).empty_table(), *parts])
-    counted = {
-        "problem": pa.array(list(problems), pa.string()),
-        "records": pa.array(list(problems.values()), pa.int64()),
-    }
-    return {"marks" if is_marks else "events": table, "problems": pa.table(counted)}
+    return {"marks" if is_marks else "events": table, "problems": problems_table(problems)}
 
 
 def _are_events(found: Extraction, chunk: Chunk) -> np.ndarray:

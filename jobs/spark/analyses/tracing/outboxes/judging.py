@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -20,34 +20,26 @@ from jobs.tracing.outbox import Horizon, Transaction
 from jobs.wire.rebatch.table import Int64s
 
 MOST_LISTED = 1_000
-MOST_BUCKETS = 10_000
 _NEVER = np.iinfo(np.int64).max
 _RANKS = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 Row = dict[str, Any]
 
 
-class Events:
+class Events(NamedTuple):
     """All events, an entry of each array for each; `topic` is an index of `topics`."""
 
-    def __init__(self, done: Sequence[Reduced]) -> None:
-        tables = [one.tables["events"] for one in done]
-        spans = [one.work.spans[0] for one in done]
-        counts = [len(one) for one in tables]
-        self.topics = sorted({one.topic for one in spans})
-        self.topic = np.repeat([self.topics.index(one.topic) for one in spans], counts)
-        self.partition = np.repeat([one.partition for one in spans], counts)
-        columns = {
-            name: np.concatenate([one[name].to_numpy() for one in tables]) for name in COLUMNS
-        }
-        self.offset, self.time, self.appended, self.committed, self.sequence = (
-            columns[name] for name in COLUMNS[:5]
-        )
-        self.id, self.scope, self.transaction, self.collection = (
-            columns[name] for name in COLUMNS[5:]
-        )
-
-    def __len__(self) -> int:
-        return len(self.topic)
+    topics: list[str]
+    topic: Int64s
+    partition: Int64s
+    offset: Int64s
+    time: Int64s
+    appended: Int64s
+    committed: Int64s
+    sequence: Int64s
+    id: Int64s
+    scope: Int64s
+    transaction: Int64s
+    collection: Int64s
 
     def place(self, index: int, prefix: str = "") -> Row:
         """Return where a record is."""
@@ -59,6 +51,16 @@ class Events:
         }
 
 
+def events_of(done: Sequence[Reduced]) -> Events:
+    """Return the events of all tasks."""
+    tables = [one.tables["events"] for one in done]
+    spans, counts = [one.work.spans[0] for one in done], [len(one) for one in tables]
+    topics = sorted({one.topic for one in spans})
+    numbers = ([topics.index(one.topic) for one in spans], [one.partition for one in spans])
+    columns = (np.concatenate([one[name].to_numpy() for one in tables]) for name in COLUMNS)
+    return Events(topics, *(np.repeat(one, counts) for one in numbers), *columns)
+
+
 class Judging:
     """Rows by table, counts by fact, and what bounds the time up to which everything is there."""
 
@@ -68,7 +70,7 @@ class Judging:
         self.events, self.horizons, self.extractor = events, horizons, extractor
         self.all = outbox.common(horizons.values())
         self.rows: dict[str, list[Row]] = {}
-        self.facts: Counter[str] = Counter(events=len(events))
+        self.facts: Counter[str] = Counter(events=len(events.topic))
         # By topic; "" is for all of them.
         self.bounds: dict[str, list[int | None]] = {name: [] for name in ("", *events.topics)}
         self.newest: dict[str, int | None] = {}
@@ -78,7 +80,12 @@ class Judging:
         self._sent_ms = np.where(is_copied | (events.time < 0), _NEVER, events.time)
         self._scopes = np.where(events.scope, events.scope, events.topic + 1)
         # Which events belong to transactions that are judged.
-        self._are_covered = np.zeros(len(events), np.bool_)
+        self._are_covered = np.zeros(len(events.topic), np.bool_)
+
+    @property
+    def complete_from_ms(self) -> int | None:
+        """From which time on what is missing is known; None: of all that the logs had."""
+        return None if self.all.start_ms is None else self.all.start_ms + outbox.IN_FLIGHT_MS
 
     def judge_duplicates(self) -> None:
         """Find the events that came more than once."""
@@ -96,7 +103,7 @@ class Judging:
         """Find the numbers that are missing; a transaction's own numbers are no sequence of a topic."""
         events, has_scope = self.events, self.extractor.has("sequence_scope")
         self._has_sequence = has_scope or self.extractor.preset != "debezium-transaction"
-        sequences = events.sequence if self._has_sequence else np.full(len(events), ABSENT)
+        sequences = events.sequence if self._has_sequence else np.full(len(events.topic), ABSENT)
         if has_scope:
             sequences = np.where(events.scope, sequences, ABSENT)
         rows = self.rows.setdefault("gaps", [])
@@ -197,7 +204,7 @@ class Judging:
             for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
         }
 
-    def judge_topics(self, width_ms: int) -> None:
+    def judge_topics(self) -> None:
         """Measure the delays, and say up to when each topic is complete."""
         events = self.events
         for code, topic in enumerate(events.topics):
@@ -205,7 +212,6 @@ class Judging:
             times, committed, appended = events.time[at], events.committed[at], events.appended[at]
             found = outbox.delays(times, committed, appended)
             self.facts["negative"] += found.negative
-            self._add_buckets(topic, times[found.at], found.values, width_ms)
             is_settled = self._sent_ms[at] <= self.horizons[topic].end_ms - outbox.IN_FLIGHT_MS
             newest = committed[(committed != ABSENT) & is_settled]
             self.newest[topic] = int(newest.max()) if len(newest) else None
@@ -245,28 +251,17 @@ class Judging:
         has_sequence = is_own and (events.sequence[at] != ABSENT).all()
         return "" if has_sequence or self._are_covered[at].all() else "no_evidence"
 
-    def _add_buckets(self, topic: str, times: Int64s, values: Int64s, width_ms: int) -> None:
-        order = np.argsort(times // width_ms, kind="stable")
-        buckets, starts = np.unique(times[order] // width_ms, return_index=True)
-        rows = self.rows.setdefault("delays", [])
-        parts = np.split(values[order], starts[1:])
-        for bucket, part in zip(buckets[: MOST_BUCKETS - len(rows)].tolist(), parts, strict=False):
-            ranks = dict(zip(_RANKS, outbox.spread(part), strict=True))
-            rows.append(
-                {"topic": topic, "bucket_ms": bucket * width_ms, "events": len(part), **ranks}
-            )
 
-
-def judged(done: Sequence[Reduced], extractor: Extractor, width_ms: int) -> Judging:
-    """Judge the events and, where it was read, the transaction topic; delays are put into buckets."""
+def judged(done: Sequence[Reduced], extractor: Extractor) -> Judging:
+    """Judge the events and, where it was read, the transaction topic."""
     events = [one for one in done if "events" in one.tables]
     marks = [one for one in done if "marks" in one.tables]
-    found = Judging(Events(events), horizons_of(events, "events"), extractor)
+    found = Judging(events_of(events), horizons_of(events, "events"), extractor)
     found.judge_duplicates()
     found.judge_gaps()
     if marks:
         found.judge_transactions(marks)
-    found.judge_topics(width_ms)
+    found.judge_topics()
     return found
 
 

@@ -51,9 +51,7 @@ def test_pointers_without_object_and_objects_without_pointer_are_listed():
 @pytest.mark.parametrize("uri", [b"s3://b/p/a%20b", b"s3://b/p/a b"])
 @pytest.mark.parametrize("name", ["a b", "a%20b"])
 def test_a_key_is_found_with_and_without_url_encoding(uri, name):
-    tables = claims_of([claim(0, uri)]).compare(
-        objects_of(name), is_shown=True, with_orphans=True
-    )
+    tables = claims_of([claim(0, uri)]).compare(objects_of(name), is_shown=True, with_orphans=True)
     assert (tables["dangling"], tables["orphans"]) == ([], [])
 
 
@@ -140,9 +138,7 @@ def test_a_store_without_objects_is_listed(answering):
     assert list_objects("b/p", answering(200, b"<ListBucketResult/>")).paths == []
 
 
-@pytest.mark.parametrize(
-    ("status", "code"), [(403, "AccessDenied"), (404, "NoSuchBucket")]
-)
+@pytest.mark.parametrize(("status", "code"), [(403, "AccessDenied"), (404, "NoSuchBucket")])
 def test_a_store_that_refuses_is_an_error(answering, status, code):
     content = f"<Error><Code>{code}</Code></Error>".encode()
     with pytest.raises(OSError, match="When listing objects"):
