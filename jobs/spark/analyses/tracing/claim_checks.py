@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -73,13 +72,10 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     from jobs.cluster.client import ClusterClient
-    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
-    known = {"at_ms": time.time_ns() // 1_000_000}
     with ClusterClient(connection, timeout_s=30) as client:
-        topics = topics_named(client, arguments["topics"])
-        return whole_works(client, topics, arguments, known)
+        return whole_works(client, arguments)
 
 
 def _listed(task: AnalysisTask, store: str | None) -> tuple[Objects | None, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -78,36 +77,32 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     """Return the works of the transaction topic first: its ends are older than those of the events."""
     from jobs.cluster.client import ClusterClient
-    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
+    marks: list[Work] = []
     with ClusterClient(connection, timeout_s=30) as client:
-        topics = topics_named(client, arguments["topics"])
-        found: list[Work] = []
         if arguments["transactions"]:
-            marks = topics_named(client, arguments["transactions"], "transactions")
-            if len(marks) > 1:
-                raise InvalidFields({"transactions": "Enter the name of one topic."})
-            topics = [one for one in topics if one.name != marks[0].name]
             most = min(_MOST_MARKS, arguments["most_records"])
             by_time = {"from_offset": None, "to_offset": None, "most_records": most}
-            known = {"is_marks": True, "at_ms": time.time_ns() // 1_000_000}
-            found += whole_works(client, marks, {**arguments, **by_time}, known)
-        if not topics:
-            raise InvalidFields({"topics": "A topic beside the transaction topic is required."})
-        known = {"is_marks": False, "at_ms": time.time_ns() // 1_000_000}
-        return found + whole_works(client, topics, arguments, known)
+            given = {**arguments, **by_time}
+            marks = whole_works(client, given, "transactions", is_marks=True)
+        events = whole_works(client, arguments, is_marks=False)
+    names = {one.spans[0].topic for one in marks}
+    if len(names) > 1:
+        raise InvalidFields({"transactions": "Enter the name of one topic."})
+    events = [one for one in events if one.spans[0].topic not in names]
+    if not events:
+        raise InvalidFields({"topics": "A topic beside the transaction topic is required."})
+    return marks + events
 
 
 def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) -> Iterator[str]:
-    from jobs.spark.analyses.tracing.outboxes.judging import MOST_LISTED
     from jobs.spark.analyses.tracing.planning import notes_of_problems
 
     yield from notes_of_problems(done)
     for row in [row for row in judging.rows["topics"] if row["reason"]][:10]:
         yield f"{row['topic']}: complete up to an unknown time. {_WHY[row['reason']]}"
     is_produced = any(row["clock"] not in {"append_time", "none"} for row in judging.rows["topics"])
-    listed = max(len(rows) for name, rows in judging.rows.items() if name in _LISTED)
     said = {
         "Some records have the time of their producer: their delays end there, and a time that was copied "
         "from the commit time is counted as not measured.": is_produced,
@@ -116,18 +111,12 @@ def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) 
         f"{facts['negative']:,} events are older than their commit: clocks differ.": facts[
             "negative"
         ],
-        f"At most {MOST_LISTED:,} rows of duplicates, gaps and transactions are listed.": listed
-        >= MOST_LISTED,
     }
     yield from (text for text, is_true in said.items() if is_true)
 
 
 # Table, column (and role), and the name of the extractor.
-_TEXTS = (
-    ("duplicates", "id", "extractor"),
-    ("transactions", "transaction", "transactions"),
-)
-_LISTED = {"duplicates", "gaps", "transactions"}
+_TEXTS = (("duplicates", "id", "extractor"), ("transactions", "transaction", "transactions"))
 _WHY = {
     "idle": "It has no event in the range.",
     "no_commit_time": "The commit times are unknown.",
@@ -246,8 +235,8 @@ ANALYSIS = Analysis(
     "transaction, is missing only if its record would be among those read: two minutes (the delivery timeout "
     "of producers) after the beginning of all logs and before their ends. All else is unknown: before_range, "
     "in_flight, after_range, not_read (no topic of the collection was read), compacted, unread (a record "
-    "could not be). Of a collection that the extractor names, all topics must be read. In transactions, events "
-    "without ID are the same by their sequence; without both, one that came twice counts twice. The "
-    "transaction topic's ends are taken first.",
+    "could not be). Of a collection that the extractor names, all topics must be read. In transactions, "
+    "events without ID are the same by their sequence; without both, one that came twice counts twice. The "
+    "transaction topic's ends are taken first. At most 1,000 rows of each table are listed.",
     checked=check_range,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -12,9 +13,16 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicDescription, TopicPartition
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.data.offsets import LATEST
-from jobs.spark.analyses.records.ranges import Work, list_moments, newest, pieces, spans_of
+from jobs.spark.analyses.records.ranges import (
+    Work,
+    list_moments,
+    newest,
+    pieces,
+    spans_of,
+    topics_named,
+)
 from jobs.spark.analyses.records.running import Reduced
 from jobs.tracing.outbox import Horizon, common
 
@@ -24,16 +32,16 @@ _HARMLESS = ("committed:", "id:")
 
 
 def whole_works(
-    client: ClusterClient,
-    topics: Sequence[TopicDescription],
-    arguments: Mapping[str, Any],
-    extra: Mapping[str, Any],
+    client: ClusterClient, arguments: Mapping[str, Any], name: str = "topics", **extra: Any
 ) -> list[Work]:
     """Return works of one span each; also a partition that has nothing in the range has one.
 
-    Added to `extra`: `is_held` (an open transaction holds back the end of the log) and `is_compacted` (also
-    where that cannot be read).
+    `name`: of the argument that names the topics. Added to `extra`: `at_ms` (when this began, Unix ms),
+    `is_held` (an open transaction holds back the end of the log) and `is_compacted` (also where that cannot
+    be read).
     """
+    topics = topics_named(client, arguments[name], name)
+    at_ms = time.time_ns() // 1_000_000
     places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
     is_committed = arguments["isolation"] == "read_committed"
     latest = dict.fromkeys(places if is_committed else (), LATEST)
@@ -45,6 +53,7 @@ def whole_works(
     for span in spans:
         facts = {
             **extra,
+            "at_ms": at_ms,
             "is_held": (ends.get(span.where) or 0) > span.log_end,
             "is_compacted": "compact" in policies.get(span.topic, {}).get(_POLICY, "compact"),
         }

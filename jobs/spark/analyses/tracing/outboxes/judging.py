@@ -153,9 +153,6 @@ class Judging:
             if len(rows) < MOST_LISTED:
                 rows.append(_row_of(part, one, at_ms))
         self.facts["transactions"] = len(found)
-        self.facts.update(
-            {f"{state}_transactions": 0 for state in ("incomplete", "open", "unknown")}
-        )
         self.facts.update(f"{state}_transactions" for state in bad.values())
         until_ms = marks.end_ms - outbox.IN_FLIGHT_MS
         ended = [one for one in found.values() if (one.end_ms or until_ms + 1) <= until_ms]
