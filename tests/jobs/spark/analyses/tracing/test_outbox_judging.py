@@ -80,6 +80,15 @@ def test_a_gap_is_missing_only_where_its_record_would_have_been_read(first, extr
     assert (gap["first"], gap["last"], gap["offset"]) == (5, 5, first)
 
 
+def test_a_partition_without_records_in_a_range_of_time_hides_nothing():
+    idle = reader_of([], partition=1)
+    idle = replace(idle, span=replace(idle.span, start=4, end=4, log_end=9))
+    events = reader_of([event(7, 4, 400_000), event(8, 6, 401_000)])
+    found = judge(events, idle, extra={"from": 100_000, "to": 800_000})
+    assert [gap["state"] for gap in found.rows["gaps"]] == ["missing"]
+    assert found.complete_from_ms == 220_000
+
+
 def test_a_number_that_another_partition_has_is_no_gap():
     parts = [reader_of([event(0, 1), event(1, 3)]), reader_of([event(0, 2)], partition=1)]
     assert judge(*parts).rows["gaps"] == []
