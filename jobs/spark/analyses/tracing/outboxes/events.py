@@ -59,8 +59,8 @@ def read_events(readers: Sequence[SpanReader], work: Work, options: Mapping[str,
 def _are_events(found: Extraction, chunk: Chunk) -> np.ndarray:
     """Return which records have a value or an id: others are tombstones."""
     assert chunk.records is not None  # noqa: S101  only headers have none
-    has_value: np.ndarray = chunk.records.value_bytes >= 0
-    return has_value | found.texts("id").is_present
+    are_events: np.ndarray = (chunk.records.value_bytes >= 0) | found.texts("id").is_present
+    return are_events
 
 
 def _bare(transaction: bytes) -> bytes:
