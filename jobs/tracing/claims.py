@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from jobs.wire.rebatch.table import Int64s
@@ -12,9 +13,12 @@ _SCHEMES = ("s3://", "s3a://", "s3n://")
 
 
 def object_path(uri: str) -> str | None:
-    """Return `bucket/key` of the URI of an S3 object, None for another URI."""
+    """Return `bucket/key` of the URI of an S3 object, None for another one, or one with a version.
+
+    URL encoding is decoded: some programs encode keys, others do not. It is compared with decoded keys.
+    """
     scheme = next((one for one in _SCHEMES if uri.lower().startswith(one)), None)
-    return uri[len(scheme) :] if scheme else None
+    return unquote(uri[len(scheme) :]) if scheme and not {"?", "#"} & set(uri) else None
 
 
 def store_path(text: str) -> str:

@@ -31,7 +31,7 @@ class Horizon(NamedTuple):
         """Return why a record between two record times may be there unread; empty: it is missing."""
         if self.reason:
             return self.reason
-        if self.start_ms is not None and before_ms <= self.start_ms:
+        if self.start_ms is not None and before_ms <= self.start_ms + IN_FLIGHT_MS:
             return "before_range"
         return "in_flight" if after_ms > self.end_ms - IN_FLIGHT_MS else ""
 
@@ -102,15 +102,15 @@ def gaps(scopes: Int64s, sequences: Int64s, times: Int64s) -> tuple[Int64s, Int6
 class Transaction:
     """A database transaction as its topic has it; times are Unix ms, None: that record was not read.
 
-    `parts`: expected events by collection, in the order of the END. `place`: topic, partition and offset of
-    its END, without one of its BEGIN.
+    `parts`: expected events by collection (None: unknown), in the order of the END. `place`: topic, partition
+    and offset of its END, without one of its BEGIN.
     """
 
     place: tuple[str, int, int]
     begin_ms: int | None = None
     end_ms: int | None = None
     committed_ms: int | None = None
-    parts: Sequence[tuple[str, int]] = ()
+    parts: Sequence[tuple[str, int | None]] = ()
 
 
 class Part(NamedTuple):
@@ -149,16 +149,15 @@ def not_whole(
             continue
         for collection, expected in one.parts:
             count = seen.get((key, collection), 0)
-            if count >= expected:
+            if expected is not None and count >= expected:
                 continue
             reason = "not_read"
             if collection in events:
-                begin_ms = one.begin_ms
-                reason = (
-                    "before_range"
-                    if begin_ms is None
-                    else events[collection].unjudged(begin_ms, one.end_ms)
-                )
+                # The record time of an event may be that of its row: older than the BEGIN.
+                began = [one.begin_ms or 0, one.committed_ms or one.begin_ms or 0]
+                reason = events[collection].unjudged(min(began), one.end_ms)
+                if one.begin_ms is None:
+                    reason = "before_range"
             state = "unknown" if reason else "incomplete"
             yield Part(key, state, reason, collection, expected, count)
 

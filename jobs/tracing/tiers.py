@@ -1,8 +1,6 @@
 """What tiered storage keeps of a partition: what is local, what is remote, what lags, who reads it.
 
-Bytes of remote records are estimates: offsets times the mean size of an offset of the local part. The
-active segment is never copied, and no request tells where it begins: what is not copied is compared with
-its bound `segment.bytes`.
+Bytes of remote records are estimates: offsets times the mean size of an offset of the local part.
 """
 
 from __future__ import annotations
@@ -13,22 +11,10 @@ from enum import StrEnum
 from typing import Any
 
 KEYS = (
-    *("remote.storage.enable", "segment.bytes", "retention.ms", "retention.bytes"),
+    *("remote.storage.enable", "retention.ms", "retention.bytes"),
     *("local.retention.ms", "local.retention.bytes"),
 )
 _AS_WHOLE = "-2"
-# Why offsets beyond the local retention are still local.
-EXPLAINED = {
-    "nothing_copied": "Nothing is copied yet (before the first closed segment, or because an open "
-    "transaction holds it back), or the leader does not know it. What is not copied stays.",
-    "copy_behind": "More than a segment (segment.bytes) is not copied, and stays until it is: copying is "
-    "behind, disabled, or an open transaction holds it back.",
-    "active_segment": "All that is not copied fits in the active segment, which stays until it is closed "
-    "(segment.bytes, segment.ms, or all of it is beyond the local retention by time).",
-    "whole_segments": "At most a segment is beyond the local retention: only whole ones are deleted.",
-    "deletion_pending": "It is copied: deleted at the next check (log.retention.check.interval.ms).",
-    "unknown": "What is beyond the local retention is unknown.",
-}
 
 
 class Reads(StrEnum):
@@ -48,7 +34,6 @@ class TierSettings:
     tiered: bool | None
     local_ms: int | None = None
     local_bytes: int | None = None
-    segment_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +78,9 @@ def tier_settings(configs: Mapping[str, str] | None) -> TierSettings:
         number = int(configs.get(name, -1) if text == _AS_WHOLE else text)
         return number if number >= 0 else None
 
-    segment = int(configs.get("segment.bytes", 0)) or None
-    limits = (limit("retention.ms"), limit("retention.bytes"))
-    return TierSettings(True, *limits, segment)  # noqa: FBT003  the first field
+    return TierSettings(
+        tiered=True, local_ms=limit("retention.ms"), local_bytes=limit("retention.bytes")
+    )
 
 
 def partition_row(settings: TierSettings, ends: Ends, measured: Measured) -> dict[str, Any]:
@@ -106,7 +91,6 @@ def partition_row(settings: TierSettings, ends: Ends, measured: Measured) -> dic
     offsets = _between(local, end)
     mean = size / offsets if size is not None and offsets else None
     copy_lag = _between(copied_to, end)
-    delete_lag = _delete_lag(settings, ends, measured) if is_tiered else None
     no_remote = 0 if settings.tiered is False else None
     return {
         "tiered": {True: "yes", False: "no", None: "unknown"}[settings.tiered],
@@ -120,8 +104,7 @@ def partition_row(settings: TierSettings, ends: Ends, measured: Measured) -> dic
         "replay_bytes": _bytes(mean, _between(start, local)) if is_tiered else no_remote,
         "copy_lag": copy_lag,
         "copy_lag_ms": _between(measured.pending_ms, measured.last_ms) if copy_lag else copy_lag,
-        "delete_lag": delete_lag,
-        "explain": _explain(settings, ends, delete_lag, mean) if is_tiered else "",
+        "delete_lag": _delete_lag(settings, ends, measured) if is_tiered else None,
         "reason": ends.reason,
     }
 
@@ -149,26 +132,6 @@ def _delete_lag(settings: TierSettings, ends: Ends, measured: Measured) -> int |
         lags.append(None if over is None else over * offsets // max(size or 0, 1))
     known = [one for one in lags if one is not None]
     return min(max(known), offsets) if len(known) == len(lags) else None
-
-
-def _explain(settings: TierSettings, ends: Ends, lag: int | None, mean: float | None) -> str:
-    if lag == 0:
-        return ""
-    if (
-        lag is None
-        or ends.local_start is None
-        or ends.end is None
-        or settings.segment_bytes is None
-    ):
-        return "unknown"
-    if ends.highest is None:
-        return "unknown" if ends.reason else "nothing_copied"
-    copied = min(max(ends.highest + 1 - ends.local_start, 0), lag)
-    is_copied = copied >= lag - copied
-    size = _bytes(mean, copied if is_copied else ends.end - ends.highest - 1) or 0
-    if size <= settings.segment_bytes:
-        return "whole_segments" if is_copied else "active_segment"
-    return "deletion_pending" if is_copied else "copy_behind"
 
 
 def group_reads(committed: int, before: Ends, after: Ends) -> Reads:

@@ -25,6 +25,8 @@ def test_pointers_and_objects_are_compared_as_sets_are(pointers, objects, settle
     [
         pytest.param("s3://b/k/1", "b/k/1", id="s3"),
         pytest.param("S3A://b/k", "b/k", id="Hadoop"),
+        pytest.param("s3://b/a%20b", "b/a b", id="URL encoding"),
+        pytest.param("s3://b/k?versionId=7", None, id="a version of an object"),
         pytest.param("https://b/k", None, id="another scheme"),
         pytest.param("", None, id="empty"),
     ],

@@ -90,7 +90,8 @@ def test_a_percentile_is_the_smallest_value_that_enough_values_do_not_exceed(val
     [
         pytest.param(Horizon(None, HOUR), 0, 1, "", id="whole logs"),
         pytest.param(Horizon(10, HOUR), 10, 20, "before_range", id="may have been removed"),
-        pytest.param(Horizon(10, HOUR), 11, 20, "", id="after the beginning"),
+        pytest.param(Horizon(10, HOUR), 11, 20, "before_range", id="just after the beginning"),
+        pytest.param(Horizon(10, HOUR), 11 + IN_FLIGHT_MS, 12 + IN_FLIGHT_MS, "", id="later"),
         pytest.param(Horizon(None, HOUR), 0, HOUR - IN_FLIGHT_MS + 1, "in_flight", id="in flight"),
         pytest.param(Horizon(None, HOUR, "compacted"), 0, 1, "compacted", id="compacted"),
     ],

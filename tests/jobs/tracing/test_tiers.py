@@ -17,7 +17,7 @@ from jobs.tracing.tiers import (
     topic_row,
 )
 
-TIERED = TierSettings(True, local_bytes=2_000, segment_bytes=1_000)
+TIERED = TierSettings(True, local_bytes=2_000)
 # 100 offsets before the local part are remote; 50 of the 100 local ones are copied, each has 30 bytes.
 ENDS = Ends(log_start=0, local_start=100, highest=149, end=200)
 MEASURED = Measured(local_bytes=3_000, first_ms=1_000, pending_ms=5_000, last_ms=9_000)
@@ -50,8 +50,8 @@ def configs(**values):
             id="limits of its own",
         ),
         pytest.param(
-            configs(segment_bytes="9", retention_ms="-1"),
-            TierSettings(True, segment_bytes=9),
+            configs(retention_ms="-1"),
+            TierSettings(True),
             id="no limit",
         ),
     ],
@@ -73,8 +73,8 @@ def test_the_copy_lag_is_what_comes_after_the_highest_tiered_offset():
 
 def test_a_topic_without_tiered_storage_has_nothing_remote():
     found = row(TierSettings(False), replace(ENDS, local_start=0, highest=None))
-    names = ("remote_bytes", "replay_bytes", "copy_lag", "delete_lag", "explain")
-    assert [found[name] for name in names] == [0, 0, None, None, ""]
+    names = ("remote_bytes", "replay_bytes", "copy_lag", "delete_lag")
+    assert [found[name] for name in names] == [0, 0, None, None]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,6 @@ def test_what_cannot_be_read_is_unknown_and_never_0(settings, ends, measured):
     found = row(settings, ends, measured)
     names = ("remote_bytes", "replay_bytes", "delete_lag")
     assert [found[name] for name in names] == [None] * 3
-    assert found["explain"] in {"", "unknown"}
 
 
 def test_nothing_before_the_local_part_costs_nothing_also_where_sizes_are_unknown():
@@ -97,65 +96,24 @@ def test_nothing_before_the_local_part_costs_nothing_also_where_sizes_are_unknow
 
 
 @pytest.mark.parametrize(
-    ("settings", "ends", "measured", "lag", "explain"),
+    ("settings", "ends", "measured", "lag"),
     [
-        pytest.param(TIERED, ENDS, MEASURED, 33, "whole_segments", id="whole segments"),
-        pytest.param(
-            replace(TIERED, segment_bytes=500),
-            ENDS,
-            MEASURED,
-            33,
-            "deletion_pending",
-            id="more than a segment is copied and to be deleted",
-        ),
-        pytest.param(
-            TIERED,
-            replace(ENDS, highest=105),
-            MEASURED,
-            33,
-            "copy_behind",
-            id="more than a segment is not copied",
-        ),
-        pytest.param(
-            replace(TIERED, segment_bytes=3_000),
-            replace(ENDS, highest=99),
-            MEASURED,
-            33,
-            "active_segment",
-            id="all of it fits in the active segment",
-        ),
-        pytest.param(
-            TIERED, replace(ENDS, highest=None), MEASURED, 33, "nothing_copied", id="no copy"
-        ),
-        pytest.param(
-            TIERED,
-            replace(ENDS, highest=None, reason="It is too old."),
-            MEASURED,
-            33,
-            "unknown",
-            id="a broker that does not tell the highest tiered offset",
-        ),
-        pytest.param(replace(TIERED, local_bytes=3_000), ENDS, MEASURED, 0, "", id="within"),
-        pytest.param(replace(TIERED, local_bytes=None), ENDS, MEASURED, 0, "", id="no limit"),
+        pytest.param(TIERED, ENDS, MEASURED, 33, id="by size"),
+        pytest.param(replace(TIERED, local_bytes=3_000), ENDS, MEASURED, 0, id="within"),
+        pytest.param(replace(TIERED, local_bytes=None), ENDS, MEASURED, 0, id="no limit"),
         pytest.param(
             replace(TIERED, local_ms=1),
             ENDS,
             replace(MEASURED, kept_from=180),
             80,
-            "deletion_pending",
             id="by time more than by size",
         ),
-        pytest.param(
-            replace(TIERED, local_ms=1), ENDS, MEASURED, None, "unknown", id="time not read"
-        ),
-        pytest.param(TIERED, replace(ENDS, end=100), MEASURED, 0, "", id="nothing is local"),
+        pytest.param(replace(TIERED, local_ms=1), ENDS, MEASURED, None, id="time not read"),
+        pytest.param(TIERED, replace(ENDS, end=100), MEASURED, 0, id="nothing is local"),
     ],
 )
-def test_what_is_local_beyond_its_retention_is_counted_and_explained(
-    settings, ends, measured, lag, explain
-):
-    found = row(settings, ends, measured)
-    assert (found["delete_lag"], found["explain"]) == (lag, explain)
+def test_what_is_local_beyond_its_retention_is_counted(settings, ends, measured, lag):
+    assert row(settings, ends, measured)["delete_lag"] == lag
 
 
 LATER = Ends(log_start=10, local_start=120, highest=169, end=220)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,12 +14,12 @@ from jobs.spark.analyses.analysis import (
     Chart,
     ChartType,
     Column,
-    ColumnType,
     Table,
 )
+from jobs.spark.analyses.analysis import ColumnType as Type
 from jobs.spark.analyses.records.ranges import CLUSTER, MOST_RECORDS, RANGE, TOPICS, check_range
 from jobs.spark.analyses.tracing.object_store import allowed_store, list_objects
-from jobs.spark.analyses.tracing.outbox import IDS
+from jobs.spark.analyses.tracing.outbox import IDS, TOPIC, columns, places
 
 if TYPE_CHECKING:
     from jobs.cluster.connection import Connection
@@ -40,6 +39,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.claim_pointers import Claims, read_claims
+    from jobs.spark.analyses.tracing.planning import notes_of_problems
     from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor
 
@@ -54,39 +54,28 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     connections = connections_of(task, "cluster")
     reading = Reading(connections, arguments["isolation"] == "read_committed")
     question = {"kind": ANALYSIS.kind, "extractor": given["extractor"], **arguments}
-
-    done = list(
-        reduce_records(
-            task,
-            question,
-            reading,
-            _plan(connections["cluster"], arguments).copy,
-            read_claims,
-            options,
-        )
-    )
+    works = _plan(connections["cluster"], arguments)
+    done = list(reduce_records(task, question, reading, works.copy, read_claims, options))
     claims = Claims(done)
     objects, fault = _listed(task, store)
     is_shown = arguments["ids"] == "shown"
-    unknown = fault or _why_no_orphans(done, arguments, claims.total("without_uri"))
+    unknown = fault or _why_no_orphans(done, arguments, claims)
     tables = claims.compare(objects, is_shown=is_shown, with_orphans=not unknown)
     wanted = {**options, "role": "uri", "shown": is_shown}
     add_texts(task, question, reading, done, tables["dangling"], wanted)
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, tables[table.name]))
     facts = {"topics": len(tables["topics"]), **claims.facts}
-    return Answer(facts, (*notes_of(done), *_notes(claims, fault, unknown)))
+    problems = notes_of_problems(done)
+    return Answer(facts, (*notes_of(done), *problems, *_notes(claims.facts, fault, unknown)))
 
 
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     from jobs.cluster.client import ClusterClient
-    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
-    known = {"at_ms": time.time_ns() // 1_000_000}
     with ClusterClient(connection, timeout_s=30) as client:
-        topics = topics_named(client, arguments["topics"])
-        return whole_works(client, topics, arguments, known)
+        return whole_works(client, arguments)
 
 
 def _listed(task: AnalysisTask, store: str | None) -> tuple[Objects | None, str]:
@@ -106,43 +95,42 @@ def _checked(arguments: Mapping[str, Any]) -> None:
         allowed_store(arguments["store"])
 
 
-def _why_no_orphans(done: Sequence[Reduced], arguments: Mapping[str, Any], without_uri: int) -> str:
+def _why_no_orphans(done: Sequence[Reduced], arguments: Mapping[str, Any], claims: Claims) -> str:
     """Return why a pointer may exist that was not read; empty: none does."""
     spans = [one.work.spans[0] for one in done]
     outcomes = [outcome for one in done for outcome in one.outcomes]
+    without_uri, unclear = claims.total("without_uri"), claims.total("unclear")
     found = {
         "only a range of the topics was read": any(arguments[name] is not None for name in _BOUNDS)
         or any(span.is_cut for span in spans),
         "open transactions hold back records": any(one.work.extra["is_held"] for one in done),
         "some records could not be read": not all(one.is_whole for one in outcomes),
         f"{without_uri:,} claim checks have no URI that could be read": without_uri > 0,
+        f"{unclear:,} pointers are no s3://bucket/key, and may lead into the store": unclear > 0,
     }
     return next((text for text, is_true in found.items() if is_true), "")
 
 
-def _notes(claims: Claims, fault: str, unknown: str) -> Iterator[str]:
-    for text, count in claims.problems.most_common(10):
-        yield f"{count:,} records: {text}"
+def _notes(facts: Mapping[str, Any], fault: str, unknown: str) -> Iterator[str]:
     if fault:
         yield f"Whether the objects of pointers exist is unknown: {fault}."
-    elif claims.facts["not_checked"]:
-        yield f"{claims.facts['not_checked']:,} pointers lead to other places: they were not checked."
-    if claims.facts["dangling"]:
+    elif facts["not_checked"]:
+        yield f"{facts['not_checked']:,} pointers lead to other places: they were not checked."
+    if facts["dangling"]:
         yield (
             "The store was listed after the records were read: an object may have been removed since, "
             "together with its record."
         )
     if unknown:
         yield f"Which objects have no pointer is unknown: {unknown}."
-    elif claims.facts["orphans"]:
+    elif facts["orphans"]:
         yield "Objects without pointer have none in the topics that were read; others may have one."
 
 
-_TEXT, _COUNT, _SIZE = ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BYTES
-_OFFSET, _TIME, _RATIO = ColumnType.OFFSET, ColumnType.MOMENT, ColumnType.RATIO
-_TOPIC = Column("topic", "Topic", _TEXT)
 _SIZES = tuple(
-    Column(f"object_{name}", f"Object size, {title}", _SIZE, "Listed, else as the pointer has it.")
+    Column(
+        f"object_{name}", f"Object size, {title}", Type.BYTES, "Listed, else as the pointer has it."
+    )
     for name, title in (("p50", "median"), ("p95", "95 %"), ("p99", "99 %"), ("max", "max"))
 )
 _STORE_HELP = (
@@ -172,46 +160,40 @@ ANALYSIS = Analysis(
             "topics",
             "Topics",
             (
-                _TOPIC,
-                Column("records", "Records", _COUNT),
-                Column("bytes", "Bytes", _SIZE, "Keys, values, headers; uncompressed."),
-                Column("claims", "Claim checks", _COUNT),
-                Column("claim_share", "Claim checks, share", _RATIO, "Of the records."),
-                Column("object_bytes", "Objects", _SIZE, "Of all pointers, where a size is known."),
-                Column("object_share", "Objects, share", _RATIO, "Of the bytes with the objects."),
+                TOPIC,
+                *columns(Type.INTEGER, records="Records"),
+                Column("bytes", "Bytes", Type.BYTES, "Keys, values, headers; uncompressed."),
+                *columns(Type.INTEGER, claims="Claim checks"),
+                Column("claim_share", "Claim checks, share", Type.RATIO, "Of the records."),
+                Column("object_bytes", "Objects", Type.BYTES, "Of all pointers, where a size is known."),
+                Column("object_share", "Objects, share", Type.RATIO, "Of the bytes with the objects."),
                 *_SIZES,
-                Column("dangling", "Without object", _COUNT, "Empty: unknown."),
-                Column("large", "Large inline records", _COUNT),
-                Column("large_bytes", "Large inline", _SIZE),
-                Column("largest", "Largest inline value", _SIZE),
-                Column("largest_partition", "Largest: partition", _COUNT),
-                Column("largest_offset", "Largest: offset", _OFFSET),
+                Column("dangling", "Without object", Type.INTEGER, "Empty: unknown."),
+                *columns(Type.INTEGER, large="Large inline records"),
+                *columns(Type.BYTES, large_bytes="Large inline", largest="Largest inline value"),
+                *columns(Type.INTEGER, largest_partition="Largest: partition"),
+                *columns(Type.OFFSET, largest_offset="Largest: offset"),
             ),
         ),
         Table(
             "dangling",
             "Pointers without object",
-            (
-                _TOPIC,
-                Column("partition", "Partition", _COUNT),
-                Column("offset", "Offset", _OFFSET),
-                Column("at_ms", "Time", _TIME),
-                Column("uri", "URI", _TEXT, "Empty: it could not be read again."),
-            ),
+            (*places(), Column("uri", "URI", Type.TEXT, "Empty: it could not be read again.")),
         ),
         Table(
             "orphans",
             "Objects without pointer",
             (
-                Column("uri", "URI", _TEXT),
-                Column("bytes", "Size", _SIZE),
-                Column("changed_ms", "Written", _TIME),
+                *columns(Type.TEXT, uri="URI"),
+                *columns(Type.BYTES, bytes="Size"),
+                *columns(Type.MOMENT, changed_ms="Written"),
             ),
         ),
     ),
     run=run,
     charts=(Chart(ChartType.BARS, "topics", "Claim checks by topic", "topic", "claims"),),
     definition="The store is listed after the pointers were read. Pointers to other places are not checked. "
+    "Keys with and without URL encoding are the same. "
     "Objects without pointer are known only if the topics were read as wholes, and if they were written at "
     "least two minutes before. At most 1,000 are listed of each, all are counted.",
     checked=_checked,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
@@ -15,15 +16,17 @@ from jobs.spark.analyses.records.reading import SpanReader
 from jobs.spark.analyses.records.running import Reduced, Tables
 from jobs.spark.analyses.tracing.extracting import extraction_of
 from jobs.spark.analyses.tracing.object_store import Objects
+from jobs.spark.analyses.tracing.planning import problems_table
 from jobs.tracing.claims import compare, is_within, object_path
 from jobs.tracing.digests import digest
 from jobs.tracing.extractors.columns import Extraction
-from jobs.tracing.extractors.slices import Slices, slices_of
+from jobs.tracing.extractors.slices import slices_of
 from jobs.tracing.outbox import IN_FLIGHT_MS, spread
 from jobs.wire.rebatch.table import Int64s
 
 MOST_LISTED = 1_000
 _SIZES = ("object_p50", "object_p95", "object_p99", "object_max")
+_LARGEST = ("largest", "largest_partition", "largest_offset")
 COLUMNS = ("offset", "time", "object", "stated")
 
 
@@ -43,13 +46,10 @@ def read_claims(readers: Sequence[SpanReader], work: Work, options: Mapping[str,
             problems.update(found.problems)
     types = [(name, pa.int64()) for name in COLUMNS]
     row = {**sums, "largest": largest[0], "largest_offset": largest[1]}
-    counted = {"problem": list(problems), "records": list(problems.values())}
     return {
         "claims": pa.concat_tables([pa.schema(types).empty_table(), *parts]),
         "sums": pa.Table.from_pylist([row]),
-        "problems": pa.table(
-            counted, pa.schema([("problem", pa.string()), ("records", pa.int64())])
-        ),
+        "problems": problems_table(problems),
     }
 
 
@@ -76,15 +76,16 @@ def _add_chunk(
         sums[f"{name}_bytes"] += int(sizes[mask].sum())
     sums["without_uri"] += int((is_flagged & ~uris.is_present & (records.value_bytes >= 0)).sum())
     at = np.flatnonzero(is_claim)
-    objects = _objects(uris, at, options["store"])
+    paths = [object_path(uris.text(int(index)) or "") for index in at]
+    sums["unclear"] += paths.count(None)
+    objects = _objects(paths, options["store"])
     columns = (records.offsets[at], records.times[at], objects, found.numbers("object_bytes")[at])
     parts.append(pa.table(columns, names=list(COLUMNS)))
     top = int(np.argmax(inline)) if len(inline) else -1
     return (int(inline[top]), int(records.offsets[top])) if top >= 0 else (-1, -1)
 
 
-def _objects(uris: Slices, at: Int64s, store: str | None) -> Int64s:
-    paths = (object_path(uris.text(int(index)) or "") for index in at)
+def _objects(paths: Sequence[str | None], store: str | None) -> Int64s:
     inside = (path if store and path and is_within(path, [store]) else None for path in paths)
     return slices_of(None if path is None else path.encode() for path in inside).hashes()
 
@@ -101,10 +102,6 @@ class Claims:
         self._spans = [one.work.spans[0] for one in done]
         self._sums = [one.tables["sums"].to_pylist()[0] for one in done]
         self._settled_ms = min(one.work.extra["at_ms"] for one in done) - IN_FLIGHT_MS
-        self.problems: Counter[str] = Counter()
-        for one in done:
-            counted = one.tables["problems"].to_pydict()
-            self.problems.update(dict(zip(counted["problem"], counted["records"], strict=True)))
         sums = ("records", "claims", "without_uri", "large", "large_bytes")
         self.facts: dict[str, Any] = {name: self.total(name) for name in sums}
 
@@ -116,29 +113,23 @@ class Claims:
         self, objects: Objects | None, *, is_shown: bool, with_orphans: bool
     ) -> dict[str, list[dict[str, Any]]]:
         """Return the rows of each table; counts of what is unknown are None among the facts."""
-        sizes, lost, orphans = (
-            self._stated,
-            np.zeros(len(self._object), np.bool_),
-            np.zeros(0, np.int64),
-        )
-        if objects is not None:
-            hashes = slices_of(one.encode() for one in objects.paths).hashes()
-            found = compare(
-                self._object, hashes, objects.sizes, objects.changed_ms, self._settled_ms
-            )
-            lost = (self._object != 0) & (found.sizes < 0)
-            sizes = np.where(found.sizes >= 0, found.sizes, self._stated)
-            orphans = found.orphans if with_orphans else orphans
-        is_known = objects is not None and with_orphans
-        self.facts |= {
-            "objects": None if objects is None else len(objects.paths),
-            "not_checked": int((self._object == 0).sum()),
-            "dangling": None if objects is None else int(lost.sum()),
-            "orphans": len(orphans) if is_known else None,
-            "orphan_bytes": int(objects.sizes[orphans].sum()) if objects and is_known else None,
-        }
+        self.facts["not_checked"] = int((self._object == 0).sum())
+        self.facts |= dict.fromkeys(("objects", "dangling", "orphans", "orphan_bytes"))
+        if objects is None:
+            return {"topics": list(self._topics(self._stated, None)), "dangling": [], "orphans": []}
+        hashes = slices_of(unquote(one).encode() for one in objects.paths).hashes()
+        found = compare(self._object, hashes, objects.sizes, objects.changed_ms, self._settled_ms)
+        lost = (self._object != 0) & (found.sizes < 0)
+        orphans = found.orphans if with_orphans else found.orphans[:0]
+        self.facts |= {"objects": len(objects.paths), "dangling": int(lost.sum())}
+        if with_orphans:
+            self.facts["orphans"] = len(orphans)
+            self.facts["orphan_bytes"] = int(objects.sizes[orphans].sum())
+        uris = [(index, f"s3://{objects.paths[index]}") for index in orphans[:MOST_LISTED]]
         return {
-            "topics": list(self._topics(sizes, None if objects is None else lost)),
+            "topics": list(
+                self._topics(np.where(found.sizes >= 0, found.sizes, self._stated), lost)
+            ),
             "dangling": [self._place(int(index)) for index in np.flatnonzero(lost)[:MOST_LISTED]],
             "orphans": [
                 {
@@ -146,20 +137,16 @@ class Claims:
                     "bytes": int(objects.sizes[index]),
                     "changed_ms": int(objects.changed_ms[index]),
                 }
-                for index in orphans[:MOST_LISTED].tolist()
-                if objects is not None
-                for uri in [f"s3://{objects.paths[index]}"]
+                for index, uri in uris
             ],
         }
 
     def _place(self, index: int) -> dict[str, Any]:
         span, at_ms = self._spans[self._work[index]], int(self._time[index])
-        place = {
-            "topic": span.topic,
-            "partition": span.partition,
-            "offset": int(self._offset[index]),
-        }
-        return {**place, "at_ms": at_ms if at_ms >= 0 else None}
+        place = {"topic": span.topic, "partition": span.partition}
+        return {
+            **place, "offset": int(self._offset[index]), "at_ms": at_ms if at_ms >= 0 else None
+        }  # fmt: skip
 
     def _topics(self, sizes: Int64s, lost: np.ndarray | None) -> Iterator[dict[str, Any]]:
         for topic in sorted({one.topic for one in self._spans}):
@@ -168,23 +155,20 @@ class Claims:
             for number in works:
                 sums.update({name: value or 0 for name, value in self._sums[number].items()})
             top = max(works, key=lambda number: self._sums[number]["largest"])
-            has_largest = self._sums[top]["largest"] >= 0
+            largest, largest_offset = (self._sums[top][n] for n in ("largest", "largest_offset"))
+            place = (largest, self._spans[top].partition, largest_offset)
             is_own = np.isin(self._work, works)
             known = sizes[is_own & (sizes >= 0)]
-            total = sums["records_bytes"] + int(known.sum())
+            object_bytes = int(known.sum()) if len(known) else None
+            total = sums["records_bytes"] + (object_bytes or 0)
             yield {
                 "topic": topic,
-                "records": sums["records"],
+                **{name: sums[name] for name in ("records", "claims", "large", "large_bytes")},
                 "bytes": sums["records_bytes"],
-                "claims": sums["claims"],
                 "claim_share": sums["claims"] / sums["records"] if sums["records"] else None,
-                "object_bytes": int(known.sum()) if len(known) else None,
-                "object_share": int(known.sum()) / total if len(known) else None,
+                "object_bytes": object_bytes,
+                "object_share": None if object_bytes is None else object_bytes / total,
                 **dict(zip(_SIZES, spread(known), strict=True)),
                 "dangling": None if lost is None else int((lost & is_own).sum()),
-                "large": sums["large"],
-                "large_bytes": sums["large_bytes"],
-                "largest": self._sums[top]["largest"] if has_largest else None,
-                "largest_partition": self._spans[top].partition if has_largest else None,
-                "largest_offset": self._sums[top]["largest_offset"] if has_largest else None,
+                **dict(zip(_LARGEST, place if largest >= 0 else (None,) * 3, strict=True)),
             }

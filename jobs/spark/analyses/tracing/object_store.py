@@ -52,7 +52,12 @@ def list_objects(path: str, environ: Mapping[str, str] = os.environ) -> Objects:
         {"endpoint_override": endpoint.netloc, "scheme": endpoint.scheme} if endpoint.netloc else {}
     )
     selector = fs.FileSelector(path, recursive=True)
-    found = fs.S3FileSystem(connect_timeout=10, request_timeout=60, **more).get_file_info(selector)
+    store = fs.S3FileSystem(connect_timeout=10, request_timeout=60, **more)
+    try:
+        found = store.get_file_info(selector)
+    except FileNotFoundError:
+        # The bucket is there: it has no object with the prefix.
+        found = []
     files = [one for one in found if one.type == fs.FileType.File]
     if len(files) > MOST_OBJECTS:
         raise OSError(f"it has more than {MOST_OBJECTS:,} objects")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,9 @@ from jobs.spark.analyses.analysis import (
     Chart,
     ChartType,
     Column,
-    ColumnType,
     Table,
 )
+from jobs.spark.analyses.analysis import ColumnType as Type
 from jobs.spark.analyses.records.ranges import CLUSTER, MOST_RECORDS, RANGE, TOPICS, check_range
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
     from jobs.spark.analyses.tracing.outboxes.judging import Judging
 
-_WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 # Of both, the driver keeps something in memory.
 _MOST_EVENTS, _MOST_MARKS = 5_000_000, 1_000_000
 _MARKS_PRESET = "debezium-transaction"
@@ -54,7 +51,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     question = {"kind": ANALYSIS.kind, "extractor": given["extractor"], **arguments}
     works = _plan(connections["cluster"], arguments)
     done = list(reduce_records(task, question, reading, works.copy, read_events, options))
-    judging = judged(done, extractor, _WIDTHS_MS[arguments["bucket"]])
+    judging = judged(done, extractor)
     done = [one._replace(tables={"problems": one.tables["problems"]}) for one in done]
     shown = {"shown": arguments["ids"] == "shown"}
     for title, role, name in _TEXTS:
@@ -63,15 +60,16 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, judging.rows.get(table.name, [])))
     up_to = [row["complete_up_to_ms"] for row in judging.rows["topics"]]
+    is_known = {"": True, "transactions": bool(arguments["transactions"])}
     facts = {
         "topics": len(up_to),
-        **{name: judging.facts[name] for name in _FACTS},
         **{
-            name: judging.facts[name] if arguments["transactions"] else None
-            for name in _TRANSACTION_FACTS
+            name: judging.facts[name] if is_known[group] else None
+            for group, names in _FACTS.items()
+            for name in names.split()
         },
         "complete_up_to": None if None in up_to else iso(min(up_to)),
-        "complete_from": iso(judging.all.start_ms),
+        "complete_from": iso(judging.complete_from_ms),
     }
     return Answer(facts, (*notes_of(done), *_notes(judging, done, facts)))
 
@@ -79,41 +77,32 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     """Return the works of the transaction topic first: its ends are older than those of the events."""
     from jobs.cluster.client import ClusterClient
-    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
+    marks: list[Work] = []
     with ClusterClient(connection, timeout_s=30) as client:
-        topics = topics_named(client, arguments["topics"])
-        found: list[Work] = []
         if arguments["transactions"]:
-            marks = topics_named(client, arguments["transactions"], "transactions")
-            if len(marks) > 1:
-                raise InvalidFields({"transactions": "Enter the name of one topic."})
-            topics = [one for one in topics if one.name != marks[0].name]
             most = min(_MOST_MARKS, arguments["most_records"])
             by_time = {"from_offset": None, "to_offset": None, "most_records": most}
-            known = {"is_marks": True, "at_ms": time.time_ns() // 1_000_000}
-            found += whole_works(client, marks, {**arguments, **by_time}, known)
-        if not topics:
-            raise InvalidFields({"topics": "A topic beside the transaction topic is required."})
-        known = {"is_marks": False, "at_ms": time.time_ns() // 1_000_000}
-        return found + whole_works(client, topics, arguments, known)
+            given = {**arguments, **by_time}
+            marks = whole_works(client, given, "transactions", is_marks=True)
+        events = whole_works(client, arguments, is_marks=False)
+    names = {one.spans[0].topic for one in marks}
+    if len(names) > 1:
+        raise InvalidFields({"transactions": "Enter the name of one topic."})
+    events = [one for one in events if one.spans[0].topic not in names]
+    if not events:
+        raise InvalidFields({"topics": "A topic beside the transaction topic is required."})
+    return marks + events
 
 
 def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) -> Iterator[str]:
-    from jobs.spark.analyses.tracing.outboxes.judging import MOST_BUCKETS, MOST_LISTED
+    from jobs.spark.analyses.tracing.planning import notes_of_problems
 
-    problems: Counter[str] = Counter()
-    for one in done:
-        table = one.tables["problems"].to_pydict()
-        problems.update(dict(zip(table["problem"], table["records"], strict=True)))
-    for text, count in problems.most_common(10):
-        yield f"{count:,} records: {text}"
-    unknown = [row for row in judging.rows["topics"] if row["reason"]]
-    for row in unknown[:10]:
+    yield from notes_of_problems(done)
+    for row in [row for row in judging.rows["topics"] if row["reason"]][:10]:
         yield f"{row['topic']}: complete up to an unknown time. {_WHY[row['reason']]}"
     is_produced = any(row["clock"] not in {"append_time", "none"} for row in judging.rows["topics"])
-    listed = max(len(rows) for name, rows in judging.rows.items() if name in _LISTED)
     said = {
         "Some records have the time of their producer: their delays end there, and a time that was copied "
         "from the commit time is counted as not measured.": is_produced,
@@ -122,51 +111,46 @@ def _notes(judging: Judging, done: Sequence[Reduced], facts: Mapping[str, Any]) 
         f"{facts['negative']:,} events are older than their commit: clocks differ.": facts[
             "negative"
         ],
-        f"At most {MOST_LISTED:,} rows of duplicates, gaps and transactions are listed.": listed
-        >= MOST_LISTED,
-        f"Delays by time: cut to {MOST_BUCKETS:,} rows.": len(judging.rows["delays"])
-        >= MOST_BUCKETS,
     }
     yield from (text for text, is_true in said.items() if is_true)
 
 
 # Table, column (and role), and the name of the extractor.
-_TEXTS = (
-    ("duplicates", "id", "extractor"),
-    ("transactions", "transaction", "transactions"),
-)
-_LISTED = {"duplicates", "gaps", "transactions"}
+_TEXTS = (("duplicates", "id", "extractor"), ("transactions", "transaction", "transactions"))
 _WHY = {
     "idle": "It has no event in the range.",
     "no_commit_time": "The commit times are unknown.",
     "in_flight": "When its events were sent is unknown, or less than two minutes ago.",
-    "no_evidence": "It has neither sequences nor transactions that would show a missing event.",
+    "no_evidence": "It has neither one sequence nor transactions that would show each missing event.",
 }
-_FACTS = ("events", "duplicates", "gaps", "missing", "unknown_gaps", "negative")
-_TRANSACTION_FACTS = (
-    "transactions",
-    "incomplete_transactions",
-    "open_transactions",
-    "unknown_transactions",
-)
-_TEXT, _CODE, _COUNT = ColumnType.TEXT, ColumnType.CODE, ColumnType.INTEGER
-_OFFSET, _TIME, _SPAN = ColumnType.OFFSET, ColumnType.MOMENT, ColumnType.DURATION_MS
-_TOPIC = Column("topic", "Topic", _TEXT)
-_REASON = Column("reason", "Reason", _CODE, "Why it is unknown.")
-_PLACE = (_TOPIC, Column("partition", "Partition", _COUNT), Column("offset", "Offset", _OFFSET))
-_AT = (*_PLACE, Column("at_ms", "Time", _TIME))
+_FACTS = {
+    "": "events duplicates gaps missing unknown_gaps negative",
+    "transactions": "transactions incomplete_transactions open_transactions unknown_transactions",
+}
 
 
-def _later(prefix: str, title: str) -> tuple[Column, ...]:
-    return tuple(replace(one, name=prefix + one.name, title=f"{one.title} {title}") for one in _AT)
+def columns(type_: Type, **titles: str) -> tuple[Column, ...]:
+    """Return columns of one type that need no definition, by name and title."""
+    return tuple(Column(name, title, type_) for name, title in titles.items())
 
 
-_DELAYS = tuple(
-    Column(f"{name}_ms", title, _SPAN, "From commit to record time.")
-    for name, title in (("p50", "Median"), ("p95", "95 %"), ("p99", "99 %"), ("max", "Max"))
-)
+def places(prefix: str = "", title: str = "") -> tuple[Column, ...]:
+    """Return the columns of where and when a record is."""
+    found = (
+        TOPIC,
+        *columns(Type.INTEGER, partition="Partition"),
+        *columns(Type.OFFSET, offset="Offset"),
+    )
+    found += columns(Type.MOMENT, at_ms="Time")
+    return tuple(replace(one, name=prefix + one.name, title=one.title + title) for one in found)
+
+
+(TOPIC,) = columns(Type.TEXT, topic="Topic")
+_REASON = Column("reason", "Reason", Type.CODE, "Why it is unknown.")
+_STATE = (*columns(Type.CODE, state="State"), _REASON)
+_DELAYS = columns(Type.DURATION_MS, p50_ms="Median", p95_ms="95 %", p99_ms="99 %", max_ms="Max")
 _SETTLED = "All events with this commit time or an older one are there."
-_MEASURED = "Events with a delay that is known and not negative."
+_MEASURED = "Events with a delay, from commit to record time, that is known and not negative."
 IDS = Argument(
     "ids", ArgumentType.CHOICE, "IDs", "Digests, or as text.",
     default="digests", choices=("digests", "shown"), admin_choices=("shown",),
@@ -185,10 +169,6 @@ ANALYSIS = Analysis(
         Argument(
             "transactions", ArgumentType.TEXT, "Transaction topic", "Of Debezium: BEGIN and END."
         ),
-        Argument(
-            "bucket", ArgumentType.CHOICE, "Bucket", "Of record time, UTC.", default="hour",
-            choices=tuple(_WIDTHS_MS),
-        ),
         IDS,
         *RANGE[:-1],
         replace(MOST_RECORDS, default=_MOST_EVENTS, most=_MOST_EVENTS),
@@ -198,75 +178,65 @@ ANALYSIS = Analysis(
             "topics",
             "Topics",
             (
-                _TOPIC,
-                Column("events", "Events", _COUNT),
-                Column("without_id", "Without ID", _COUNT),
-                Column("clock", "Record time", _CODE, "Of the broker, or of the producer."),
-                Column("measured", "Measured", _COUNT, _MEASURED),
-                Column("unmeasured", "Not measured", _COUNT, "A time is unknown, or was copied."),
-                Column("negative", "Negative delays", _COUNT, "Clocks differ."),
+                TOPIC,
+                *columns(Type.INTEGER, events="Events", without_id="Without ID"),
+                Column("clock", "Record time", Type.CODE, "Of the broker, or of the producer."),
+                Column("measured", "Measured", Type.INTEGER, _MEASURED),
+                Column("unmeasured", "Not measured", Type.INTEGER, "A time is unknown, or was copied."),
+                Column("negative", "Negative delays", Type.INTEGER, "Clocks differ."),
                 *_DELAYS,
-                Column("duplicates", "Duplicates", _COUNT, "Further events with the same ID."),
-                Column("missing", "Missing", _COUNT, "Numbers of gaps in sequences."),
-                Column("newest_ms", "Newest commit", _TIME),
-                Column("complete_up_to_ms", "Complete up to", _TIME, _SETTLED),
+                Column("duplicates", "Duplicates", Type.INTEGER, "Further events with the same ID."),
+                Column("missing", "Missing", Type.INTEGER, "Numbers of gaps in sequences."),
+                *columns(Type.MOMENT, newest_ms="Newest commit"),
+                Column("complete_up_to_ms", "Complete up to", Type.MOMENT, _SETTLED),
                 _REASON,
             ),
-        ),
-        Table(
-            "delays",
-            "Delays by time",
-            (_TOPIC, Column("bucket_ms", "Bucket", _TIME), Column("events", "Measured", _COUNT), *_DELAYS),
         ),
         Table(
             "duplicates",
             "Duplicates",
             (
-                Column("id", "ID", _TEXT, "Empty: it could not be read again."),
-                Column("records", "Records", _COUNT),
-                *_AT,
-                *_later("again_", "of the second"),
+                Column("id", "ID", Type.TEXT, "Empty: it could not be read again."),
+                *columns(Type.INTEGER, records="Records"),
+                *places(),
+                *places("again_", " of the second"),
             ),
         ),
         Table(
             "gaps",
             "Gaps in sequences",
             (
-                Column("state", "State", _CODE),
-                _REASON,
-                Column("first", "First missing", _COUNT),
-                Column("last", "Last missing", _COUNT),
-                Column("missing", "Missing", _COUNT),
-                *_AT,
-                *_later("after_", "after the gap"),
+                *_STATE,
+                *columns(Type.INTEGER, first="First missing", last="Last missing", missing="Missing"),
+                *places(),
+                *places("after_", " after the gap"),
             ),
         ),
         Table(
             "transactions",
             "Transactions that are not whole",
             (
-                Column("transaction", "Transaction", _TEXT),
-                Column("state", "State", _CODE),
-                _REASON,
-                Column("collection", "Collection", _TEXT),
-                Column("expected", "Expected", _COUNT),
-                Column("seen", "Seen", _COUNT, "Different events."),
-                Column("missing", "Missing", _COUNT),
-                Column("since_ms", "Since", _TIME, "Record time of END, of an open one of BEGIN."),
-                Column("age_ms", "Age", _SPAN, "When reading began."),
-                *_PLACE,
+                *columns(Type.TEXT, transaction="Transaction"),
+                *_STATE,
+                *columns(Type.TEXT, collection="Collection"),
+                *columns(Type.INTEGER, expected="Expected"),
+                Column("seen", "Seen", Type.INTEGER, "Different events."),
+                *columns(Type.INTEGER, missing="Missing"),
+                Column("since_ms", "Since", Type.MOMENT, "Record time of END, of an open one of BEGIN."),
+                Column("age_ms", "Age", Type.DURATION_MS, "When reading began."),
+                *places()[:3],
             ),
         ),
     ),
     run=run,
-    charts=(
-        Chart(ChartType.LINES, "delays", "Delay, 99 %", "bucket_ms", "p99_ms", "topic"),
-        Chart(ChartType.LINES, "delays", "Delay, median", "bucket_ms", "p50_ms", "topic"),
-    ),
-    definition="Events with equal IDs are duplicates. Sequences count by one in their scope, by default the "
-    "topic. A number, or an event of a transaction, is missing only if its record would be among those read: "
-    "after the beginning of all logs, two minutes (the delivery timeout of producers) before their ends. "
-    "All else is unknown: before_range, in_flight, after_range, not_read (no topic of the collection "
-    "was read), compacted, unread. The transaction topic's ends are taken first.",
+    charts=(Chart(ChartType.BARS, "topics", "Delay, 99 %", "topic", "p99_ms"),),
+    definition="Events with equal IDs are duplicates; records without value and ID (tombstones) are no "
+    "events. Sequences count by one in their scope, by default the topic. A number, or an event of a "
+    "transaction, is missing only if its record would be among those read: two minutes (the delivery timeout "
+    "of producers) after the beginning of all logs and before their ends. All else is unknown: before_range, "
+    "in_flight, after_range, not_read (no topic of the collection was read), compacted, unread (a record "
+    "could not be). Of a collection that the extractor names, all topics must be read. In transactions, "
+    "events without ID are the same by their sequence; without both, one that came twice counts twice. The "
+    "transaction topic's ends are taken first. At most 1,000 rows of each table are listed.",
     checked=check_range,
 )  # fmt: skip

@@ -12,7 +12,6 @@ from jobs.spark.analyses.analysis import Analysis, Answer, Chart, ChartType, Col
 from jobs.spark.analyses.analysis import ColumnType as Type
 from jobs.spark.analyses.records.ranges import CLUSTER, TOPICS, topics_named
 from jobs.tracing.tiers import (
-    EXPLAINED,
     KEYS,
     SUMS,
     Reads,
@@ -112,9 +111,13 @@ def _notes(rows: Sequence[Row], sums: Sequence[Row]) -> Iterator[str]:
     missing = sum(row["tiered"] != "no" and None in map(row.get, SUMS) for row in rows)
     if missing:
         yield f"The sums leave out what is unknown of {missing:,} partitions."
-    for code, sentence in EXPLAINED.items():
-        if count := sum(row["explain"] == code for row in rows):
-            yield f"{code.replace('_', ' ').capitalize()} ({count:,} partitions): {sentence}"
+    late = sum(bool(row["delete_lag"]) for row in rows)
+    if late:
+        yield (
+            f"{late:,} partitions keep offsets beyond their local retention. So do partitions without fault: "
+            "the active segment stays, segments that are not copied, the last segment of which a part is "
+            "within the retention, and the others until the next check (log.retention.check.interval.ms)."
+        )
 
 
 _READS = (
@@ -146,7 +149,6 @@ _COLUMNS = {
             "copy_lag_ms", "Copy lag (time)", Type.DURATION_MS, "Of their first and last record."
         ),
         Column("delete_lag", "Delete lag", Type.INTEGER, "Local beyond the local retention."),
-        Column("explain", "Explanation", Type.CODE, "Of the delete lag; see the notes."),
         Column("reason", "Reason", Type.TEXT, "Why an offset is unknown."),
         Column("lag", "Lag", Type.INTEGER),
         Column("from_remote", "From remote", Type.BYTES, "Up to the local log; an estimate."),
@@ -170,7 +172,7 @@ ANALYSIS = Analysis(
             "partitions",
             "Partitions",
             f"topic partition tiered log_start local_start highest_tiered end {_SUMMED} copy_lag_ms "
-            "delete_lag explain reason",
+            "delete_lag reason",
         ),
         _table(
             "readers",

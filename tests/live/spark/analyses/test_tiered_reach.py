@@ -71,7 +71,6 @@ def test_what_is_remote_and_who_reads_it_is_found(small_lab, reach):
     per_record = row["local_bytes"] / (RECORDS - row["local_start"])
     assert 1_000 < per_record < 1_100
     assert row["replay_bytes"] == round(per_record * row["local_start"])
-    assert row["explain"] == "whole_segments"
     assert (rows[plain]["tiered"], rows[plain]["remote_bytes"], rows[plain]["local_start"]) == (
         "no", 0, 0,
     )  # fmt: skip

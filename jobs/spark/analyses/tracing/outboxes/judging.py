@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -20,34 +20,26 @@ from jobs.tracing.outbox import Horizon, Transaction
 from jobs.wire.rebatch.table import Int64s
 
 MOST_LISTED = 1_000
-MOST_BUCKETS = 10_000
 _NEVER = np.iinfo(np.int64).max
 _RANKS = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 Row = dict[str, Any]
 
 
-class Events:
+class Events(NamedTuple):
     """All events, an entry of each array for each; `topic` is an index of `topics`."""
 
-    def __init__(self, done: Sequence[Reduced]) -> None:
-        tables = [one.tables["events"] for one in done]
-        spans = [one.work.spans[0] for one in done]
-        counts = [len(one) for one in tables]
-        self.topics = sorted({one.topic for one in spans})
-        self.topic = np.repeat([self.topics.index(one.topic) for one in spans], counts)
-        self.partition = np.repeat([one.partition for one in spans], counts)
-        columns = {
-            name: np.concatenate([one[name].to_numpy() for one in tables]) for name in COLUMNS
-        }
-        self.offset, self.time, self.appended, self.committed, self.sequence = (
-            columns[name] for name in COLUMNS[:5]
-        )
-        self.id, self.scope, self.transaction, self.collection = (
-            columns[name] for name in COLUMNS[5:]
-        )
-
-    def __len__(self) -> int:
-        return len(self.topic)
+    topics: list[str]
+    topic: Int64s
+    partition: Int64s
+    offset: Int64s
+    time: Int64s
+    appended: Int64s
+    committed: Int64s
+    sequence: Int64s
+    id: Int64s
+    scope: Int64s
+    transaction: Int64s
+    collection: Int64s
 
     def place(self, index: int, prefix: str = "") -> Row:
         """Return where a record is."""
@@ -59,6 +51,16 @@ class Events:
         }
 
 
+def events_of(done: Sequence[Reduced]) -> Events:
+    """Return the events of all tasks."""
+    tables = [one.tables["events"] for one in done]
+    spans, counts = [one.work.spans[0] for one in done], [len(one) for one in tables]
+    topics = sorted({one.topic for one in spans})
+    numbers = ([topics.index(one.topic) for one in spans], [one.partition for one in spans])
+    columns = (np.concatenate([one[name].to_numpy() for one in tables]) for name in COLUMNS)
+    return Events(topics, *(np.repeat(one, counts) for one in numbers), *columns)
+
+
 class Judging:
     """Rows by table, counts by fact, and what bounds the time up to which everything is there."""
 
@@ -68,7 +70,7 @@ class Judging:
         self.events, self.horizons, self.extractor = events, horizons, extractor
         self.all = outbox.common(horizons.values())
         self.rows: dict[str, list[Row]] = {}
-        self.facts: Counter[str] = Counter(events=len(events))
+        self.facts: Counter[str] = Counter(events=len(events.topic))
         # By topic; "" is for all of them.
         self.bounds: dict[str, list[int | None]] = {name: [] for name in ("", *events.topics)}
         self.newest: dict[str, int | None] = {}
@@ -76,8 +78,14 @@ class Judging:
         # A time that was copied from the commit time does not say when the event was sent.
         is_copied = (events.appended == 0) & (events.time == events.committed)
         self._sent_ms = np.where(is_copied | (events.time < 0), _NEVER, events.time)
+        self._scopes = np.where(events.scope, events.scope, events.topic + 1)
         # Which events belong to transactions that are judged.
-        self._are_covered = np.zeros(len(events), np.bool_)
+        self._are_covered = np.zeros(len(events.topic), np.bool_)
+
+    @property
+    def complete_from_ms(self) -> int | None:
+        """From which time on what is missing is known; None: of all that the logs had."""
+        return None if self.all.start_ms is None else self.all.start_ms + outbox.IN_FLIGHT_MS
 
     def judge_duplicates(self) -> None:
         """Find the events that came more than once."""
@@ -95,10 +103,11 @@ class Judging:
         """Find the numbers that are missing; a transaction's own numbers are no sequence of a topic."""
         events, has_scope = self.events, self.extractor.has("sequence_scope")
         self._has_sequence = has_scope or self.extractor.preset != "debezium-transaction"
-        sequences = events.sequence if self._has_sequence else np.full(len(events), ABSENT)
-        scopes = np.where(events.scope, events.scope, events.topic + 1)
+        sequences = events.sequence if self._has_sequence else np.full(len(events.topic), ABSENT)
+        if has_scope:
+            sequences = np.where(events.scope, sequences, ABSENT)
         rows = self.rows.setdefault("gaps", [])
-        pairs = zip(*outbox.gaps(scopes, sequences, events.time), strict=True)
+        pairs = zip(*outbox.gaps(self._scopes, sequences, events.time), strict=True)
         for before, after in pairs:
             topic = events.topics[events.topic[before]]
             horizon = self.all if events.scope[before] else self.horizons[topic]
@@ -120,6 +129,7 @@ class Judging:
     def judge_transactions(self, done: Sequence[Reduced]) -> None:
         """Compare the transaction topic with the events."""
         (marks,) = horizons_of(done, "marks").values()
+        self.all = outbox.common([self.all, marks])
         at_ms: int = done[0].work.extra["at_ms"]
         found = transactions_of(done)
         names = {name for one in found.values() for name, _ in one.parts if name}
@@ -128,9 +138,9 @@ class Judging:
         )
         collections, known = self._collections(hashed)
         self._are_covered = np.isin(collections, list(hashed.values())) & (
-            self.events.transaction != 0
+            (self.events.transaction != 0) & (not marks.reason)
         )
-        seen = _seen(self.events, collections, found, {code: name for name, code in hashed.items()})
+        seen = self._seen(collections, found, {code: name for name, code in hashed.items()})
         bad: dict[int, str] = {}
         rows = self.rows.setdefault("transactions", [])
         wrong = outbox.not_whole(found, seen, marks, known, is_open_end=marks.end_ms == at_ms)
@@ -143,9 +153,6 @@ class Judging:
             if len(rows) < MOST_LISTED:
                 rows.append(_row_of(part, one, at_ms))
         self.facts["transactions"] = len(found)
-        self.facts.update(
-            {f"{state}_transactions": 0 for state in ("incomplete", "open", "unknown")}
-        )
         self.facts.update(f"{state}_transactions" for state in bad.values())
         until_ms = marks.end_ms - outbox.IN_FLIGHT_MS
         ended = [one for one in found.values() if (one.end_ms or until_ms + 1) <= until_ms]
@@ -171,7 +178,30 @@ class Judging:
                 known[name] = outbox.common([*both, self.horizons[topic]])
         return codes[events.topic], known
 
-    def judge_topics(self, width_ms: int) -> None:
+    def _seen(
+        self, collections: Int64s, found: Mapping[int, Transaction], names: Mapping[int, str]
+    ) -> dict[tuple[int, str], int]:
+        """Return how many different events each transaction has by collection.
+
+        Events are the same by their id, without one by their sequence; without both each is another one.
+        """
+        events = self.events
+        wanted = np.isin(events.transaction, np.fromiter(found, np.int64, len(found)))
+        at = np.flatnonzero(wanted & np.isin(collections, list(names)))
+        if not len(at):
+            return {}
+        has_id, numbers = events.id[at] != 0, events.sequence[at]
+        numbers = np.where(has_id, 0, np.where(numbers != ABSENT, numbers, -at - 1))
+        scopes = np.where(has_id, 0, self._scopes[at])
+        parts = (events.transaction[at], collections[at], events.id[at], scopes, numbers)
+        pairs = np.unique(np.stack(parts), axis=1)[:2]
+        pairs, counts = np.unique(pairs, axis=1, return_counts=True)
+        return {
+            (key, names[code]): count
+            for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+        }
+
+    def judge_topics(self) -> None:
         """Measure the delays, and say up to when each topic is complete."""
         events = self.events
         for code, topic in enumerate(events.topics):
@@ -179,7 +209,6 @@ class Judging:
             times, committed, appended = events.time[at], events.committed[at], events.appended[at]
             found = outbox.delays(times, committed, appended)
             self.facts["negative"] += found.negative
-            self._add_buckets(topic, times[found.at], found.values, width_ms)
             is_settled = self._sent_ms[at] <= self.horizons[topic].end_ms - outbox.IN_FLIGHT_MS
             newest = committed[(committed != ABSENT) & is_settled]
             self.newest[topic] = int(newest.max()) if len(newest) else None
@@ -214,31 +243,22 @@ class Judging:
             return "idle"
         if self.newest[topic] is None:
             return "no_commit_time" if (events.committed[at] == ABSENT).all() else "in_flight"
-        has_sequence = self._has_sequence and (events.sequence[at] != ABSENT).all()
+        # The newest number of a scope has none after it that shows whether it is the last one.
+        is_own = self._has_sequence and not self.extractor.has("sequence_scope")
+        has_sequence = is_own and (events.sequence[at] != ABSENT).all()
         return "" if has_sequence or self._are_covered[at].all() else "no_evidence"
 
-    def _add_buckets(self, topic: str, times: Int64s, values: Int64s, width_ms: int) -> None:
-        order = np.argsort(times // width_ms, kind="stable")
-        buckets, starts = np.unique(times[order] // width_ms, return_index=True)
-        rows = self.rows.setdefault("delays", [])
-        parts = np.split(values[order], starts[1:])
-        for bucket, part in zip(buckets[: MOST_BUCKETS - len(rows)].tolist(), parts, strict=False):
-            ranks = dict(zip(_RANKS, outbox.spread(part), strict=True))
-            rows.append(
-                {"topic": topic, "bucket_ms": bucket * width_ms, "events": len(part), **ranks}
-            )
 
-
-def judged(done: Sequence[Reduced], extractor: Extractor, width_ms: int) -> Judging:
-    """Judge the events and, where it was read, the transaction topic; delays are put into buckets."""
+def judged(done: Sequence[Reduced], extractor: Extractor) -> Judging:
+    """Judge the events and, where it was read, the transaction topic."""
     events = [one for one in done if "events" in one.tables]
     marks = [one for one in done if "marks" in one.tables]
-    found = Judging(Events(events), horizons_of(events, "events"), extractor)
+    found = Judging(events_of(events), horizons_of(events, "events"), extractor)
     found.judge_duplicates()
     found.judge_gaps()
     if marks:
         found.judge_transactions(marks)
-    found.judge_topics(width_ms)
+    found.judge_topics()
     return found
 
 
@@ -267,30 +287,14 @@ def _mark_rows(done: Sequence[Reduced]) -> Iterator[tuple[tuple[str, int], Row]]
                 yield one.work.spans[0].where, row
 
 
-def _parts(row: Row) -> list[tuple[str, int]]:
+def _parts(row: Row) -> list[tuple[str, int | None]]:
     names, counts = (
         orjson.loads(row[name] or "[]") for name in ("collections", "collection_counts")
     )
     if names and len(names) == len(counts) and all(one.isdecimal() for one in counts):
         return list(zip(names, map(int, counts), strict=True))
-    return [("", row["event_count"])] if row["event_count"] > 0 else []
-
-
-def _seen(
-    events: Events, collections: Int64s, found: Mapping[int, Transaction], names: Mapping[int, str]
-) -> dict[tuple[int, str], int]:
-    """Return how many different events each transaction has by collection."""
-    wanted = np.isin(events.transaction, np.fromiter(found, np.int64, len(found)))
-    at = np.flatnonzero(wanted & np.isin(collections, list(names)))
-    if not len(at):
-        return {}
-    ids = np.where(events.id[at], events.id[at], -at - 1)
-    parts = np.unique(np.stack([events.transaction[at], collections[at], ids]), axis=1)[:2]
-    pairs, counts = np.unique(parts, axis=1, return_counts=True)
-    return {
-        (key, names[code]): count
-        for (key, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
-    }
+    count = row["event_count"]
+    return [("", count if count > 0 else None)] if count else []
 
 
 def _row_of(part: outbox.Part, one: Transaction, at_ms: int) -> Row:

@@ -1,5 +1,9 @@
 """What claim checks of given records come to, beside the objects of a store."""
 
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
 import numpy as np
 import pytest
 
@@ -42,6 +46,20 @@ def test_pointers_without_object_and_objects_without_pointer_are_listed():
     assert [row["offset"] for row in tables["dangling"]] == [1]
     assert [row["uri"] for row in tables["orphans"]] == [digest("s3://b/p/lost")]
     assert (claims.facts["not_checked"], claims.facts["orphan_bytes"]) == (1, 7)
+
+
+@pytest.mark.parametrize("uri", [b"s3://b/p/a%20b", b"s3://b/p/a b"])
+@pytest.mark.parametrize("name", ["a b", "a%20b"])
+def test_a_key_is_found_with_and_without_url_encoding(uri, name):
+    tables = claims_of([claim(0, uri)]).compare(objects_of(name), is_shown=True, with_orphans=True)
+    assert (tables["dangling"], tables["orphans"]) == ([], [])
+
+
+def test_a_pointer_of_another_scheme_is_not_checked_and_leaves_orphans_unknown():
+    claims = claims_of([claim(0, b"https://b.s3.amazonaws.com/p/a"), claim(1, b"s3://c/x")])
+    claims.compare(objects_of("a"), is_shown=True, with_orphans=False)
+    assert (claims.facts["not_checked"], claims.facts["dangling"]) == (2, 0)
+    assert claims.total("unclear") == 1
 
 
 def test_an_object_that_was_just_written_is_no_orphan():
@@ -90,6 +108,41 @@ def test_a_store_below_one_that_is_named_may_be_read():
         allowed_store("s3://b/p/orders/", {"CROSSLOG_OBJECT_STORES": "s3://c,s3://b/p"})
         == "b/p/orders"
     )
+
+
+@pytest.fixture
+def answering(monkeypatch):
+    """Start a store that gives each request this status and content; returns its environment."""
+    with ExitStack() as stack:
+
+        def start(status, content):
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self):
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+
+            for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+                monkeypatch.setenv(name, "test")
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+            Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+            endpoint = f"http://127.0.0.1:{server.server_port}"
+            return {"CROSSLOG_OBJECT_STORE_ENDPOINT": endpoint}
+
+        yield start
+
+
+def test_a_store_without_objects_is_listed(answering):
+    assert list_objects("b/p", answering(200, b"<ListBucketResult/>")).paths == []
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "AccessDenied"), (404, "NoSuchBucket")])
+def test_a_store_that_refuses_is_an_error(answering, status, code):
+    content = f"<Error><Code>{code}</Code></Error>".encode()
+    with pytest.raises(OSError, match="When listing objects"):
+        list_objects("b/p", answering(status, content))
 
 
 def test_a_store_that_does_not_answer_is_an_error_that_names_it():

@@ -1,11 +1,12 @@
 """What the events of an outbox come to, by what was read of their topics."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from jobs.spark.analyses.tracing.outboxes.events import read_events
-from jobs.spark.analyses.tracing.outboxes.judging import judged
+from jobs.spark.analyses.tracing.outboxes.judging import judged, transactions_of
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
 from tests.jobs.spark.analyses.tracing.given_events import AT_MS, reduced
@@ -27,6 +28,29 @@ def mark(offset, transaction, status, counts=None):
     return record(offset, b"k", json.dumps(value).encode(), 1_000 + offset)
 
 
+def debezium(offset, value):
+    """Return a record as JsonConverter writes it with `schemas.enable`."""
+    content = None if value is None else json.dumps({"schema": {}, "payload": value}).encode()
+    return record(offset, b"k", content, 1_000)
+
+
+def change(offset, lsn, total_order, **values):
+    transaction = {"id": f"571:{lsn}", "total_order": total_order, "data_collection_order": 1}
+    source = {"ts_ms": 500, "txId": 571, "lsn": lsn}
+    return debezium(offset, {"op": "c", "source": source, "transaction": transaction, **values})
+
+
+def postgres_marks(count):
+    """Return the BEGIN and END of a transaction of PostgreSQL: each has the LSN of its own record."""
+    parts = [{"data_collection": "public.orders", "event_count": count}]
+    end = {"status": "END", "id": "571:53195832", "ts_ms": 500, "event_count": count}
+    begin = {"status": "BEGIN", "id": "571:53195829", "ts_ms": 500, "event_count": None}
+    return [
+        debezium(0, {**begin, "data_collections": None}),
+        debezium(1, {**end, "data_collections": parts}),
+    ]
+
+
 def judge(*readers, marks=(), extra=None, **fields):
     """Judge the events of readers, and the records of a transaction topic."""
     extractor = Extractor.from_mapping(
@@ -36,7 +60,7 @@ def judge(*readers, marks=(), extra=None, **fields):
     done = [reduced(read_events, one, options, **(extra or {})) for one in readers]
     if marks:
         done.append(reduced(read_events, reader_of(marks, topic="marks"), options, is_marks=True))
-    return judged(done, extractor, 60_000)
+    return judged(done, extractor)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +80,15 @@ def test_a_gap_is_missing_only_where_its_record_would_have_been_read(first, extr
     assert (gap["first"], gap["last"], gap["offset"]) == (5, 5, first)
 
 
+def test_a_partition_without_records_in_a_range_of_time_hides_nothing():
+    idle = reader_of([], partition=1)
+    idle = replace(idle, span=replace(idle.span, start=4, end=4, log_end=9))
+    events = reader_of([event(7, 4, 400_000), event(8, 6, 401_000)])
+    found = judge(events, idle, extra={"from": 100_000, "to": 800_000})
+    assert [gap["state"] for gap in found.rows["gaps"]] == ["missing"]
+    assert found.complete_from_ms == 220_000
+
+
 def test_a_number_that_another_partition_has_is_no_gap():
     parts = [reader_of([event(0, 1), event(1, 3)]), reader_of([event(0, 2)], partition=1)]
     assert judge(*parts).rows["gaps"] == []
@@ -66,15 +99,11 @@ def test_numbers_are_counted_in_their_scope():
     assert judge(reader_of(records), sequence_scope="value:/customer").rows["gaps"] == []
 
 
-def test_delays_are_measured_by_topic_and_by_time():
+def test_delays_are_measured_by_topic():
     records = [event(0, 1), event(1, 2), event(2, 3, 70_000), event(3, 4, ts_ms=4_000)]
     found = judge(reader_of(records))
     (topic,) = found.rows["topics"]
     assert (topic["measured"], topic["unmeasured"], topic["p99_ms"]) == (3, 1, 100)
-    assert [(row["bucket_ms"], row["events"]) for row in found.rows["delays"]] == [
-        (0, 2),
-        (60_000, 1),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +129,96 @@ def test_an_event_that_came_twice_counts_once_for_its_transaction():
     (row,) = found.rows["transactions"]
     assert (row["state"], row["seen"], row["missing"]) == ("incomplete", 1, 1)
     assert found.rows["topics"][0]["complete_up_to_ms"] == 499
+
+
+@pytest.mark.parametrize(
+    ("records", "wanted"),
+    [
+        pytest.param([change(0, 11, 1), change(1, 12, 2)], [], id="whole"),
+        pytest.param([change(0, 11, 1)], [("incomplete", "", 1)], id="one is missing"),
+        pytest.param(
+            [change(0, 11, 1), debezium(1, None), change(2, 12, 2)], [], id="with a tombstone"
+        ),
+        pytest.param(
+            [change(0, 11, 1), record(1, b"k", b"{")], [("unknown", "unread", 1)], id="broken JSON"
+        ),
+    ],
+)
+def test_records_of_a_transaction_of_postgresql_have_its_id_and_an_lsn_of_their_own(
+    records, wanted
+):
+    found = judge(reader_of(records, topic="shop.public.orders"), marks=postgres_marks(2))
+    rows = found.rows["transactions"]
+    assert [(row["state"], row["reason"], row["seen"]) for row in rows] == wanted
+    assert found.facts["transactions"] == 1
+
+
+def test_a_tombstone_takes_no_evidence_from_its_topic():
+    marks = postgres_marks(1)
+    records = [change(0, 11, 1), debezium(1, None)]
+    (topic,) = judge(reader_of(records, topic="shop.public.orders"), marks=marks).rows["topics"]
+    assert (topic["events"], topic["complete_up_to_ms"], topic["reason"]) == (1, 499, "")
+
+
+def test_without_ids_an_event_that_came_twice_is_known_by_its_sequence():
+    records = [change(0, 11, 1, sequence=7), change(1, 11, 1, sequence=7)]
+    found = judge(reader_of(records, topic="shop.public.orders"), marks=postgres_marks(2))
+    assert [row["state"] for row in found.rows["transactions"]] == ["incomplete"]
+
+
+def test_begin_and_end_may_lie_in_two_partitions():
+    begin, end = postgres_marks(1)
+    options = {"extractor": MARKS, "transactions": MARKS, "registry": None}
+    done = [
+        reduced(read_events, reader_of(one, topic="marks", partition=n), options, is_marks=True)
+        for n, one in enumerate([[end], [begin]])
+    ]
+    (one,) = transactions_of(done).values()
+    assert (one.begin_ms, one.end_ms, one.parts) == (1_000, 1_000, [("public.orders", 1)])
+
+
+def test_an_end_without_counts_is_unknown_and_an_empty_transaction_is_whole():
+    marks = [mark(0, "t", "BEGIN"), mark(1, "t", "END"), mark(2, "u", "BEGIN")]
+    ended = record(3, b"k", b'{"id": "u", "status": "END", "ts_ms": 500, "event_count": 0}')
+    rows = judge(reader_of([event(0, 1)]), marks=[*marks, ended]).rows["transactions"]
+    assert [(row["state"], row["reason"], row["expected"]) for row in rows] == [
+        ("unknown", "not_read", None)
+    ]
+
+
+def test_a_mark_that_cannot_be_read_may_be_the_end_of_an_open_transaction():
+    marks = [mark(0, "t", "BEGIN"), record(1, b"k", b"{")]
+    rows = judge(reader_of([event(0, 1)]), marks=marks).rows["transactions"]
+    assert [(row["state"], row["reason"]) for row in rows] == [("unknown", "unread")]
+
+
+def test_events_of_a_transaction_beyond_the_range_are_unknown():
+    reader = reader_of([change(0, 11, 1)], topic="shop.public.orders")
+    later = replace(reader.span, log_end=reader.span.end + 9)
+    rows = judge(replace(reader, span=later), marks=postgres_marks(2)).rows["transactions"]
+    assert [(row["state"], row["reason"]) for row in rows] == [("unknown", "in_flight")]
+
+
+def test_an_id_that_comes_again_in_another_partition_is_a_duplicate():
+    found = judge(reader_of([event(0, 1)]), reader_of([event(5, 1)], partition=1))
+    (row,) = found.rows["duplicates"]
+    assert (row["records"], row["partition"], row["again_partition"]) == (2, 0, 1)
+
+
+def test_an_event_without_its_scope_is_in_no_sequence():
+    records = [event(0, 1), event(1, 9), event(2, 1, customer="a")]
+    assert judge(reader_of(records), sequence_scope="value:/customer").rows["gaps"] == []
+
+
+def test_the_last_number_of_a_scope_is_no_evidence_that_none_follows():
+    records = [event(0, 1, customer="a"), event(1, 1, customer="b")]
+    (topic,) = judge(reader_of(records), sequence_scope="value:/customer").rows["topics"]
+    assert (topic["complete_up_to_ms"], topic["reason"]) == (None, "no_evidence")
+
+
+def test_a_commit_time_of_0_is_none():
+    (topic,) = judge(reader_of([event(0, 1, ts_ms=0)])).rows["topics"]
+    assert (topic["unmeasured"], topic["reason"]) == (1, "no_commit_time")
 
 
 def test_a_collection_whose_topics_were_not_read_is_unknown_and_does_not_bound():
