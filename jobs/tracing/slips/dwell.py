@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jobs.tracing.outbox import spread
 from jobs.tracing.slips.events import BEHIND, Slips, begins
 from jobs.wire.rebatch.table import Int64s
 
 # A factor between halves of a range is stated from so many slips in each.
 LEAST_SLIPS = 10
-_PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
+_NAMES = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 UNKNOWN = -1
 
 
@@ -61,16 +62,8 @@ def stays(slips: Slips) -> Stays:
         skewed, most = len(wrong), int(-wrong.min()) if len(wrong) else 0
     kept = np.flatnonzero(~is_end)
     rows, owner = rows[kept], owner[kept]
-    return Stays(
-        owner,
-        slips.step[rows],
-        slips.of_type[owner],
-        times[kept],
-        at[kept],
-        dwell[kept],
-        skewed,
-        most,
-    )
+    steps, types = slips.step[rows], slips.of_type[owner]
+    return Stays(owner, steps, types, times[kept], at[kept], dwell[kept], skewed, most)
 
 
 def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
@@ -79,12 +72,10 @@ def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     last = slips.step[slips.lasts]
     is_failed, is_waiting = slips.of_failed & (last >= 0), slips.of_waiting & (last >= 0)
     # Of some slips only the failure at a step was read.
-    failed_at = (np.flatnonzero(is_failed) * width + last[is_failed]).astype(np.int64)
-    stayed = found.slips * width + found.steps
-    stayed = np.concatenate([stayed, failed_at[~np.isin(failed_at, stayed)]])
-    kept, entered = np.unique(
-        _pairs(slips.of_type[stayed // width], stayed % width, width), return_counts=True
-    )
+    failed_at = np.flatnonzero(is_failed) * width + last[is_failed]
+    stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
+    pairs = _pairs(slips.of_type[stayed // width], stayed % width, width)
+    kept, entered = np.unique(pairs, return_counts=True)
     now = _pairs(slips.of_type, last, width)
     failed, waiting = (
         np.bincount(np.searchsorted(kept, now[mask]), minlength=len(kept))
@@ -112,17 +103,17 @@ def by_step(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     width = len(slips.steps) + 1
     known = np.flatnonzero(found.dwell >= 0)
     keys = _pairs(found.types, found.steps, width)[known]
-    order = np.lexsort((found.dwell[known], keys))
+    order = np.argsort(keys, kind="stable")
     for start, end in _runs(keys[order]):
         mine = known[order[start:end]]
         values, is_late = found.dwell[mine], found.times[mine] > half
         parts = [values[~is_late], values[is_late]]
-        before, after = (percentile(one, 50) if len(one) else None for one in parts)
+        before, after = (spread(one)[0] for one in parts)
         is_enough = min(map(len, parts)) >= LEAST_SLIPS
         yield {
             **_names(slips, int(keys[order[start]]), width),
             "slips": len(values),
-            **{name: percentile(values, percent) for name, percent in _PERCENTS.items()},
+            **dict(zip(_NAMES, spread(values), strict=True)),
             "before_ms": before,
             "after_ms": after,
             "factor": after / before if before and after is not None and is_enough else None,
@@ -134,17 +125,17 @@ def over_time(slips: Slips, found: Stays, width_ms: int) -> Iterator[dict[str, A
     width = len(slips.steps) + 1
     keys = _pairs(found.types, found.steps, width)
     buckets = found.times // width_ms * width_ms
-    order = np.lexsort((found.dwell, keys, buckets))
+    order = np.lexsort((keys, buckets))
     keys, buckets, dwell = keys[order], buckets[order], found.dwell[order]
     for start, end in _runs(buckets, keys):
         values = dwell[start:end]
-        values = values[values >= 0]
+        p50, p95, *_ = spread(values[values >= 0])
         yield {
             "bucket_ms": int(buckets[start]),
             **_names(slips, int(keys[start]), width),
             "entered": end - start,
-            "p50_ms": percentile(values, 50) if len(values) else None,
-            "p95_ms": percentile(values, 95) if len(values) else None,
+            "p50_ms": p50,
+            "p95_ms": p95,
         }
 
 
@@ -153,11 +144,6 @@ def _runs(*columns: Int64s) -> Iterator[tuple[int, int]]:
     starts = np.flatnonzero(begins(*columns)).tolist()
     ends = [*starts[1:], len(columns[0])] if starts else []
     return zip(starts, ends, strict=True)
-
-
-def percentile(values: Int64s, percent: int) -> int:
-    """Return the nearest rank of sorted values, of which there is one at least."""
-    return int(values[-(-len(values) * percent // 100) - 1])
 
 
 def _pairs(types: Int64s, steps: Int64s, width: int) -> Int64s:

@@ -39,7 +39,8 @@ class Slips:
     `order`: the index of each among the events given. `slip`: number of its slip; `starts` and `lasts`: the
     first and last event of each slip. `step`, `type`: codes of `steps` and `types`, -1: none. `plan`: code of
     `plans`, 0: unknown. Arrays with `of_` have an entry for each slip: `of_complete` is its first event that
-    completes it, -1 for none; `of_back`: whether its last step is before another one that it had.
+    completes it, -1 for none; `of_back`: whether its last step is before another one that it had. A slip has
+    the type of its first event with one; `several_types` counts those with more.
     """
 
     def __init__(self, events: Events) -> None:
@@ -81,7 +82,9 @@ class Slips:
         self.of_complete = self._first(self.is_complete)
         typed = self._first(type_ >= 0)
         self.of_type = np.where(typed >= 0, type_[typed], -1).astype(np.int64)
-        planned = self._last(self.plan > 0)
+        is_other = (type_ >= 0) & (type_ != self.of_type[self.slip])
+        self.several_types = len(np.unique(self.slip[is_other]))
+        planned = self._first(self.plan > 0, 1)
         self.of_plan = np.where(planned >= 0, self.plan[planned], 0)
         is_over = self.of_complete >= 0
         self.of_failed = ~is_over & self.is_failure[self.lasts]
@@ -94,25 +97,9 @@ class Slips:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def cut(self, horizon_ms: int, *, is_holed: bool) -> Bools:
-        """Return which slips may have events that were not read: before the horizon, or between.
-
-        `horizon_ms`: all events since then were read. `is_holed`: retention, compaction or the range cut.
-        """
-        if not is_holed:
-            return np.zeros(len(self), np.bool_)
-        found: Bools = (self.times[self.starts] < horizon_ms) | (self.position[self.starts] != 0)
-        return found
-
-    def _first(self, wanted: Bools) -> Int64s:
-        """Return the first event of each slip in a mask, -1 for none."""
-        return self._one(np.flatnonzero(wanted)[::-1])
-
-    def _last(self, wanted: Bools) -> Int64s:
-        return self._one(np.flatnonzero(wanted))
-
-    def _one(self, chosen: Int64s) -> Int64s:
-        found = np.full(len(self), -1, np.int64)
+    def _first(self, wanted: Bools, step: int = -1) -> Int64s:
+        """Return the first event of each slip in a mask (the last one with a step of 1), -1 for none."""
+        found, chosen = np.full(len(self), -1, np.int64), np.flatnonzero(wanted)[::step]
         # Of several the last one stays.
         found[self.slip[chosen]] = chosen
         return found

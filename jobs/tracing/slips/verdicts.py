@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jobs.tracing.slips.events import Bools, Slips, begins, places_in
+from jobs.tracing.slips.events import Bools, Slips, places_in
 from jobs.wire.rebatch.table import Int64s
 
 KINDS = ("unknown_step", "done_twice", "incomplete", "out_of_order")
@@ -27,34 +27,27 @@ class Violations(NamedTuple):
 
 
 def violations(slips: Slips, cut: Bools, seen: Collection[str]) -> Violations:
-    """Return what breaks a rule. `cut` slips are not judged by what they lack and by their order.
+    """Return what breaks a rule; `cut` slips are not judged by what they lack.
 
     `seen`: steps that the topics read are known to have, beside those of the events.
     """
-    reached, codes = slips.reached, slips.step_codes
     found: list[tuple[Int64s, int, Int64s]] = []
 
-    def add(events: Int64s, kind: int, steps: Int64s) -> None:
-        key = slips.slip[events] * (len(codes) + 1) + steps
+    def add(kind: int, events: Int64s, steps: Int64s) -> None:
+        key = slips.slip[events] * (len(slips.steps) + 1) + steps
         # Of each slip and step the first event.
         firsts = np.sort(np.unique(key, return_index=True)[1])
         found.append((events[firsts], kind, steps[firsts]))
 
-    def by_state(texts: list[str]) -> Int64s:
-        return np.array([codes.get(text, -1) for text in texts], np.int64)[slips.state]
-
-    unknown = by_state([one.step if one.is_unknown_step else "" for one in reached])
-    repeated = by_state([one.repeated for one in reached])
-    disordered = by_state([one.disordered for one in reached])
-    disordered[cut[slips.slip]] = -1
-    again = _entered_again(slips)
-    for kind, steps in (
-        (UNKNOWN_STEP, unknown),
-        (DONE_TWICE, repeated),
-        (OUT_OF_ORDER, disordered),
+    for kind, texts in (
+        (UNKNOWN_STEP, [one.step if one.is_unknown_step else "" for one in slips.reached]),
+        (DONE_TWICE, [one.repeated for one in slips.reached]),
+        (OUT_OF_ORDER, [one.disordered for one in slips.reached]),
     ):
-        add(events := np.flatnonzero(steps >= 0), kind, steps[events])
-    add(again, DONE_TWICE, slips.step[again])
+        codes = [slips.step_codes.get(text, -1) for text in texts]
+        steps = np.array(codes, np.int64)[slips.state]
+        add(kind, events := np.flatnonzero(steps >= 0), steps[events])
+    add(DONE_TWICE, again := _entered_again(slips), slips.step[again])
     lacking, missing, not_judged = _missing(slips, cut, seen)
     found.append((slips.of_complete[lacking], INCOMPLETE, missing))
     events, kinds, steps = (
@@ -69,7 +62,8 @@ def violations(slips: Slips, cut: Bools, seen: Collection[str]) -> Violations:
 def _entered_again(slips: Slips) -> Int64s:
     """Return events that come to a step once more than the plan has it and than it failed before.
 
-    Records that list the steps done are judged by their lists.
+    A record in another topic than the first one of the step is a retry, which counts as a failure. Records
+    that list the steps done are judged by their lists.
     """
     reached = slips.reached
     is_listed = np.array([one.has_done for one in reached], np.bool_)[slips.state]
@@ -77,15 +71,20 @@ def _entered_again(slips: Slips) -> Int64s:
     group = slips.slip[chosen] * (len(slips.steps) + 1) + slips.step[chosen]
     order = np.argsort(group, kind="stable")
     chosen, group = chosen[order], group[order]
-    is_first = begins(group)
-    starts = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(group) else group
-    failures = slips.is_failure[chosen].astype(np.int64)
-    failed = np.cumsum(failures) - failures
-    failed -= failed[starts]
-    entered = np.arange(len(group)) - starts - failed
+    starts = np.searchsorted(group, group)
+    topics = {text: code for code, text in enumerate({one.topic for one in reached})}
+    topic = np.array([topics[one.topic] for one in reached], np.int64)[slips.state[chosen]]
+    is_failure = slips.is_failure[chosen]
+    entries = np.flatnonzero(~is_failure)
+    firsts = np.minimum(np.searchsorted(group[entries], group), max(len(entries) - 1, 0))
+    is_retry = is_failure | (topic != topic[entries[firsts]]) if len(entries) else is_failure
+    retries = is_retry.astype(np.int64)
+    retried = np.cumsum(retries) - retries
+    retried -= retried[starts]
     allowed = [max(one.plan.count(one.step), 1) for one in reached]
-    most = np.array(allowed, np.int64)[slips.state[chosen]] + failed
-    found: Int64s = chosen[(failures == 0) & (entered >= most)]
+    entered = np.arange(len(group)) - starts - retried
+    most = np.array(allowed, np.int64)[slips.state[chosen]] + retried
+    found: Int64s = chosen[~is_retry & (entered >= most)]
     return found
 
 
@@ -145,8 +144,8 @@ def was_read(offset: int, committed: Mapping[str, int | None] | None, group: str
     }
     if not offsets:
         return Read("no_group", group)
-    behind = {name: one for name, one in offsets.items() if one <= offset}
-    if behind and len(behind) < len(offsets):
-        return Read("unknown", ", ".join(sorted(offsets)))
     names = ", ".join(sorted(offsets))
-    return Read("not_read" if behind else "read_and_lost", names, min(offsets.values()))
+    are_past = {one > offset for one in offsets.values()}
+    if len(are_past) > 1:
+        return Read("unknown", names)
+    return Read("read_and_lost" if True in are_past else "not_read", names, min(offsets.values()))

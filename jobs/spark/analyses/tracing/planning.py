@@ -27,8 +27,8 @@ def whole_works(
 ) -> list[Work]:
     """Return works of one span each; also a partition that has nothing in the range has one.
 
-    Added to `extra`: `is_held` (an open transaction holds back the end of the log) and `is_compacted` (also
-    where that cannot be read).
+    Added to `extra`: `is_held` (an open transaction holds back the end of the log), `is_compacted` (also
+    where that cannot be read) and `from_ms` (all since then is read; None where the range does not say it).
     """
     places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
     is_committed = arguments["isolation"] == "read_committed"
@@ -42,6 +42,9 @@ def whole_works(
         facts = {
             **extra,
             "is_held": (ends.get(span.where) or 0) > span.log_end,
+            "from_ms": arguments["from"]
+            if span.start > span.log_start and not span.is_cut
+            else None,
             "is_compacted": "compact" in policies.get(span.topic, {}).get(_POLICY, "compact"),
         }
         works = pieces([span]) or [Work((span,))]
@@ -62,10 +65,13 @@ def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
         times = times[times >= 0]
         first, last, extra = works[0].work.spans[0], works[-1].work.spans[0], works[0].work.extra
         at_ms: int = extra["at_ms"]
+        from_ms: int | None = extra.get("from_ms")
+        if from_ms is None:
+            from_ms = int(times[0]) if len(times) else at_ms
         is_cut = last.end < last.log_end or extra["is_held"]
         is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes)
         own = Horizon(
-            (int(times[0]) if len(times) else at_ms) if first.start > 0 else None,
+            from_ms if first.start > 0 else None,
             min(at_ms, int(times[-1]) if len(times) else 0) if is_cut else at_ms,
             "unread" if not is_whole else "compacted" if extra["is_compacted"] else "",
         )

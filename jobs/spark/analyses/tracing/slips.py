@@ -19,6 +19,7 @@ from jobs.spark.analyses.analysis import (
     Table,
 )
 from jobs.spark.analyses.records.ranges import CLUSTER, MOST_RECORDS, RANGE, TOPICS, check_range
+from jobs.spark.analyses.tracing.outbox import IDS
 
 if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
@@ -32,7 +33,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
-    from jobs.spark.analyses.tracing.following.plan import Planned, plan_slips
+    from jobs.spark.analyses.tracing.following.plan import plan_slips
     from jobs.spark.analyses.tracing.following.rows import SlipRows
     from jobs.tracing.extractors.extractor import Extractor
 
@@ -46,8 +47,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     shown = ("slip", "ids", "bucket")
     question = {"kind": ANALYSIS.kind, **options}
     question |= {name: value for name, value in arguments.items() if name not in shown}
-    reduced, read = [], EventsRead(extractor)
-    extra: Mapping[str, Any] = {}
+    read = EventsRead(extractor)
     for one in reduce_records(
         task,
         question,
@@ -56,15 +56,12 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         read_events,
         options,
     ):
-        extra = extra or one.work.extra
         read.add(one)
-        reduced.append(one._replace(tables={}))
-    found = SlipRows(read, Planned(**extra), extractor)
-    is_whole = not any(o.fault or o.unreadable_count for one in reduced for o in one.outcomes)
-    found.fill(arguments, _WIDTHS_MS[arguments["bucket"]], is_whole=is_whole)
+    found = SlipRows(read, extractor)
+    found.fill(arguments, _WIDTHS_MS[arguments["bucket"]])
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, found.rows[table.name]))
-    return Answer(found.facts, (*notes_of(reduced), *found.notes))
+    return Answer(found.facts, (*notes_of(read.done), *found.notes))
 
 
 _TEXT, _CODE, _LIST = ColumnType.TEXT, ColumnType.CODE, ColumnType.LIST
@@ -102,15 +99,8 @@ _DWELL = (
     Column("after_ms", "Second half", _MS, "Median of slips that entered in the second half."),
     Column("factor", "Growth", ColumnType.NUMBER, "Second half/first half; from 10 slips in each."),
 )
-_DWELL_OVER_TIME = (
-    Column("bucket_ms", "Time", _MOMENT),
-    _TYPE,
-    _STEP,
-    _LINE,
-    _ENTERED,
-    _P50,
-    _P95,
-)
+_BUCKET = Column("bucket_ms", "Time", _MOMENT)
+_DWELL_OVER_TIME = (_BUCKET, _TYPE, _STEP, _LINE, _ENTERED, _P50, _P95)
 _STUCK = (
     _SLIP,
     _TYPE,
@@ -142,21 +132,9 @@ ANALYSIS = Analysis(
         replace(TOPICS, help=_HELP_TOPICS, is_required=False),
         Argument("slip", ArgumentType.TEXT, "Slip", "Its id or digest: for its timeline."),
         Argument(
-            "bucket",
-            ArgumentType.CHOICE,
-            "Bucket",
-            default="hour",
-            choices=tuple(_WIDTHS_MS),
+            "bucket", ArgumentType.CHOICE, "Bucket", default="hour", choices=tuple(_WIDTHS_MS)
         ),
-        Argument(
-            "ids",
-            ArgumentType.CHOICE,
-            "IDs",
-            "digests: ids are shown as digests. shown: as text.",
-            default="digests",
-            choices=("digests", "shown"),
-            admin_choices=("shown",),
-        ),
+        IDS,
         *(one for one in RANGE if one is not MOST_RECORDS),
         # All events are in the memory of the driver: 300 bytes each at most, while they are ordered.
         replace(MOST_RECORDS, default=2_000_000, most=5_000_000),

@@ -44,13 +44,13 @@ def read_events(
     states: dict[tuple[int, ...], int] = {}
     parts: list[pa.Table] = []
     problems: Counter[str] = Counter()
-    first_ms, counts = -1, Counter[str]()
+    marks, counts = list[int](), Counter[str]()
     for chunk in reader:
         records = chunk.records
         if records is None or not len(records):
             continue
         found = extraction_of(options, chunk, span)
-        first_ms = int(records.times[0]) if first_ms < 0 else first_ms
+        marks += records.times[[0, -1]].tolist()
         ids = _keys(found, records) if is_lookup else found.texts("id")
         times = found.numbers("time")
         times = np.where(times == ABSENT, records.times, times)
@@ -82,8 +82,9 @@ def read_events(
         + [bool(one[-1])]
         for one in states
     ]
-    told = {"states": texts, "problems": problems, "counts": counts, "first_ms": first_ms}
+    told = {"states": texts, "problems": problems, "counts": counts}
     return {
+        "marks": pa.table({"time": pa.array(marks, pa.int64())}),
         "events": pa.concat_tables([_NO_EVENTS, *parts]),
         "told": pa.table({"json": [orjson.dumps(told)]}),
     }
@@ -124,7 +125,7 @@ class EventsRead:
     """Events of all works, merged as they come in; about 70 bytes and its id for each.
 
     `places` are topics and partitions in their order. `counts`: `records`, `no_id`, `no_time`, `unresolved`
-    (pointers) and `long_lists`. `firsts`: the time of the first record of each partition that was read.
+    (pointers) and `long_lists`. `done`: the works, each with the table `marks` (some of its record times).
     """
 
     def __init__(self, extractor: Extractor) -> None:
@@ -132,10 +133,10 @@ class EventsRead:
         self._parts: list[tuple[TopicPartition, pa.Table]] = []
         self._states: dict[State, int] = {}
         self._lookups: list[pa.Table] = []
+        self.done: list[Reduced] = []
         self.problems: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.places: list[TopicPartition] = []
-        self.firsts: dict[TopicPartition, int] = {}
         self._text: pa.ChunkedArray = pa.chunked_array([], pa.binary())
 
     def add(self, one: Reduced) -> None:
@@ -146,13 +147,12 @@ class EventsRead:
         states = pa.array(numbers[events["state"].to_numpy()], pa.int32())
         events = events.set_column(3, "state", states)
         self.problems.update(told["problems"])
+        self.done.append(one._replace(tables={"marks": one.tables["marks"]}))
         if where.topic == self._extractor.lookup_topic:
             self._lookups.append(events)
             return
         self._parts.append((where, events))
         self.counts.update(told["counts"])
-        if told["first_ms"] >= 0:
-            self.firsts.setdefault(where, told["first_ms"])
 
     def events(self) -> Events:
         """Return all of them; what was added is given up."""

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from jobs.spark.analyses.tracing.following.events import EventsRead
-from jobs.spark.analyses.tracing.following.plan import Planned
+from jobs.spark.analyses.tracing.planning import horizons_of
 from jobs.tracing.digests import DIGEST_DIGITS
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.slices import slices_of
+from jobs.tracing.outbox import common
 from jobs.tracing.slips.dwell import by_step, funnel, over_time, stays
 from jobs.tracing.slips.events import BEHIND, Slips
-from jobs.tracing.slips.verdicts import KINDS, Violations, violations, was_read
+from jobs.tracing.slips.verdicts import KINDS, Read, Violations, violations, was_read
 
 MOST_ROWS = 1_000
 MOST_BUCKETS = 10_000
@@ -23,30 +24,43 @@ MOST_BUCKETS = 10_000
 class SlipRows:
     """`rows` by table, `facts` and `notes`; those are empty until `fill`."""
 
-    def __init__(self, read: EventsRead, planned: Planned, extractor: Extractor) -> None:
-        self._read, self._planned, self._extractor = read, planned, extractor
-        self._horizon_ms = planned.horizon(read.firsts)
+    def __init__(self, read: EventsRead, extractor: Extractor) -> None:
+        self._read, self._extractor = read, extractor
+        lookup = extractor.lookup_topic
+        done = [one for one in read.done if one.work.spans[0].topic != lookup]
+        # `plan_slips` says what is in it.
+        self._known = done[0].work.extra
+        self._horizon_ms = common(horizons_of(done, "marks").values()).start_ms or 0
+        self._is_whole = all(told.is_whole for one in read.done for told in one.outcomes)
+        works = [one.work for one in done]
+        self._compacted = sorted({one.spans[0].topic for one in works if one.extra["is_compacted"]})
+        self._held = sorted({one.spans[0].topic for one in works if one.extra["is_held"]})
+        lasts = {one.spans[0].where: one.spans[0] for one in works}.values()
+        self._is_to_end = all(one.end >= one.log_end for one in lasts)
         self.slips = Slips(read.events())
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.facts: dict[str, Any] = {}
         self.notes: list[str] = []
 
-    def fill(self, arguments: Mapping[str, Any], width_ms: int, *, is_whole: bool) -> None:
-        """Make all rows; `is_whole`: no part of what was planned could not be read."""
+    def fill(self, arguments: Mapping[str, Any], width_ms: int) -> None:
+        """Make all rows."""
         slips, is_shown = self.slips, arguments["ids"] == "shown"
-        cut = slips.cut(self._horizon_ms, is_holed=self._planned.is_holed)
+        is_holed = bool(self._horizon_ms or self._compacted or not self._is_whole)
+        begin = slips.starts
+        cut = (slips.times[begin] < self._horizon_ms) | (slips.position[begin] != 0) & is_holed
         found = stays(slips)
-        known = self._extractor.topic_steps
-        topics = self._planned.topics
+        known, topics = self._extractor.topic_steps, self._known["topics"]
         seen = {*topics, *(known[one] for one in topics if one in known)}
-        broken = violations(slips, cut, seen)
+        # Compaction and what could not be read may have taken any record.
+        is_unsure = bool(self._compacted) or not self._is_whole
+        broken = violations(slips, cut | is_unsure, seen)
         self.rows["funnel"] = sorted(funnel(slips, found), key=_funnel_order)
         dwell = self.rows["dwell"] = sorted(by_step(slips, found), key=lambda one: -one["p95_ms"])
         buckets = list(over_time(slips, found, width_ms))
         if len(buckets) > MOST_BUCKETS:
             self.notes.append(f"Dwell time by time: cut to the newest {MOST_BUCKETS:,} rows.")
         self.rows["dwell_over_time"] = buckets[-MOST_BUCKETS:]
-        stuck = self._stuck(is_shown=is_shown, is_whole=is_whole)
+        stuck = self._stuck(is_shown=is_shown)
         self.rows["violations"] = list(self._violations(broken, is_shown=is_shown))
         self.rows["timeline"] = list(self._timeline(arguments["slip"], broken))
         complete, failed = int((slips.of_complete >= 0).sum()), int(slips.of_failed.sum())
@@ -67,54 +81,62 @@ class SlipRows:
             "slowest_step": dwell[0]["line"] if dwell else None,
             "grew_most": grown["line"] if grown and (grown["factor"] or 0) > 1 else None,
         }
-        self._note(
-            cut_slips=int(cut.sum()), skew_ms=found.most_skew_ms, not_judged=broken.not_judged
-        )
+        self._note(skew_ms=found.most_skew_ms, not_judged=broken.not_judged)
 
-    def _stuck(self, *, is_shown: bool, is_whole: bool) -> int | None:
+    def _stuck(self, *, is_shown: bool) -> int | None:
         """Fill the table of stuck slips; returns how many there are, None where that is not known."""
-        slips, planned = self.slips, self._planned
+        slips = self.slips
         self.rows["stuck"] = []
-        if not planned.is_to_end:
+        if not self._is_to_end:
             self.notes.append("Stuck slips are unknown: the range ends before the end of a log.")
             return None
         limits = [self._extractor.stuck_ms(step) for step in [*slips.steps, ""]]
         limit = np.array(limits, np.int64)[slips.step[slips.lasts]]
-        ages = planned.planned_ms - slips.times[slips.lasts]
+        ages = self._known["at_ms"] - slips.times[slips.lasts]
         stuck = np.flatnonzero(slips.of_waiting & (ages >= limit))
         newest = stuck[np.lexsort((slips.ids[stuck], ages[stuck]))][:MOST_ROWS]
         for slip in newest.tolist():
             event = int(slips.lasts[slip])
-            row = self._where(event)
-            step = row["step"] or ""
-            where = self._read.places[int(slips.places[event])]
-            told = was_read(
-                row["offset"], planned.offsets(where, step), planned.groups.get(step, "")
-            )
-            # What comes next may not have been read.
-            is_doubtful = slips.of_back[slip] or slips.times[event] < self._horizon_ms
+            row, code = self._where(event), int(slips.of_type[slip])
+            told = self._was_read(event, row["step"] or "", row["offset"])
             self.rows["stuck"].append(
                 {
                     "slip": self._id(event, is_shown=is_shown),
-                    "type": self._type(slip),
+                    "type": slips.types[code] if code >= 0 else "",
                     **row,
                     "since_ms": int(slips.times[event]),
                     "age_ms": int(ages[slip]),
                     "group": told.group or None,
                     "committed": told.committed,
-                    "verdict": "unknown" if is_doubtful or not is_whole else told.verdict,
+                    "verdict": told.verdict,
                 }
             )
-        if len(stuck) > MOST_ROWS:
-            self.notes.append(
-                f"{len(stuck):,} slips are stuck: the newest {MOST_ROWS:,} are listed."
-            )
+        self._note_most(len(stuck), "stuck slips")
         return len(stuck)
 
+    def _was_read(self, event: int, step: str, offset: int) -> Read:
+        """Return the verdict; it is unknown where what comes next may not have been read."""
+        known, slips = self._known, self.slips
+        group, committed = self._extractor.groups.get(step, ""), known["committed"]
+        if group in known["faults"] or (not group and (known["fault"] or known["faults"])):
+            committed = None
+        if committed is not None:
+            committed = committed.get(str(self._read.places[int(slips.places[event])]), {})
+        told = was_read(offset, committed, group)
+        is_doubtful = (
+            slips.of_back[slips.slip[event]]
+            or slips.times[event] < self._horizon_ms
+            or not self._is_whole
+            or (told.verdict == "read_and_lost" and (self._compacted or self._held))
+        )
+        return told._replace(verdict="unknown") if is_doubtful else told
+
+    def _note_most(self, count: int, what: str) -> None:
+        if count > MOST_ROWS:
+            self.notes.append(f"{count:,} {what}: the newest {MOST_ROWS:,} are listed.")
+
     def _violations(self, broken: Violations, *, is_shown: bool) -> Iterator[dict[str, Any]]:
-        total = len(broken.events)
-        if total > MOST_ROWS:
-            self.notes.append(f"{total:,} violations: the newest {MOST_ROWS:,} are listed.")
+        self._note_most(len(broken.events), "violations")
         columns = (broken.events, broken.kinds, broken.steps)
         for event, kind, step in zip(
             *(one[::-1][:MOST_ROWS].tolist() for one in columns), strict=True
@@ -129,11 +151,9 @@ class SlipRows:
             return
         start, last = int(slips.starts[slip]), int(slips.lasts[slip])
         words: dict[int, list[str]] = {}
-        is_mine = (broken.events >= start) & (broken.events <= last)
-        for event, kind in zip(
-            broken.events[is_mine].tolist(), broken.kinds[is_mine].tolist(), strict=True
-        ):
-            words.setdefault(event, []).append(KINDS[kind])
+        for event, kind in zip(broken.events.tolist(), broken.kinds.tolist(), strict=True):
+            if start <= event <= last:
+                words.setdefault(event, []).append(KINDS[kind])
         if last - start >= MOST_ROWS:
             self.notes.append(
                 f"The timeline has the first {MOST_ROWS:,} of {last - start + 1:,} records."
@@ -174,44 +194,45 @@ class SlipRows:
     def _id(self, event: int, *, is_shown: bool) -> str:
         return self._read.text(int(self.slips.order[event]), is_shown=is_shown)
 
-    def _type(self, slip: int) -> str:
-        code = int(self.slips.of_type[slip])
-        return self.slips.types[code] if code >= 0 else ""
-
-    def _note(self, *, cut_slips: int, skew_ms: int, not_judged: int) -> None:
-        counts, planned, facts = self._read.counts, self._planned, self.facts
-        horizon = np.datetime64(self._horizon_ms, "ms") if self._horizon_ms else None
-        compacted = ", ".join(planned.compacted[:5])
-        fault, faults = planned.fault, planned.faults
-        sentences = {
-            f"Records before {horizon}Z may be missing: slips that began before are not judged by what they "
-            "lack, and not called lost.": horizon is not None,
-            f"Compacted, or perhaps so: {compacted}. Earlier records of slips may be missing.": compacted,
-            f"{cut_slips:,} slips are cut: their first records were not read.": cut_slips,
-            f"{counts['no_id']:,} records have no id of up to 1,000 bytes and were left out.": counts[
-                "no_id"
-            ],
-            f"{counts['no_time']:,} records have no time before the year 10000 and were left out.": counts[
-                "no_time"
-            ],
-            f"{counts['long_lists']:,} lists of more than 200 steps were left out.": counts[
-                "long_lists"
-            ],
-            f"{facts['clock_skew']:,} steps begin before the step before them by the times of records, up to "
-            f"{skew_ms:,} ms: their dwell time is left out.": facts["clock_skew"],
-            f"{counts['unresolved']:,} records point to no slip in the lookup topic.": counts[
-                "unresolved"
-            ],
-            f"{not_judged:,} complete slips have steps of which no record was read: whether they were done "
-            "is unknown.": not_judged,
-            f"Committed offsets could not be read, so verdicts are unknown: {fault}": fault,
-            f"{len(faults):,} groups could not be read, so some verdicts are unknown.": faults,
-        }
-        self.notes += [text for text, is_so in sentences.items() if is_so]
-        if counts["records"] and not len(self.slips):
-            looked_for = (
-                " | ".join(map(str, self._extractor.fields.get("id", ()))) or "no field for id"
+    def _note(self, *, skew_ms: int, not_judged: int) -> None:
+        counts, known, facts = self._read.counts, self._known, self.facts
+        counted = (
+            (facts["cut"], "slips are cut: their first records were not read."),
+            (counts["no_id"], "records have no id of up to 1,000 bytes and were left out."),
+            (counts["no_time"], "records have no time before the year 10000 and were left out."),
+            (counts["long_lists"], "lists of more than 200 steps were left out."),
+            (
+                facts["clock_skew"],
+                "steps begin before the step before them by the times of records, up to "
+                f"{skew_ms:,} ms: their dwell time is left out.",
+            ),
+            (counts["unresolved"], "records point to no slip in the lookup topic."),
+            (not_judged, "complete slips have steps without any record: not judged by them."),
+            (self.slips.several_types, "slips have several types: the first one counts."),
+            (len(known["faults"]), "groups could not be read: some verdicts are unknown."),
+        )
+        self.notes += [f"{count:,} {text}" for count, text in counted if count]
+        if self._horizon_ms:
+            self.notes.append(
+                f"Records before {np.datetime64(self._horizon_ms, 'ms')}Z may be missing: slips that "
+                "began before are not judged by what they lack, and not called lost."
             )
+        for topics, text in (
+            (self._compacted, "Compacted, or perhaps so"),
+            (self._held, "An open transaction hides the newest records"),
+        ):
+            if topics:
+                named = ", ".join(topics[:5])
+                self.notes.append(f"{text}: {named}. No slip is called lost.")
+        if self._compacted:
+            self.notes.append("Steps may have lost records to compaction: none is called missing.")
+        if known["fault"]:
+            self.notes.append(
+                f"Not all groups are known, so verdicts are unknown: {known['fault']}"
+            )
+        if counts["records"] and not len(self.slips):
+            fields = " | ".join(map(str, self._extractor.fields.get("id", ())))
+            looked_for = fields or "no field for id"
             self.notes.append(f"No record has an id. The extractor looks for: {looked_for}.")
         self.notes += [f"{n:,} values: {text}" for text, n in self._read.problems.most_common(5)]
 

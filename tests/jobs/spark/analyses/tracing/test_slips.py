@@ -81,15 +81,15 @@ def test_a_step_that_no_list_of_steps_has_is_unknown():
         pytest.param({"price-0": {"g": 2}}, {}, "read_and_lost", id="read and lost"),
         pytest.param({"check-0": {"g": 2}}, {}, "no_group", id="no group"),
         pytest.param({"price-0": {"g": 2, "h": 0}}, {}, "unknown", id="they disagree"),
-        pytest.param({"price-0": {"g": 2}}, {"fault": "Timed out."}, "unknown", id="a fault"),
-        pytest.param({"price-0": {"g": 2}}, {"is_whole": False}, "unknown", id="not all was read"),
+        pytest.param({"price-0": {"g": 2}}, {"committed": None}, "unknown", id="a fault"),
+        pytest.param({"price-0": {"g": 2}}, {"fault": "Timed out."}, "unknown", id="not all was read"),
         pytest.param(
-            {"price-0": {"g": 2}}, {"begun": [["ship", 0, None]]}, "unknown", id="removed"
+            {"price-0": {"g": 2}}, {"begun": [("ship", None)]}, "unknown", id="removed"
         ),
     ],
 )
 def test_whether_the_next_service_read_a_stuck_slip(committed, more, verdict):
-    found = rows_of(path("check", "price"), committed=committed, **more)
+    found = rows_of(path("check", "price"), **{"committed": committed, **more})
     (row,) = found.rows["stuck"]
     assert (row["slip"], row["step"], row["offset"]) == ("a", "price", 1)
     assert row["verdict"] == verdict
@@ -116,13 +116,13 @@ def test_a_young_slip_is_not_stuck_and_a_failed_one_is_not_waiting():
 
 
 def test_a_range_that_ends_early_says_nothing_of_stuck_slips():
-    found = rows_of(path("check"), is_to_end=False)
+    found = rows_of(path("check"), unread=1)
     assert (found.facts["stuck"], found.rows["stuck"]) == (None, [])
     assert "Stuck slips are unknown: the range ends before the end of a log." in found.notes
 
 
 def test_a_slip_that_began_before_the_range_is_not_judged_by_what_it_lacks():
-    found = rows_of(path("price", "end"), begun=[["check", 0, OLD]])
+    found = rows_of(path("price", "end"), begun=[("check", OLD + 1)])
     assert (found.facts["cut"], found.facts["incomplete"]) == (1, 0)
     assert any(note.startswith("1 slips are cut") for note in found.notes)
 
