@@ -39,11 +39,12 @@ class Event:
     id: str | None = None
     partition: int = 0
     more: dict = field(default_factory=dict)
+    value: bytes = b"v"
 
     def record(self):
         headers = {"id": self.id, **self.more}
         found = [(k.encode(), v.encode()) for k, v in headers.items() if v is not None]
-        return record(self.offset, b"k", b"v", self.at_ms, headers=found)
+        return record(self.offset, b"k", self.value, self.at_ms, headers=found)
 
 
 def works_of(events, size=1 << 20):
@@ -54,7 +55,9 @@ def works_of(events, size=1 << 20):
     return [part[at : at + size] for part in kept.values() for at in range(0, len(part), size)]
 
 
-def rows_of(events, mapping=None, *, size=1 << 20, fault="", arguments=None, begun=(), unread=0, **extra):
+def rows_of(
+    events, mapping=None, *, size=1 << 20, fault="", arguments=None, begun=(), unread=0, **extra
+):
     """Return the rows of all tables.
 
     `extra`: what was known at planning. `begun`: topics and times of empty partitions whose earlier records
