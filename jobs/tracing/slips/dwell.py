@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jobs.tracing.outbox import spread
-from jobs.tracing.slips.events import BEHIND, Slips, begins
+from jobs.tracing.slips.events import Slips, begins
+from jobs.tracing.slips.verdicts import BEHIND, Stay
 from jobs.wire.rebatch.table import Int64s
 
 # A factor between halves of a range is stated from so many slips in each.
@@ -34,49 +35,34 @@ class Stays(NamedTuple):
 
 
 def stays(slips: Slips) -> Stays:
-    """Return the stays of all slips, in the order of the plan; steps of no plan in that of their times."""
-    chosen = np.flatnonzero((slips.step >= 0) & ~slips.is_failure)
-    key = slips.slip[chosen] * (len(slips.steps) + 1) + slips.step[chosen]
-    first = chosen[np.unique(key, return_index=True)[1]]
-    over = slips.of_complete[slips.of_complete >= 0]
-    over = over[~np.isin(over, first)]
-    # What completes a slip ends the last stay.
-    rows = np.concatenate([first, over])
-    is_end = np.arange(len(rows)) >= len(first)
-    lengths = np.array([len(plan) or -1 for plan in slips.plans], np.int64)
-    at = np.where(is_end, lengths[slips.of_plan[slips.slip[rows]]], slips.position[rows])
-    # A step of no plan is behind the others.
-    by = np.where(is_end, BEHIND + 1, np.where(at < 0, BEHIND, at))
-    order = np.lexsort((slips.times[rows], by, slips.slip[rows]))
-    rows, at, is_end = rows[order], at[order], is_end[order]
-    times, owner = slips.times[rows], slips.slip[rows]
-    dwell = np.full(len(rows), UNKNOWN, np.int64)
-    skewed = most = 0
-    if len(rows):
-        is_next = (owner[1:] == owner[:-1]) & (
-            (at[1:] == at[:-1] + 1) | (at[1:] < 0) & (at[:-1] < 0)
-        )
-        passed = times[1:] - times[:-1]
-        dwell[:-1] = np.where(is_next & (passed >= 0), passed, UNKNOWN)
-        wrong = passed[is_next & (passed < 0)]
-        skewed, most = len(wrong), int(-wrong.min()) if len(wrong) else 0
-    kept = np.flatnonzero(~is_end)
-    rows, owner = rows[kept], owner[kept]
-    steps, types = slips.step[rows], slips.of_type[owner]
-    return Stays(owner, steps, types, times[kept], at[kept], dwell[kept], skewed, most)
+    """Return the stays of all slips."""
+    codes = {text: code for code, text in enumerate(slips.steps)}
+    lists = [[(codes[one.step], *one[1:]) for one in path.stays] for path in slips.paths]
+    owner, (steps, positions, events, ends) = slips.rows(lists, len(Stay._fields))
+    times = slips.times[slips.starts[owner] + events]
+    passed = slips.times[slips.starts[owner] + np.maximum(ends, 0)] - times
+    skewed = passed[(ends >= 0) & (passed < 0)]
+    dwell = np.where((ends >= 0) & (passed >= 0), passed, UNKNOWN)
+    types = slips.column(slips.types.index(one.type) for one in slips.paths)[owner]
+    most = -int(skewed.min(initial=0))
+    return Stays(owner, steps, types, times, positions, dwell, len(skewed), most)
 
 
 def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     """Yield rows by type and step: entered is left, failed and waiting together."""
-    width = len(slips.steps) + 1
-    last = slips.step[slips.lasts]
-    is_failed, is_waiting = slips.of_failed & (last >= 0), slips.of_waiting & (last >= 0)
+    width, paths = len(slips.steps) + 1, slips.paths
+    codes = {text: code for code, text in enumerate(slips.steps)}
+    last = slips.column(codes.get(one.step, -1) for one in paths)
+    types = slips.column(slips.types.index(one.type) for one in paths)
+    is_failed = (slips.column(one.is_failed for one in paths) == 1) & (last >= 0)
+    is_over = slips.column(one.is_complete or one.is_failed for one in paths)
+    is_waiting = (is_over == 0) & (last >= 0)
     # Of some slips only the failure at a step was read.
     failed_at = np.flatnonzero(is_failed) * width + last[is_failed]
     stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
-    pairs = _pairs(slips.of_type[stayed // width], stayed % width, width)
+    pairs = _pairs(types[stayed // width], stayed % width, width)
     kept, entered = np.unique(pairs, return_counts=True)
-    now = _pairs(slips.of_type, last, width)
+    now = _pairs(types, last, width)
     failed, waiting = (
         np.bincount(np.searchsorted(kept, now[mask]), minlength=len(kept))
         for mask in (is_failed, is_waiting)
@@ -147,13 +133,13 @@ def _runs(*columns: Int64s) -> Iterator[tuple[int, int]]:
 
 
 def _pairs(types: Int64s, steps: Int64s, width: int) -> Int64s:
-    found: Int64s = (types + 1) * width + steps
+    found: Int64s = types * width + steps
     return found
 
 
 def _names(slips: Slips, key: int, width: int) -> dict[str, str]:
     type_, step = divmod(key, width)
-    name = slips.types[type_ - 1] if type_ else ""
+    name = slips.types[type_]
     return {
         "type": name,
         "step": slips.steps[step],

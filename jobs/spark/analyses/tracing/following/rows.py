@@ -14,8 +14,9 @@ from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.slices import slices_of
 from jobs.tracing.outbox import common
 from jobs.tracing.slips.dwell import by_step, funnel, over_time, stays
-from jobs.tracing.slips.events import BEHIND, Slips
-from jobs.tracing.slips.verdicts import KINDS, Read, Violations, violations, was_read
+from jobs.tracing.slips.events import Bools, Slips
+from jobs.tracing.slips.verdicts import BEHIND, INCOMPLETE, KINDS, Path, Read, was_read
+from jobs.wire.rebatch.table import Int64s
 
 MOST_ROWS = 1_000
 MOST_BUCKETS = 10_000
@@ -37,23 +38,24 @@ class SlipRows:
         self._held = sorted({one.spans[0].topic for one in works if one.extra["is_held"]})
         lasts = {one.spans[0].where: one.spans[0] for one in works}.values()
         self._is_to_end = all(one.end >= one.log_end for one in lasts)
-        self.slips = Slips(read.events())
+        known, topics = extractor.topic_steps, self._known["topics"]
+        seen = {*topics, *(known[one] for one in topics if one in known)}
+        self.slips = Slips(read.events(), seen)
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.facts: dict[str, Any] = {}
         self.notes: list[str] = []
 
     def fill(self, arguments: Mapping[str, Any], width_ms: int) -> None:
         """Make all rows."""
-        slips, is_shown = self.slips, arguments["ids"] == "shown"
+        slips, paths, is_shown = self.slips, self.slips.paths, arguments["ids"] == "shown"
         is_holed = bool(self._horizon_ms or self._compacted or not self._is_whole)
-        begin = slips.starts
-        cut = (slips.times[begin] < self._horizon_ms) | (slips.position[begin] != 0) & is_holed
+        is_late = slips.column(not one.is_from_start for one in paths) == 1
+        cut = (slips.times[slips.starts] < self._horizon_ms) | is_late & is_holed
         found = stays(slips)
-        known, topics = self._extractor.topic_steps, self._known["topics"]
-        seen = {*topics, *(known[one] for one in topics if one in known)}
         # Compaction and what could not be read may have taken any record.
-        is_unsure = bool(self._compacted) or not self._is_whole
-        broken = violations(slips, cut | is_unsure, seen)
+        is_unsure = cut | bool(self._compacted) | (not self._is_whole)
+        broken = self._broken(is_unsure)
+        not_judged = slips.column(one.is_unsure for one in paths)[~is_unsure].sum()
         self.rows["funnel"] = sorted(funnel(slips, found), key=_funnel_order)
         dwell = self.rows["dwell"] = sorted(by_step(slips, found), key=lambda one: -one["p95_ms"])
         buckets = list(over_time(slips, found, width_ms))
@@ -63,8 +65,9 @@ class SlipRows:
         stuck = self._stuck(is_shown=is_shown)
         self.rows["violations"] = list(self._violations(broken, is_shown=is_shown))
         self.rows["timeline"] = list(self._timeline(arguments["slip"], broken))
-        complete, failed = int((slips.of_complete >= 0).sum()), int(slips.of_failed.sum())
-        counts = np.bincount(broken.kinds, minlength=len(KINDS)).tolist()
+        complete = int(slips.column(one.is_complete for one in paths).sum())
+        failed = int(slips.column(one.is_failed for one in paths).sum())
+        counts = np.bincount(broken[1], minlength=len(KINDS)).tolist()
         grown = max(dwell, key=lambda one: one["factor"] or 0, default=None)
         self.facts = {
             "slips": len(slips),
@@ -81,28 +84,28 @@ class SlipRows:
             "slowest_step": dwell[0]["line"] if dwell else None,
             "grew_most": grown["line"] if grown and (grown["factor"] or 0) > 1 else None,
         }
-        self._note(skew_ms=found.most_skew_ms, not_judged=broken.not_judged)
+        self._note(skew_ms=found.most_skew_ms, not_judged=int(not_judged))
 
     def _stuck(self, *, is_shown: bool) -> int | None:
         """Fill the table of stuck slips; returns how many there are, None where that is not known."""
-        slips = self.slips
+        slips, paths = self.slips, self.slips.paths
         self.rows["stuck"] = []
         if not self._is_to_end:
             self.notes.append("Stuck slips are unknown: the range ends before the end of a log.")
             return None
-        limits = [self._extractor.stuck_ms(step) for step in [*slips.steps, ""]]
-        limit = np.array(limits, np.int64)[slips.step[slips.lasts]]
+        limit = slips.column(self._extractor.stuck_ms(one.step) for one in paths)
         ages = self._known["at_ms"] - slips.times[slips.lasts]
-        stuck = np.flatnonzero(slips.of_waiting & (ages >= limit))
+        is_over = slips.column(one.is_complete or one.is_failed for one in paths)
+        stuck = np.flatnonzero((is_over == 0) & (ages >= limit))
         newest = stuck[np.lexsort((slips.ids[stuck], ages[stuck]))][:MOST_ROWS]
         for slip in newest.tolist():
             event = int(slips.lasts[slip])
-            row, code = self._where(event), int(slips.of_type[slip])
-            told = self._was_read(event, row["step"] or "", row["offset"])
+            row, path = self._where(event), paths[slips.path[slip]]
+            told = self._was_read(event, path)
             self.rows["stuck"].append(
                 {
                     "slip": self._id(event, is_shown=is_shown),
-                    "type": slips.types[code] if code >= 0 else "",
+                    "type": path.type,
                     **row,
                     "since_ms": int(slips.times[event]),
                     "age_ms": int(ages[slip]),
@@ -114,17 +117,17 @@ class SlipRows:
         self._note_most(len(stuck), "stuck slips")
         return len(stuck)
 
-    def _was_read(self, event: int, step: str, offset: int) -> Read:
+    def _was_read(self, event: int, path: Path) -> Read:
         """Return the verdict; it is unknown where what comes next may not have been read."""
         known, slips = self._known, self.slips
-        group, committed = self._extractor.groups.get(step, ""), known["committed"]
+        group, committed = self._extractor.groups.get(path.step, ""), known["committed"]
         if group in known["faults"] or (not group and (known["fault"] or known["faults"])):
             committed = None
         if committed is not None:
             committed = committed.get(str(self._read.places[int(slips.places[event])]), {})
-        told = was_read(offset, committed, group)
+        told = was_read(int(slips.offsets[event]), committed, group)
         is_doubtful = (
-            slips.of_back[slips.slip[event]]
+            path.is_back
             or slips.times[event] < self._horizon_ms
             or not self._is_whole
             or (told.verdict == "read_and_lost" and (self._compacted or self._held))
@@ -135,37 +138,46 @@ class SlipRows:
         if count > MOST_ROWS:
             self.notes.append(f"{count:,} {what}: the newest {MOST_ROWS:,} are listed.")
 
-    def _violations(self, broken: Violations, *, is_shown: bool) -> Iterator[dict[str, Any]]:
-        self._note_most(len(broken.events), "violations")
-        columns = (broken.events, broken.kinds, broken.steps)
-        for event, kind, step in zip(
-            *(one[::-1][:MOST_ROWS].tolist() for one in columns), strict=True
-        ):
+    def _broken(self, is_unsure: Bools) -> Int64s:
+        """Return columns: event, index of `KINDS`, code of the step; the oldest event first."""
+        slips = self.slips
+        codes = {text: code for code, text in enumerate(slips.steps)}
+        lists = [[(n, kind, codes[step]) for n, kind, step in one.broken] for one in slips.paths]
+        owner, found = slips.rows(lists, 3)
+        found[0] += slips.starts[owner]
+        found = found[:, ~is_unsure[owner] | (found[1] != INCOMPLETE)]
+        events, kinds, steps = found
+        by = (steps, kinds, slips.offsets[events], slips.places[events], slips.times[events])
+        return found[:, np.lexsort(by)]
+
+    def _violations(self, broken: Int64s, *, is_shown: bool) -> Iterator[dict[str, Any]]:
+        self._note_most(broken.shape[1], "violations")
+        for event, kind, step in broken.T[::-1][:MOST_ROWS].tolist():
             row = {"slip": self._id(event, is_shown=is_shown), "what": KINDS[kind]}
             yield {**self._where(event), **row, "step": self.slips.steps[step]}
 
-    def _timeline(self, wanted: str | None, broken: Violations) -> Iterator[dict[str, Any]]:
+    def _timeline(self, wanted: str | None, broken: Int64s) -> Iterator[dict[str, Any]]:
         slips = self.slips
         slip = self._numbered(wanted) if wanted else None
         if slip is None:
             return
         start, last = int(slips.starts[slip]), int(slips.lasts[slip])
         words: dict[int, list[str]] = {}
-        for event, kind in zip(broken.events.tolist(), broken.kinds.tolist(), strict=True):
-            if start <= event <= last:
-                words.setdefault(event, []).append(KINDS[kind])
+        for event, kind in broken[:2, (broken[0] >= start) & (broken[0] <= last)].T.tolist():
+            words.setdefault(event, []).append(KINDS[kind])
         if last - start >= MOST_ROWS:
             self.notes.append(
                 f"The timeline has the first {MOST_ROWS:,} of {last - start + 1:,} records."
             )
         for event in range(start, min(last + 1, start + MOST_ROWS)):
             at_ms = int(slips.times[event])
-            word = "failed" if slips.is_failure[event] else "entered"
+            state = slips.reached[slips.state[event]]
+            word = "failed" if state.is_failure else "entered"
             yield {
                 "at_ms": at_ms,
                 **self._where(event),
                 "dwell_ms": int(slips.times[event + 1]) - at_ms if event < last else None,
-                "what": "complete" if slips.is_complete[event] else word,
+                "what": "complete" if state.is_complete else word,
                 "violations": words.get(event, []),
             }
 
@@ -183,9 +195,9 @@ class SlipRows:
 
     def _where(self, event: int) -> dict[str, Any]:
         slips = self.slips
-        step, place = int(slips.step[event]), self._read.places[int(slips.places[event])]
+        place = self._read.places[int(slips.places[event])]
         return {
-            "step": slips.steps[step] if step >= 0 else None,
+            "step": slips.reached[slips.state[event]].step or None,
             "topic": place.topic,
             "partition": place.partition,
             "offset": int(slips.offsets[event]),
@@ -196,6 +208,7 @@ class SlipRows:
 
     def _note(self, *, skew_ms: int, not_judged: int) -> None:
         counts, known, facts = self._read.counts, self._known, self.facts
+        several = int(self.slips.column(one.has_types for one in self.slips.paths).sum())
         counted = (
             (facts["cut"], "slips are cut: their first records were not read."),
             (counts["no_id"], "records have no id of up to 1,000 bytes and were left out."),
@@ -208,7 +221,7 @@ class SlipRows:
             ),
             (counts["unresolved"], "records point to no slip in the lookup topic."),
             (not_judged, "complete slips have steps without any record: not judged by them."),
-            (self.slips.several_types, "slips have several types: the first one counts."),
+            (several, "slips have several types: the first one counts."),
             (len(known["faults"]), "groups could not be read: some verdicts are unknown."),
         )
         self.notes += [f"{count:,} {text}" for count, text in counted if count]
