@@ -36,33 +36,26 @@ class Stays(NamedTuple):
 
 def stays(slips: Slips) -> Stays:
     """Return the stays of all slips."""
-    codes = {text: code for code, text in enumerate(slips.steps)}
-    lists = [[(codes[one.step], *one[1:]) for one in path.stays] for path in slips.paths]
+    lists = [[(slips.step_codes[one.step], *one[1:]) for one in path.stays] for path in slips.paths]
     owner, (steps, positions, events, ends) = slips.rows(lists, len(Stay._fields))
     times = slips.times[slips.starts[owner] + events]
     passed = slips.times[slips.starts[owner] + np.maximum(ends, 0)] - times
     skewed = passed[(ends >= 0) & (passed < 0)]
     dwell = np.where((ends >= 0) & (passed >= 0), passed, UNKNOWN)
-    types = slips.column(slips.types.index(one.type) for one in slips.paths)[owner]
     most = -int(skewed.min(initial=0))
-    return Stays(owner, steps, types, times, positions, dwell, len(skewed), most)
+    return Stays(owner, steps, slips.type[owner], times, positions, dwell, len(skewed), most)
 
 
 def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     """Yield rows by type and step: entered is left, failed and waiting together."""
-    width, paths = len(slips.steps) + 1, slips.paths
-    codes = {text: code for code, text in enumerate(slips.steps)}
-    last = slips.column(codes.get(one.step, -1) for one in paths)
-    types = slips.column(slips.types.index(one.type) for one in paths)
-    is_failed = (slips.column(one.is_failed for one in paths) == 1) & (last >= 0)
-    is_over = slips.column(one.is_complete or one.is_failed for one in paths)
-    is_waiting = (is_over == 0) & (last >= 0)
+    width, last = len(slips.steps) + 1, slips.last_step
+    is_failed, is_waiting = slips.is_failed & (last >= 0), slips.is_waiting & (last >= 0)
     # Of some slips only the failure at a step was read.
     failed_at = np.flatnonzero(is_failed) * width + last[is_failed]
     stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
-    pairs = _pairs(types[stayed // width], stayed % width, width)
+    pairs = _pairs(slips.type[stayed // width], stayed % width, width)
     kept, entered = np.unique(pairs, return_counts=True)
-    now = _pairs(types, last, width)
+    now = _pairs(slips.type, last, width)
     failed, waiting = (
         np.bincount(np.searchsorted(kept, now[mask]), minlength=len(kept))
         for mask in (is_failed, is_waiting)

@@ -35,7 +35,7 @@ class Slips:
     """Events ordered by slip, time, position, place and offset, and the path of each slip.
 
     `order`: the index of each among the events given. `starts` and `lasts`: the first and last event of each
-    slip, `path` the index of its path. `known`: steps that the topics read have, beside those of the events.
+    slip, `path` the index of its path, `type` and `last_step` codes of `types` and `steps` (-1: none). `known`: steps that the topics read have, beside those of the events.
     """
 
     def __init__(self, events: Events, known: Collection[str]) -> None:
@@ -59,6 +59,12 @@ class Slips:
         read = listed | set(known)
         each = (np.frombuffer(one, np.int64).tolist() for one in codes)
         self.paths = [path_of([found[state] for state in one], read) for one in each]
+        self.step_codes = {text: code for code, text in enumerate(self.steps)}
+        self.type = self.column(self.types.index(one.type) for one in self.paths)
+        self.last_step = self.column(self.step_codes.get(one.step, -1) for one in self.paths)
+        self.is_complete = self.column(one.is_complete for one in self.paths) == 1
+        self.is_failed = self.column(one.is_failed for one in self.paths) == 1
+        self.is_waiting = ~(self.is_complete | self.is_failed)
 
     def __len__(self) -> int:
         return len(self.starts)

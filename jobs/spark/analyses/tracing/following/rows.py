@@ -65,8 +65,7 @@ class SlipRows:
         stuck = self._stuck(is_shown=is_shown)
         self.rows["violations"] = list(self._violations(broken, is_shown=is_shown))
         self.rows["timeline"] = list(self._timeline(arguments["slip"], broken))
-        complete = int(slips.column(one.is_complete for one in paths).sum())
-        failed = int(slips.column(one.is_failed for one in paths).sum())
+        complete, failed = int(slips.is_complete.sum()), int(slips.is_failed.sum())
         counts = np.bincount(broken[1], minlength=len(KINDS)).tolist()
         grown = max(dwell, key=lambda one: one["factor"] or 0, default=None)
         self.facts = {
@@ -95,8 +94,7 @@ class SlipRows:
             return None
         limit = slips.column(self._extractor.stuck_ms(one.step) for one in paths)
         ages = self._known["at_ms"] - slips.times[slips.lasts]
-        is_over = slips.column(one.is_complete or one.is_failed for one in paths)
-        stuck = np.flatnonzero((is_over == 0) & (ages >= limit))
+        stuck = np.flatnonzero(slips.is_waiting & (ages >= limit))
         newest = stuck[np.lexsort((slips.ids[stuck], ages[stuck]))][:MOST_ROWS]
         for slip in newest.tolist():
             event = int(slips.lasts[slip])
@@ -141,8 +139,10 @@ class SlipRows:
     def _broken(self, is_unsure: Bools) -> Int64s:
         """Return columns: event, index of `KINDS`, code of the step; the oldest event first."""
         slips = self.slips
-        codes = {text: code for code, text in enumerate(slips.steps)}
-        lists = [[(n, kind, codes[step]) for n, kind, step in one.broken] for one in slips.paths]
+        lists = [
+            [(n, kind, slips.step_codes[step]) for n, kind, step in one.broken]
+            for one in slips.paths
+        ]
         owner, found = slips.rows(lists, 3)
         found[0] += slips.starts[owner]
         found = found[:, ~is_unsure[owner] | (found[1] != INCOMPLETE)]
