@@ -64,8 +64,9 @@ def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     is_known = found.positions >= 0
     at = np.searchsorted(kept, _pairs(found.types, found.steps, width)[is_known])
     np.minimum.at(positions, at, found.positions[is_known])
-    columns = (kept, positions, entered, failed, waiting)
-    for key, position, *counts in zip(*(one.tolist() for one in columns), strict=True):
+    order = np.lexsort((kept, positions, kept // width))
+    columns = (one[order] for one in (kept, positions, entered, failed, waiting))
+    for key, position, *counts in zip(*map(np.ndarray.tolist, columns), strict=True):
         yield {
             **_names(slips, key, width),
             "position": position + 1 if position < BEHIND else None,

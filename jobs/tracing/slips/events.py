@@ -35,7 +35,8 @@ class Slips:
     """Events ordered by slip, time, position, place and offset, and the path of each slip.
 
     `order`: the index of each among the events given. `starts` and `lasts`: the first and last event of each
-    slip, `path` the index of its path, `type` and `last_step` codes of `types` and `steps` (-1: none). `known`: steps that the topics read have, beside those of the events.
+    slip, `path` the index of its path, `type` and `last_step` codes of `types` and `steps` (-1: none).
+    `known`: steps that the topics read have, beside those of the events.
     """
 
     def __init__(self, events: Events, known: Collection[str]) -> None:

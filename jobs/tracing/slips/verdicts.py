@@ -116,7 +116,7 @@ class Read(NamedTuple):
     """Whether a record was read: the verdict as a word, the group, and the offset that decides."""
 
     verdict: str
-    group: str = ""
+    group: str | None = None
     committed: int | None = None
 
 
@@ -126,15 +126,15 @@ def was_read(offset: int, committed: Mapping[str, int | None] | None, group: str
     `committed`: offsets of groups on its partition, None for a group without one; None: they could not be
     read. `group`: that of the step, "": all groups that commit there, which have to agree.
     """
-    if committed is None:
-        return Read("unknown", group)
     offsets = {
-        name: one for name, one in committed.items() if one is not None and group in ("", name)
+        name: one
+        for name, one in (committed or {}).items()
+        if one is not None and group in ("", name)
     }
-    if not offsets:
-        return Read("no_group", group)
-    names = ", ".join(sorted(offsets))
+    names = ", ".join(sorted(offsets)) or group or None
     are_past = {one > offset for one in offsets.values()}
-    if len(are_past) > 1:
+    if committed is None or len(are_past) > 1:
         return Read("unknown", names)
+    if not offsets:
+        return Read("no_group", names)
     return Read("read_and_lost" if True in are_past else "not_read", names, min(offsets.values()))

@@ -22,6 +22,7 @@ from jobs.spark.analyses.records.ranges import CLUSTER, MOST_RECORDS, RANGE, TOP
 from jobs.spark.analyses.tracing.outbox import IDS
 
 if TYPE_CHECKING:
+    from jobs.spark.analyses.records.ranges import Work
     from jobs.spark.analyses.task import AnalysisTask
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
@@ -37,25 +38,21 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.tracing.following.rows import SlipRows
     from jobs.tracing.extractors.extractor import Extractor
 
-    given = task.resources["extractor"]
-    extractor = Extractor.from_mapping(given["extractor"])
-    options = {"extractor": extractor.to_mapping(), "registry": given.get("registry")}
+    extractor = Extractor.from_mapping(task.resources["extractor"]["extractor"])
+    options = {"extractor": extractor.to_mapping()}
     if not (arguments["topics"] or extractor.topics):
         raise InvalidFields({"topics": "The extractor has no topics: name some."})
     connections = connections_of(task, "cluster")
     # What is only shown does not change what is read.
-    shown = ("slip", "ids", "bucket")
-    question = {"kind": ANALYSIS.kind, **options}
-    question |= {name: value for name, value in arguments.items() if name not in shown}
+    shown = dict.fromkeys(("slip", "ids", "bucket"))
+    question = {"kind": ANALYSIS.kind, **options, **arguments, **shown}
+    reading = Reading(connections, arguments["isolation"] == "read_committed")
     read = EventsRead(extractor)
-    for one in reduce_records(
-        task,
-        question,
-        Reading(connections, arguments["isolation"] == "read_committed"),
-        lambda: plan_slips(connections["cluster"], extractor, arguments),
-        read_events,
-        options,
-    ):
+
+    def plan() -> list[Work]:
+        return plan_slips(connections["cluster"], extractor, arguments)
+
+    for one in reduce_records(task, question, reading, plan, read_events, options):
         read.add(one)
     found = SlipRows(read, extractor)
     found.fill(arguments, _WIDTHS_MS[arguments["bucket"]])
@@ -68,7 +65,7 @@ _TEXT, _CODE, _LIST = ColumnType.TEXT, ColumnType.CODE, ColumnType.LIST
 _COUNT, _MOMENT, _MS = ColumnType.INTEGER, ColumnType.MOMENT, ColumnType.DURATION_MS
 _SLIP = Column("slip", "Slip", _TEXT, "Its id, or the digest of it.")
 _TYPE, _STEP = Column("type", "Type", _TEXT), Column("step", "Step", _TEXT)
-_LINE = Column("line", "Type and step", _TEXT)
+_OF = (_TYPE, _STEP, Column("line", "Type and step", _TEXT))
 _P50, _P95 = Column("p50_ms", "p50", _MS), Column("p95_ms", "p95", _MS)
 _ENTERED = Column("entered", "Entered", _COUNT, "Slips with a record at the step.")
 _WHERE = (
@@ -77,9 +74,7 @@ _WHERE = (
     Column("offset", "Offset", ColumnType.OFFSET),
 )
 _FUNNEL = (
-    _TYPE,
-    _STEP,
-    _LINE,
+    *_OF,
     Column("position", "Position", _COUNT, "Of the step among all steps."),
     _ENTERED,
     Column("left", "Left", _COUNT, "Of those, slips that are at another step now, or complete."),
@@ -87,9 +82,7 @@ _FUNNEL = (
     Column("waiting", "Waiting", _COUNT, "Of those, slips whose newest record is there."),
 )
 _DWELL = (
-    _TYPE,
-    _STEP,
-    _LINE,
+    *_OF,
     Column("slips", "Slips", _COUNT, "That left the step for the next one."),
     _P50,
     _P95,
@@ -100,11 +93,9 @@ _DWELL = (
     Column("factor", "Growth", ColumnType.NUMBER, "Second half/first half; from 10 slips in each."),
 )
 _BUCKET = Column("bucket_ms", "Time", _MOMENT)
-_DWELL_OVER_TIME = (_BUCKET, _TYPE, _STEP, _LINE, _ENTERED, _P50, _P95)
+_DWELL_OVER_TIME = (_BUCKET, *_OF, _ENTERED, _P50, _P95)
 _STUCK = (
-    _SLIP,
-    _TYPE,
-    _STEP,
+    *(_SLIP, _TYPE, _STEP),
     Column("since_ms", "Since", _MOMENT),
     Column("age_ms", "Age", _MS),
     *_WHERE,

@@ -34,6 +34,17 @@ def in_transaction(cluster, topic, slip):
     return producer
 
 
+def run(spark, folder, resources):
+    task = AnalysisTask(spark, folder, folder / "tables", folder / "histories", resources)
+    kind = slips.ANALYSIS
+    given = {"cluster": "east", "extractor": "orders", "ids": "shown", "slip": "lost"}
+    checked = checked_arguments(kind, given)
+    answer = slips.run(task, checked)
+    document_of(kind, checked, answer, task.tables, 0.0)
+    rows = {one.name: read(one, task) for one in kind.tables}
+    return Found(dict(answer.facts), answer.notes, rows)
+
+
 def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark, east, tmp_path):
     topics = {step: new_topic(east) for step in (*STEPS, "end")}
     began = time.time_ns() // 1_000_000 - 60 * MINUTE
@@ -66,19 +77,7 @@ def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark
         "cluster": {"connection": east.connection.to_mapping()},
         "extractor": {"extractor": extractor, "registry": None},
     }
-
-    def run(name):
-        places = (tmp_path / name, tmp_path / name / "tables", tmp_path / "histories")
-        task = AnalysisTask(spark, *places, resources)
-        kind = slips.ANALYSIS
-        given = {"cluster": "east", "extractor": "orders", "ids": "shown", "slip": "lost"}
-        checked = checked_arguments(kind, given)
-        answer = slips.run(task, checked)
-        document_of(kind, checked, answer, task.tables, 0.0)
-        rows = {one.name: read(one, task) for one in kind.tables}
-        return Found(dict(answer.facts), answer.notes, rows)
-
-    found = run("closed")
+    found = run(spark, tmp_path / "closed", resources)
     assert {row["slip"]: (row["step"], row["verdict"]) for row in found["stuck"]} == {
         "lost": ("pay", "read_and_lost"),
         "not-read": ("pay", "not_read"),
@@ -98,7 +97,7 @@ def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark
     assert {row["p50_ms"] for row in found["dwell"]} == {MINUTE}
     # Its record may be what "lost" lacks.
     producer = in_transaction(east, topics["pack"], "lost")
-    held = run("open")
+    held = run(spark, tmp_path / "open", resources)
     producer.abort_transaction(60)
     assert {row["slip"]: row["verdict"] for row in held["stuck"]} == {
         "lost": "unknown",

@@ -124,13 +124,13 @@ def _texts(ids: Slices, chosen: Int64s) -> pa.Array:
 class EventsRead:
     """Events of all works, merged as they come in; about 70 bytes and its id for each.
 
-    `places` are topics and partitions in their order. `counts`: `records`, `no_id`, `no_time`, `unresolved`
+    `places` are topics and partitions as they come. `counts`: `records`, `no_id`, `no_time`, `unresolved`
     (pointers) and `long_lists`. `done`: the works, each with the table `marks` (some of its record times).
     """
 
     def __init__(self, extractor: Extractor) -> None:
         self._extractor = extractor
-        self._parts: list[tuple[TopicPartition, pa.Table]] = []
+        self._parts: list[pa.Table] = []
         self._states: dict[State, int] = {}
         self._lookups: list[pa.Table] = []
         self.done: list[Reduced] = []
@@ -151,20 +151,19 @@ class EventsRead:
         if where.topic == self._extractor.lookup_topic:
             self._lookups.append(events)
             return
-        self._parts.append((where, events))
+        if where not in self.places[-1:]:
+            self.places.append(where)
+        place = np.full(len(events), len(self.places) - 1)
+        self._parts.append(events.append_column("place", pa.array(place)))
         self.counts.update(told["counts"])
 
     def events(self) -> Events:
         """Return all of them; what was added is given up."""
-        self.places = sorted({where for where, _ in self._parts})
-        index = {where: number for number, where in enumerate(self.places)}
-        sizes = [len(events) for _, events in self._parts]
-        places = np.repeat(np.array([index[where] for where, _ in self._parts], np.int64), sizes)
-        table = pa.concat_tables([_NO_EVENTS, *(events for _, events in self._parts)])
+        table = pa.concat_tables(self._parts)
         self._parts.clear()
         self._text = table["text"]
-        ids, times, offsets, states, pointers = (one.to_numpy() for one in table.columns[:5])
-        del table
+        table = table.drop_columns(["text"])
+        ids, times, offsets, states, pointers, places = (one.to_numpy() for one in table.columns)
         states, found = self._reached(states.astype(np.int64), pointers)
         return Events(ids, times, places, offsets, states, found)
 
@@ -193,13 +192,13 @@ class EventsRead:
         """Return what events say, with the steps that they point to."""
         known = list(self._states)
         looked_up = np.full(len(states), -1, np.int64)
-        table = pa.concat_tables([_NO_EVENTS, *self._lookups])
-        if len(table):
+        if self._lookups:
+            table = pa.concat_tables(self._lookups)
             # Of equal keys the last record counts.
             keys, lasts = np.unique(table["id"].to_numpy()[::-1], return_index=True)
             values = table["state"].to_numpy()[::-1][lasts]
-            at = np.minimum(np.searchsorted(keys, pointers), len(keys) - 1)
-            is_found = (pointers != 0) & (keys[at] == pointers)
+            at = np.searchsorted(keys, pointers)
+            is_found = (pointers != 0) & (np.append(keys, 0)[at] == pointers)
             looked_up[is_found] = values[at[is_found]]
         steps = [one.steps for one in known]
         has_steps = np.array([one is not None for one in [*steps, None]])

@@ -15,7 +15,7 @@ from jobs.tracing.extractors.slices import slices_of
 from jobs.tracing.outbox import common
 from jobs.tracing.slips.dwell import by_step, funnel, over_time, stays
 from jobs.tracing.slips.events import Bools, Slips
-from jobs.tracing.slips.verdicts import BEHIND, INCOMPLETE, KINDS, Path, Read, was_read
+from jobs.tracing.slips.verdicts import INCOMPLETE, KINDS, Path, Read, was_read
 from jobs.wire.rebatch.table import Int64s
 
 MOST_ROWS = 1_000
@@ -56,7 +56,7 @@ class SlipRows:
         is_unsure = cut | bool(self._compacted) | (not self._is_whole)
         broken = self._broken(is_unsure)
         not_judged = slips.column(one.is_unsure for one in paths)[~is_unsure].sum()
-        self.rows["funnel"] = sorted(funnel(slips, found), key=_funnel_order)
+        self.rows["funnel"] = list(funnel(slips, found))
         dwell = self.rows["dwell"] = sorted(by_step(slips, found), key=lambda one: -one["p95_ms"])
         buckets = list(over_time(slips, found, width_ms))
         if len(buckets) > MOST_BUCKETS:
@@ -107,9 +107,7 @@ class SlipRows:
                     **row,
                     "since_ms": int(slips.times[event]),
                     "age_ms": int(ages[slip]),
-                    "group": told.group or None,
-                    "committed": told.committed,
-                    "verdict": told.verdict,
+                    **told._asdict(),
                 }
             )
         self._note_most(len(stuck), "stuck slips")
@@ -248,7 +246,3 @@ class SlipRows:
             looked_for = fields or "no field for id"
             self.notes.append(f"No record has an id. The extractor looks for: {looked_for}.")
         self.notes += [f"{n:,} values: {text}" for text, n in self._read.problems.most_common(5)]
-
-
-def _funnel_order(row: Mapping[str, Any]) -> tuple[str, int, str]:
-    return row["type"], row["position"] or BEHIND, row["step"]
