@@ -78,9 +78,9 @@ def _stays(states: Sequence[Reached], over: int, plan: Sequence[str]) -> list[St
     ends = [*found]
     if over >= 0 and over not in firsts.values():
         ends.append(Stay("", len(plan) or -1, over, -1))
-    for n, (one, other) in enumerate(pairwise(ends)):
-        if other.position == (one.position + 1 if one.position >= 0 else -1):
-            found[n] = one._replace(end=other.event)
+    for n, (stay, after) in enumerate(pairwise(ends)):
+        if after.position == (stay.position + 1 if stay.position >= 0 else -1):
+            found[n] = stay._replace(end=after.event)
     return found
 
 

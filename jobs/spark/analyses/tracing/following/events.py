@@ -42,9 +42,8 @@ def read_events(
     roles = {role: _LOOKUP_ROLES.get(role, "") if is_lookup else role for role in _ROLES}
     books = {role: Codebook(_MOST_TEXTS) for role in _ROLES}
     states: dict[tuple[int, ...], int] = {}
-    parts: list[pa.Table] = []
-    problems: Counter[str] = Counter()
-    marks, counts = list[int](), Counter[str]()
+    parts, marks = list[pa.Table](), list[int]()
+    problems, counts = Counter[str](), Counter[str]()
     for chunk in reader:
         records = chunk.records
         if records is None or not len(records):
@@ -74,15 +73,10 @@ def read_events(
         counts.update(records=len(records), no_id=int((~has_id).sum()))
         counts["no_time"] += int((has_id & ~has_time).sum())
         problems += found.problems
-    texts = [
-        [
-            None if code < 0 else books[role].texts[code]
-            for role, code in zip(_ROLES, one[:-1], strict=True)
-        ]
-        + [bool(one[-1])]
-        for one in states
-    ]
-    told = {"states": texts, "problems": problems, "counts": counts}
+    # A code of -1 is the last one.
+    texts = [[*book.texts, None] for book in books.values()] + [[False, True]]
+    named = [[texts[n][code] for n, code in enumerate(one)] for one in states]
+    told = {"states": named, "problems": problems, "counts": counts}
     return {
         "marks": pa.table({"time": pa.array(marks, pa.int64())}),
         "events": pa.concat_tables([_NO_EVENTS, *parts]),
