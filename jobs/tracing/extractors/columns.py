@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,8 @@ class Extraction:
         fields = [one for found in extractor.fields.values() for one in found]
         names = {one.name: None for one in fields if one.place is Place.HEADER}
         self._headers = header_slices(records, list(names))
-        self._documents: dict[Place, list[Any]] = {}
-        self._kept: dict[str, Any] = {}
+        self._documents = dict[Place, Mapping[tuple[str, Field], tuple[Slices, Counter[str]]]]()
+        self._kept: dict[str, Slices] = {}
         self.problems: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -59,8 +58,7 @@ class Extraction:
                     break
                 found = found.or_else(self._of_field(one, role, problems))
             self._keep(role, found, problems, len(self) - int(found.is_present.sum()))
-        kept: Slices = self._kept[role]
-        return kept
+        return self._kept[role]
 
     def codes(self, role: str, book: Codebook) -> Int64s:
         """Return the code of each record's text, -1: absent."""
@@ -85,16 +83,12 @@ class Extraction:
                 self.problems[f"{role}: {sentence}"] += min(count, missing)
 
     def _of_field(self, one: Field, role: str, problems: Counter[str]) -> Slices:
-        is_text = ROLES[role].type is RoleType.TEXT and one.form == "text"
         if one.pointer is not None and one.place in {Place.KEY, Place.VALUE}:
-            read = partial(_canonical, one, role, problems)
-            documents = self._json(one.place, problems, role)
-            pick = one.pick
-            return slices_of(
-                None if document is None else read(pick(document)) for document in documents
-            )
+            found, told = self._of_documents(one.place)[role, one]
+            problems.update(told)
+            return found
         raw = self._raw(one)
-        if is_text and one.pointer is None:
+        if one.pointer is None and _is_text(one, role):
             return Slices(raw.body, raw.at, np.where(raw.sizes == 0, -1, raw.sizes))
         return mapped(raw, self._reader(one, role, problems))
 
@@ -135,32 +129,60 @@ class Extraction:
                 count = len(records)
                 return Slices(text, np.zeros(count, np.int64), np.full(count, len(text)))
 
-    def _json(self, place: Place, problems: Counter[str], role: str) -> list[Any]:
-        """Return the JSON values of keys or values, None where there is none."""
-        if place not in self._documents:
-            raw = self._raw(Field(place))
-            body, decode, found = raw.body, self._decode, list[Any]()
-            bad: Counter[str] = Counter()
-            for at, size in zip(raw.at.tolist(), raw.sizes.tolist(), strict=True):
-                if size < 0:
-                    found.append(None)
-                    continue
-                content = bytes(body[at : at + size])
+    def _of_documents(
+        self, place: Place
+    ) -> Mapping[tuple[str, Field], tuple[Slices, Counter[str]]]:
+        """Return what all pointers into a place find; documents are not kept: many of them are slow."""
+        if place in self._documents:
+            return self._documents[place]
+        raw = self._raw(Field(place))
+        body, bad = memoryview(raw.body), Counter[str]()
+        roles = self._extractor.fields
+        columns = {
+            (role, one): (one.pick, _kept_reader(one, role, told), list[bytes | None](), told)
+            for role, fields in roles.items()
+            for one in fields
+            if one.place is place and one.pointer is not None
+            for told in [Counter[str]()]
+        }
+        for at, end in zip(raw.at.tolist(), (raw.at + raw.sizes).tolist(), strict=True):
+            document = None
+            if end >= at:
                 try:
-                    found.append(document_of(content, decode))
+                    document = document_of(body[at:end], self._decode)
                 except BadValue as problem:
                     bad[str(problem)] += 1
-                    found.append(None)
-            self._documents[place] = found
-            self._kept[f"problems of {place}"] = bad
-        problems.update(self._kept[f"problems of {place}"])
+            for pick, read, texts, _ in columns.values():
+                texts.append(None if document is None else read(pick(document)))
+        self._documents[place] = {
+            key: (slices_of(texts), told + bad) for key, (_, _, texts, told) in columns.items()
+        }
         return self._documents[place]
+
+
+def _is_text(one: Field, role: str) -> bool:
+    return one.form == "text" and ROLES[role].type is RoleType.TEXT
+
+
+def _kept_reader(one: Field, role: str, problems: Counter[str]) -> Callable[[Any], bytes | None]:
+    """Return what makes texts of JSON values; of lists that come again it is what it was before."""
+    is_text, kept = _is_text(one, role), dict[bytes, bytes | None]()
+
+    def read(value: Any) -> bytes | None:
+        if type(value) is str and is_text:
+            return value.encode("utf-8", "replace") or None
+        if type(value) is not list:
+            return None if value is None else _canonical(one, role, problems, value)
+        key = orjson.dumps(value)
+        if (found := kept.get(key)) is None:
+            found = kept[key] = _canonical(one, role, problems, value)
+        return found
+
+    return read
 
 
 def _canonical(one: Field, role: str, problems: Counter[str], raw: Any) -> bytes | None:
     """Return a value as texts have it: UTF-8; of a list JSON; of a number its digits."""
-    if type(raw) is str and one.form == "text" and ROLES[role].type is RoleType.TEXT:
-        return raw.encode("utf-8", "replace") or None
     try:
         value: Value = in_role(role, read_form(one, role, raw))
     except BadValue as problem:

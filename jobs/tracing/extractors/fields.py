@@ -61,7 +61,12 @@ class Field:
 
     def pick(self, document: Any) -> Any:
         """Return what the pointer means in a JSON value; None: it is not there."""
-        return _pick(document, self.pointer or (), 0)
+        parts = self.pointer or ()
+        for at, part in enumerate(parts):
+            if type(document) is not dict:
+                return None if document is None else _pick(document, parts, at)
+            document = document.get(part)
+        return document
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:

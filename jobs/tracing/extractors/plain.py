@@ -85,10 +85,10 @@ def read_form(one: Field, role: str, raw: Any) -> Value:
     return one.read(raw)
 
 
-def document_of(content: bytes, decode: Decode | None = None) -> Any:
+def document_of(content: bytes | memoryview, decode: Decode | None = None) -> Any:
     """Return the value of JSON, or of bytes that `decode` knows the schema of; raises `BadValue`."""
     if decode is not None and content[:1] == b"\0":
-        return decode(content)
+        return decode(bytes(content))
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:

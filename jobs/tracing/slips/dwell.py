@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jobs.tracing.slips.events import BEHIND, Slips, begins
+from jobs.tracing.outbox import spread
+from jobs.tracing.slips.events import Slips, begins
+from jobs.tracing.slips.verdicts import BEHIND, Stay
 from jobs.wire.rebatch.table import Int64s
 
 # A factor between halves of a range is stated from so many slips in each.
 LEAST_SLIPS = 10
-_PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
+_NAMES = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 UNKNOWN = -1
 
 
@@ -33,59 +35,27 @@ class Stays(NamedTuple):
 
 
 def stays(slips: Slips) -> Stays:
-    """Return the stays of all slips, in the order of the plan; steps of no plan in that of their times."""
-    chosen = np.flatnonzero((slips.step >= 0) & ~slips.is_failure)
-    key = slips.slip[chosen] * (len(slips.steps) + 1) + slips.step[chosen]
-    first = chosen[np.unique(key, return_index=True)[1]]
-    over = slips.of_complete[slips.of_complete >= 0]
-    over = over[~np.isin(over, first)]
-    # What completes a slip ends the last stay.
-    rows = np.concatenate([first, over])
-    is_end = np.arange(len(rows)) >= len(first)
-    lengths = np.array([len(plan) or -1 for plan in slips.plans], np.int64)
-    at = np.where(is_end, lengths[slips.of_plan[slips.slip[rows]]], slips.position[rows])
-    # A step of no plan is behind the others.
-    by = np.where(is_end, BEHIND + 1, np.where(at < 0, BEHIND, at))
-    order = np.lexsort((slips.times[rows], by, slips.slip[rows]))
-    rows, at, is_end = rows[order], at[order], is_end[order]
-    times, owner = slips.times[rows], slips.slip[rows]
-    dwell = np.full(len(rows), UNKNOWN, np.int64)
-    skewed = most = 0
-    if len(rows):
-        is_next = (owner[1:] == owner[:-1]) & (
-            (at[1:] == at[:-1] + 1) | (at[1:] < 0) & (at[:-1] < 0)
-        )
-        passed = times[1:] - times[:-1]
-        dwell[:-1] = np.where(is_next & (passed >= 0), passed, UNKNOWN)
-        wrong = passed[is_next & (passed < 0)]
-        skewed, most = len(wrong), int(-wrong.min()) if len(wrong) else 0
-    kept = np.flatnonzero(~is_end)
-    rows, owner = rows[kept], owner[kept]
-    return Stays(
-        owner,
-        slips.step[rows],
-        slips.of_type[owner],
-        times[kept],
-        at[kept],
-        dwell[kept],
-        skewed,
-        most,
-    )
+    """Return the stays of all slips."""
+    lists = [[(slips.step_codes[one.step], *one[1:]) for one in path.stays] for path in slips.paths]
+    owner, (steps, positions, events, ends) = slips.rows(lists, len(Stay._fields))
+    times = slips.times[slips.starts[owner] + events]
+    passed = slips.times[slips.starts[owner] + np.maximum(ends, 0)] - times
+    skewed = passed[(ends >= 0) & (passed < 0)]
+    dwell = np.where((ends >= 0) & (passed >= 0), passed, UNKNOWN)
+    most = -int(skewed.min(initial=0))
+    return Stays(owner, steps, slips.type[owner], times, positions, dwell, len(skewed), most)
 
 
 def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     """Yield rows by type and step: entered is left, failed and waiting together."""
-    width = len(slips.steps) + 1
-    last = slips.step[slips.lasts]
-    is_failed, is_waiting = slips.of_failed & (last >= 0), slips.of_waiting & (last >= 0)
+    width, last = len(slips.steps) + 1, slips.last_step
+    is_failed, is_waiting = slips.is_failed & (last >= 0), slips.is_waiting & (last >= 0)
     # Of some slips only the failure at a step was read.
-    failed_at = (np.flatnonzero(is_failed) * width + last[is_failed]).astype(np.int64)
-    stayed = found.slips * width + found.steps
-    stayed = np.concatenate([stayed, failed_at[~np.isin(failed_at, stayed)]])
-    kept, entered = np.unique(
-        _pairs(slips.of_type[stayed // width], stayed % width, width), return_counts=True
-    )
-    now = _pairs(slips.of_type, last, width)
+    failed_at = np.flatnonzero(is_failed) * width + last[is_failed]
+    stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
+    pairs = _pairs(slips.type[stayed // width], stayed % width, width)
+    kept, entered = np.unique(pairs, return_counts=True)
+    now = _pairs(slips.type, last, width)
     failed, waiting = (
         np.bincount(np.searchsorted(kept, now[mask]), minlength=len(kept))
         for mask in (is_failed, is_waiting)
@@ -94,8 +64,9 @@ def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     is_known = found.positions >= 0
     at = np.searchsorted(kept, _pairs(found.types, found.steps, width)[is_known])
     np.minimum.at(positions, at, found.positions[is_known])
-    columns = (kept, positions, entered, failed, waiting)
-    for key, position, *counts in zip(*(one.tolist() for one in columns), strict=True):
+    order = np.lexsort((kept, positions, kept // width))
+    columns = (one[order] for one in (kept, positions, entered, failed, waiting))
+    for key, position, *counts in zip(*map(np.ndarray.tolist, columns), strict=True):
         yield {
             **_names(slips, key, width),
             "position": position + 1 if position < BEHIND else None,
@@ -112,17 +83,17 @@ def by_step(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     width = len(slips.steps) + 1
     known = np.flatnonzero(found.dwell >= 0)
     keys = _pairs(found.types, found.steps, width)[known]
-    order = np.lexsort((found.dwell[known], keys))
+    order = np.argsort(keys, kind="stable")
     for start, end in _runs(keys[order]):
         mine = known[order[start:end]]
         values, is_late = found.dwell[mine], found.times[mine] > half
         parts = [values[~is_late], values[is_late]]
-        before, after = (percentile(one, 50) if len(one) else None for one in parts)
+        before, after = (spread(one)[0] for one in parts)
         is_enough = min(map(len, parts)) >= LEAST_SLIPS
         yield {
             **_names(slips, int(keys[order[start]]), width),
             "slips": len(values),
-            **{name: percentile(values, percent) for name, percent in _PERCENTS.items()},
+            **dict(zip(_NAMES, spread(values), strict=True)),
             "before_ms": before,
             "after_ms": after,
             "factor": after / before if before and after is not None and is_enough else None,
@@ -134,17 +105,17 @@ def over_time(slips: Slips, found: Stays, width_ms: int) -> Iterator[dict[str, A
     width = len(slips.steps) + 1
     keys = _pairs(found.types, found.steps, width)
     buckets = found.times // width_ms * width_ms
-    order = np.lexsort((found.dwell, keys, buckets))
+    order = np.lexsort((keys, buckets))
     keys, buckets, dwell = keys[order], buckets[order], found.dwell[order]
     for start, end in _runs(buckets, keys):
         values = dwell[start:end]
-        values = values[values >= 0]
+        p50, p95, *_ = spread(values[values >= 0])
         yield {
             "bucket_ms": int(buckets[start]),
             **_names(slips, int(keys[start]), width),
             "entered": end - start,
-            "p50_ms": percentile(values, 50) if len(values) else None,
-            "p95_ms": percentile(values, 95) if len(values) else None,
+            "p50_ms": p50,
+            "p95_ms": p95,
         }
 
 
@@ -155,19 +126,14 @@ def _runs(*columns: Int64s) -> Iterator[tuple[int, int]]:
     return zip(starts, ends, strict=True)
 
 
-def percentile(values: Int64s, percent: int) -> int:
-    """Return the nearest rank of sorted values, of which there is one at least."""
-    return int(values[-(-len(values) * percent // 100) - 1])
-
-
 def _pairs(types: Int64s, steps: Int64s, width: int) -> Int64s:
-    found: Int64s = (types + 1) * width + steps
+    found: Int64s = types * width + steps
     return found
 
 
 def _names(slips: Slips, key: int, width: int) -> dict[str, str]:
     type_, step = divmod(key, width)
-    name = slips.types[type_ - 1] if type_ else ""
+    name = slips.types[type_]
     return {
         "type": name,
         "step": slips.steps[step],

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from jobs.tracing.slips.states import Reached
+from jobs.tracing.slips.verdicts import BEHIND, path_of
 from jobs.wire.rebatch.table import Int64s
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
-# A position behind every plan.
-BEHIND = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,88 +32,56 @@ class Events:
 
 
 class Slips:
-    """Events ordered by slip, time, position, place and offset, with columns of what they say.
+    """Events ordered by slip, time, position, place and offset, and the path of each slip.
 
-    `order`: the index of each among the events given. `slip`: number of its slip; `starts` and `lasts`: the
-    first and last event of each slip. `step`, `type`: codes of `steps` and `types`, -1: none. `plan`: code of
-    `plans`, 0: unknown. Arrays with `of_` have an entry for each slip: `of_complete` is its first event that
-    completes it, -1 for none; `of_back`: whether its last step is before another one that it had.
+    `order`: the index of each among the events given. `starts` and `lasts`: the first and last event of each
+    slip, `path` the index of its path, `type` and `last_step` codes of `types` and `steps` (-1: none).
+    `known`: steps that the topics read have, beside those of the events.
     """
 
-    def __init__(self, events: Events) -> None:
-        found = events.reached
-        self.reached = found
-        self.steps = sorted(
-            {text for one in found for text in (one.step, *one.plan, *one.done)} - {""}
-        )
-        self.types = sorted({one.type for one in found} - {""})
-        self.plans = [(), *sorted({one.plan for one in found} - {()})]
-        self.step_codes = {text: code for code, text in enumerate(self.steps)}
+    def __init__(self, events: Events, known: Collection[str]) -> None:
+        self.reached = found = events.reached
+        listed = {text for one in found for text in (one.step, *one.done)}
+        self.steps = sorted(listed.union(*(one.plan for one in found)) - {""})
+        self.types = sorted({one.type for one in found})
         position = np.array([_sort_position(one) for one in found], np.int64)[events.states]
         self.order = np.lexsort((events.offsets, events.places, position, events.times, events.ids))
         self.state = events.states[self.order]
         self.times, self.offsets = events.times[self.order], events.offsets[self.order]
         self.places = events.places[self.order]
         ids = events.ids[self.order]
-        is_first = begins(ids)
-        self.starts = np.flatnonzero(is_first)
-        self.slip = np.cumsum(is_first) - 1
-        self.lasts = np.append(self.starts[1:], len(ids)) - 1 if len(ids) else self.starts
-        self.ids = ids[self.starts]
-        self._describe()
-
-    def _describe(self) -> None:
-        found = self.reached
-        types = {text: code for code, text in enumerate(self.types)}
-        plans = {plan: code for code, plan in enumerate(self.plans)}
-
-        def column(values: Sequence[int]) -> Any:
-            return np.array(values, np.int32)[self.state]
-
-        self.position = column([one.position for one in found])
-        self.step = column([self.step_codes.get(one.step, -1) for one in found])
-        self.plan = column([plans[one.plan] for one in found])
-        self.is_failure = column([one.is_failure for one in found]) == 1
-        self.is_complete = column([one.is_complete for one in found]) == 1
-        type_ = column([types.get(one.type, -1) for one in found])
-        self.of_complete = self._first(self.is_complete)
-        typed = self._first(type_ >= 0)
-        self.of_type = np.where(typed >= 0, type_[typed], -1).astype(np.int64)
-        planned = self._last(self.plan > 0)
-        self.of_plan = np.where(planned >= 0, self.plan[planned], 0)
-        is_over = self.of_complete >= 0
-        self.of_failed = ~is_over & self.is_failure[self.lasts]
-        self.of_waiting = ~is_over & ~self.of_failed
-        has_failure = self._first(self.is_failure) >= 0
-        furthest = np.maximum.reduceat(self.position, self.starts) if len(self) else self.starts
-        # By its times, such a slip went back: clocks, or a loop.
-        self.of_back = (self.position[self.lasts] < furthest) & ~has_failure
+        self.starts = np.flatnonzero(begins(ids))
+        ends = np.append(self.starts, len(ids))[1:]
+        self.lasts, self.ids = ends - 1, ids[self.starts]
+        codes: dict[bytes, int] = {}
+        states = zip(self.starts.tolist(), ends.tolist(), strict=True)
+        numbers = [codes.setdefault(self.state[a:b].tobytes(), len(codes)) for a, b in states]
+        self.path = np.array(numbers, np.int64)
+        read = listed | set(known)
+        each = (np.frombuffer(one, np.int64).tolist() for one in codes)
+        self.paths = [path_of([found[state] for state in one], read) for one in each]
+        self.step_codes = {text: code for code, text in enumerate(self.steps)}
+        self.type = self.column(self.types.index(one.type) for one in self.paths)
+        self.last_step = self.column(self.step_codes.get(one.step, -1) for one in self.paths)
+        self.is_complete = self.column(one.is_complete for one in self.paths) == 1
+        self.is_failed = self.column(one.is_failed for one in self.paths) == 1
+        self.is_waiting = ~(self.is_complete | self.is_failed)
 
     def __len__(self) -> int:
         return len(self.starts)
 
-    def cut(self, horizon_ms: int, *, is_holed: bool) -> Bools:
-        """Return which slips may have events that were not read: before the horizon, or between.
-
-        `horizon_ms`: all events since then were read. `is_holed`: retention, compaction or the range cut.
-        """
-        if not is_holed:
-            return np.zeros(len(self), np.bool_)
-        found: Bools = (self.times[self.starts] < horizon_ms) | (self.position[self.starts] != 0)
+    def column(self, values: Iterable[int]) -> Int64s:
+        """Return for each slip the value of its path."""
+        found: Int64s = np.fromiter(values, np.int64, len(self.paths))[self.path]
         return found
 
-    def _first(self, wanted: Bools) -> Int64s:
-        """Return the first event of each slip in a mask, -1 for none."""
-        return self._one(np.flatnonzero(wanted)[::-1])
-
-    def _last(self, wanted: Bools) -> Int64s:
-        return self._one(np.flatnonzero(wanted))
-
-    def _one(self, chosen: Int64s) -> Int64s:
-        found = np.full(len(self), -1, np.int64)
-        # Of several the last one stays.
-        found[self.slip[chosen]] = chosen
-        return found
+    def rows(self, lists: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Int64s, Int64s]:
+        """Return rows that each path has, for all slips: the slip of each, and columns."""
+        sizes = np.array([len(one) for one in lists], np.int64)
+        flat = np.array([row for one in lists for row in one], np.int64).reshape(-1, width)
+        mine = sizes[self.path]
+        chosen = places_in((np.cumsum(sizes) - sizes)[self.path], mine)
+        return np.repeat(np.arange(len(self)), mine), flat[chosen].T
 
 
 def _sort_position(one: Reached) -> int:

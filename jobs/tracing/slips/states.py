@@ -28,6 +28,7 @@ class Reached(NamedTuple):
     the list of steps done has too often, or before an earlier one; "" for none.
     """
 
+    topic: str
     type: str
     step: str
     position: int
@@ -51,13 +52,12 @@ def reached(extractor: Extractor, state: State, looked_up: tuple[str, ...] | Non
     is_over = bool(left == () and (done or state.steps)) or bool(
         plan and done and set(plan) <= set(done)
     )
-    is_end = state.topic in extractor.end_topics
-    step = _step(extractor, state, plan)
-    if is_over and not state.is_failure:
-        step = ""
-    is_complete = (is_end or is_over) and not state.is_failure
+    is_over = is_over and not state.is_failure
+    is_end = state.topic in extractor.end_topics and not state.is_failure
+    step = "" if is_over else _step(extractor, state, plan)
     done = done or ()
     return Reached(
+        state.topic,
         state.type or "",
         step,
         plan.index(step) if step in plan else -1,
@@ -65,7 +65,7 @@ def reached(extractor: Extractor, state: State, looked_up: tuple[str, ...] | Non
         done,
         state.done is not None,
         state.is_failure,
-        is_complete,
+        is_end or is_over,
         bool(plan and step and step not in plan),
         next((one for one in done if plan and done.count(one) > max(plan.count(one), 1)), ""),
         _disordered(plan, done),

@@ -1,134 +1,122 @@
-"""Verdicts on slips: rules that they break, and whether one that waits was read by the group of its step."""
+"""Verdicts on slips: what the path of one says, and whether the group of its step read a record."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
-from jobs.tracing.slips.events import Bools, Slips, begins, places_in
-from jobs.wire.rebatch.table import Int64s
+from jobs.tracing.slips.states import Reached
 
 KINDS = ("unknown_step", "done_twice", "incomplete", "out_of_order")
 UNKNOWN_STEP, DONE_TWICE, INCOMPLETE, OUT_OF_ORDER = range(4)
+# A position behind every plan.
+BEHIND = 1 << 30
 
 
-class Violations(NamedTuple):
-    """Columns: the event of `Slips`, the index of `KINDS`, the code of the step; the oldest event first.
+class Stay(NamedTuple):
+    """A step, its position (-1: unknown), its first event and the one that ends it (-1: none is known to)."""
 
-    A slip has each kind once for each step. `not_judged`: slips that lack a step of which nothing was read.
+    step: str
+    position: int
+    event: int
+    end: int
+
+
+class Path(NamedTuple):
+    """What the events of a slip say, in their order; many slips have the same path. Events are numbers.
+
+    `type`: the first one. `is_failed`: the newest event is a failure. `is_back`: it is before a step that the
+    slip had, by clocks or in a loop. `broken`: event, index of `KINDS` and step, each kind once for a step.
+    `is_unsure`: complete, and lacks steps of which nothing was read.
     """
 
-    events: Int64s
-    kinds: Int64s
-    steps: Int64s
-    not_judged: int
+    type: str
+    has_types: bool
+    step: str
+    is_complete: bool
+    is_failed: bool
+    is_back: bool
+    is_from_start: bool
+    stays: Sequence[Stay]
+    broken: Sequence[tuple[int, int, str]]
+    is_unsure: bool
 
 
-def violations(slips: Slips, cut: Bools, seen: Collection[str]) -> Violations:
-    """Return what breaks a rule. `cut` slips are not judged by what they lack and by their order.
-
-    `seen`: steps that the topics read are known to have, beside those of the events.
-    """
-    reached, codes = slips.reached, slips.step_codes
-    found: list[tuple[Int64s, int, Int64s]] = []
-
-    def add(events: Int64s, kind: int, steps: Int64s) -> None:
-        key = slips.slip[events] * (len(codes) + 1) + steps
-        # Of each slip and step the first event.
-        firsts = np.sort(np.unique(key, return_index=True)[1])
-        found.append((events[firsts], kind, steps[firsts]))
-
-    def by_state(texts: list[str]) -> Int64s:
-        return np.array([codes.get(text, -1) for text in texts], np.int64)[slips.state]
-
-    unknown = by_state([one.step if one.is_unknown_step else "" for one in reached])
-    repeated = by_state([one.repeated for one in reached])
-    disordered = by_state([one.disordered for one in reached])
-    disordered[cut[slips.slip]] = -1
-    again = _entered_again(slips)
-    for kind, steps in (
-        (UNKNOWN_STEP, unknown),
-        (DONE_TWICE, repeated),
-        (OUT_OF_ORDER, disordered),
-    ):
-        add(events := np.flatnonzero(steps >= 0), kind, steps[events])
-    add(again, DONE_TWICE, slips.step[again])
-    lacking, missing, not_judged = _missing(slips, cut, seen)
-    found.append((slips.of_complete[lacking], INCOMPLETE, missing))
-    events, kinds, steps = (
-        np.concatenate([np.broadcast_to(part[n], len(part[0])) for part in found]) for n in range(3)
+def path_of(states: Sequence[Reached], known: Collection[str]) -> Path:
+    """Return what states in their order say; `known`: steps of which something was read, of any slip."""
+    last, types = states[-1], list(dict.fromkeys(one.type for one in states if one.type))
+    over = next((n for n, one in enumerate(states) if one.is_complete), -1)
+    plan = next((one.plan for one in reversed(states) if one.plan), ())
+    had = {step for one in states for step in (one.step, *one.done)}
+    lacking = [step for step in plan if over >= 0 and step not in had]
+    missing = [(over, INCOMPLETE, step) for step in lacking if step in known][:1]
+    furthest = max(one.position for one in states)
+    return Path(
+        type=types[0] if types else "",
+        has_types=len(types) > 1,
+        step=last.step,
+        is_complete=over >= 0,
+        is_failed=over < 0 and last.is_failure,
+        is_back=last.position < furthest and not any(one.is_failure for one in states),
+        is_from_start=states[0].position == 0,
+        stays=_stays(states, over, plan),
+        broken=[*_broken(states), *missing],
+        is_unsure=bool(lacking and not missing),
     )
-    order = np.lexsort(
-        (steps, kinds, slips.offsets[events], slips.places[events], slips.times[events])
-    )
-    return Violations(events[order], kinds[order], steps[order], not_judged)
 
 
-def _entered_again(slips: Slips) -> Int64s:
-    """Return events that come to a step once more than the plan has it and than it failed before.
-
-    Records that list the steps done are judged by their lists.
-    """
-    reached = slips.reached
-    is_listed = np.array([one.has_done for one in reached], np.bool_)[slips.state]
-    chosen = np.flatnonzero((slips.step >= 0) & ~is_listed)
-    group = slips.slip[chosen] * (len(slips.steps) + 1) + slips.step[chosen]
-    order = np.argsort(group, kind="stable")
-    chosen, group = chosen[order], group[order]
-    is_first = begins(group)
-    starts = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(group) else group
-    failures = slips.is_failure[chosen].astype(np.int64)
-    failed = np.cumsum(failures) - failures
-    failed -= failed[starts]
-    entered = np.arange(len(group)) - starts - failed
-    allowed = [max(one.plan.count(one.step), 1) for one in reached]
-    most = np.array(allowed, np.int64)[slips.state[chosen]] + failed
-    found: Int64s = chosen[(failures == 0) & (entered >= most)]
+def _stays(states: Sequence[Reached], over: int, plan: Sequence[str]) -> list[Stay]:
+    """Return the stays in the order of the plan, those at steps of no plan behind them."""
+    firsts: dict[str, int] = {}
+    for n, one in enumerate(states):
+        if one.step and not one.is_failure:
+            firsts.setdefault(one.step, n)
+    found = [Stay(step, states[n].position, n, -1) for step, n in firsts.items()]
+    found.sort(key=lambda one: (one.position if one.position >= 0 else BEHIND, one.event))
+    ends = [*found]
+    if over >= 0 and over not in firsts.values():
+        ends.append(Stay("", len(plan) or -1, over, -1))
+    for n, (stay, after) in enumerate(pairwise(ends)):
+        if after.position == (stay.position + 1 if stay.position >= 0 else -1):
+            found[n] = stay._replace(end=after.event)
     return found
 
 
-def _missing(slips: Slips, cut: Bools, seen: Collection[str]) -> tuple[Int64s, Int64s, int]:
-    """Return complete slips that lack a step of their plan, the first one, and how many are not judged."""
-    width = len(slips.steps) + 1
-    complete = np.flatnonzero((slips.of_complete >= 0) & (slips.of_plan > 0) & ~cut)
-    expected = _keys(slips, complete, slips.of_plan[complete], slips.plans, width)
-    listed = [one.done for one in slips.reached]
-    had = [
-        slips.slip * width + np.where(slips.step >= 0, slips.step, width - 1),
-        _keys(slips, slips.slip, slips.state, listed, width),
-    ]
-    lacking = expected[~np.isin(expected, np.concatenate(had))]
-    known = np.zeros(width, np.bool_)
-    known[slips.step[slips.step >= 0]] = True
-    known[[slips.step_codes[one] for one in seen if one in slips.step_codes]] = True
-    for state in np.unique(slips.state):
-        known[[slips.step_codes[one] for one in listed[state]]] = True
-    is_judged = known[lacking % width]
-    judged = lacking[is_judged]
-    owners, firsts = np.unique(judged // width, return_index=True)
-    others = np.setdiff1d(lacking[~is_judged] // width, owners)
-    return owners, judged[firsts] % width, len(others)
+def _broken(states: Sequence[Reached]) -> list[tuple[int, int, str]]:
+    """Return rules that are broken.
 
-
-def _keys(
-    slips: Slips, owners: Int64s, lists: Int64s, texts: list[tuple[str, ...]], width: int
-) -> Int64s:
-    """Return a number for each slip and each step of its list, in the order of the list."""
-    sizes = np.array([len(one) for one in texts], np.int64)
-    flat = np.array([slips.step_codes[step] for one in texts for step in one], np.int64)
-    starts = np.cumsum(sizes) - sizes
-    steps = flat[places_in(starts[lists], sizes[lists])]
-    found: Int64s = np.repeat(owners, sizes[lists]) * width + steps
-    return found
+    A step is done twice when a slip comes to it once more than the plan has it and than it failed before. A
+    record in another topic than the first one of the step is a retry, which counts as a failure. Records that
+    list the steps done are judged by their lists.
+    """
+    found: dict[tuple[int, str], int] = {}
+    topics: dict[str, str] = {}
+    retried, entered = Counter[str](), Counter[str]()
+    for n, one in enumerate(states):
+        step, is_again = one.step, False
+        if step and not one.has_done:
+            if one.is_failure or topics.setdefault(step, one.topic) != one.topic:
+                retried[step] += 1
+            else:
+                is_again = entered[step] >= max(one.plan.count(step), 1) + retried[step]
+                entered[step] += 1
+        for kind, where in (
+            (UNKNOWN_STEP, step if one.is_unknown_step else ""),
+            (DONE_TWICE, step if is_again else one.repeated),
+            (OUT_OF_ORDER, one.disordered),
+        ):
+            if where:
+                found.setdefault((kind, where), n)
+    return [(n, kind, step) for (kind, step), n in found.items()]
 
 
 class Read(NamedTuple):
     """Whether a record was read: the verdict as a word, the group, and the offset that decides."""
 
     verdict: str
-    group: str = ""
+    group: str | None = None
     committed: int | None = None
 
 
@@ -138,15 +126,15 @@ def was_read(offset: int, committed: Mapping[str, int | None] | None, group: str
     `committed`: offsets of groups on its partition, None for a group without one; None: they could not be
     read. `group`: that of the step, "": all groups that commit there, which have to agree.
     """
-    if committed is None:
-        return Read("unknown", group)
     offsets = {
-        name: one for name, one in committed.items() if one is not None and group in ("", name)
+        name: one
+        for name, one in (committed or {}).items()
+        if one is not None and group in ("", name)
     }
+    names = ", ".join(sorted(offsets)) or group or None
+    are_past = {one > offset for one in offsets.values()}
+    if committed is None or len(are_past) > 1:
+        return Read("unknown", names)
     if not offsets:
-        return Read("no_group", group)
-    behind = {name: one for name, one in offsets.items() if one <= offset}
-    if behind and len(behind) < len(offsets):
-        return Read("unknown", ", ".join(sorted(offsets)))
-    names = ", ".join(sorted(offsets))
-    return Read("not_read" if behind else "read_and_lost", names, min(offsets.values()))
+        return Read("no_group", names)
+    return Read("read_and_lost" if True in are_past else "not_read", names, min(offsets.values()))

@@ -72,10 +72,11 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     from jobs.cluster.client import ClusterClient
+    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
     with ClusterClient(connection, timeout_s=30) as client:
-        return whole_works(client, arguments)
+        return whole_works(client, topics_named(client, arguments["topics"]), arguments)
 
 
 def _listed(task: AnalysisTask, store: str | None) -> tuple[Objects | None, str]:

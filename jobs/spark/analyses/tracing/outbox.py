@@ -77,6 +77,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
     """Return the works of the transaction topic first: its ends are older than those of the events."""
     from jobs.cluster.client import ClusterClient
+    from jobs.spark.analyses.records.ranges import topics_named
     from jobs.spark.analyses.tracing.planning import whole_works
 
     marks: list[Work] = []
@@ -85,8 +86,10 @@ def _plan(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]:
             most = min(_MOST_MARKS, arguments["most_records"])
             by_time = {"from_offset": None, "to_offset": None, "most_records": most}
             given = {**arguments, **by_time}
-            marks = whole_works(client, given, "transactions", is_marks=True)
-        events = whole_works(client, arguments, is_marks=False)
+            named = topics_named(client, given["transactions"], "transactions")
+            marks = whole_works(client, named, given, is_marks=True)
+        topics = topics_named(client, arguments["topics"])
+        events = whole_works(client, topics, arguments, is_marks=False)
     names = {one.spans[0].topic for one in marks}
     if len(names) > 1:
         raise InvalidFields({"transactions": "Enter the name of one topic."})

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.protocol.data.offsets import LATEST
 from jobs.spark.analyses.records.ranges import (
     Work,
@@ -21,7 +21,6 @@ from jobs.spark.analyses.records.ranges import (
     newest,
     pieces,
     spans_of,
-    topics_named,
 )
 from jobs.spark.analyses.records.running import Reduced
 from jobs.tracing.outbox import Horizon, common
@@ -32,15 +31,17 @@ _HARMLESS = ("committed:", "id:")
 
 
 def whole_works(
-    client: ClusterClient, arguments: Mapping[str, Any], name: str = "topics", **extra: Any
+    client: ClusterClient,
+    topics: Sequence[TopicDescription],
+    arguments: Mapping[str, Any],
+    **extra: Any,
 ) -> list[Work]:
     """Return works of one span each; also a partition that has nothing in the range has one.
 
-    `name`: of the argument that names the topics. Added to `extra`: `at_ms` (when this began, Unix ms),
-    `is_held` (an open transaction holds back the end of the log), `is_compacted` (also where that cannot be
-    read), `from` (Unix ms; None: the span does not begin there) and `to` (None: it does not end there).
+    Added to `extra`: `at_ms` (when this began, Unix ms, unless it is given), `is_held` (an open transaction
+    holds back the end of the log), `is_compacted` (also where that cannot be read), `from` (Unix ms; None:
+    the span does not begin there) and `to` (None: it does not end there).
     """
-    topics = topics_named(client, arguments[name], name)
     at_ms = time.time_ns() // 1_000_000
     places = [TopicPartition(one.name, p.partition) for one in topics for p in one.partitions]
     is_committed = arguments["isolation"] == "read_committed"
@@ -56,8 +57,8 @@ def whole_works(
     found = []
     for span in spans:
         facts = {
-            **extra,
             "at_ms": at_ms,
+            **extra,
             "from": None if span.is_cut or span.start <= span.log_start else by_time["from"],
             "to": by_time["to"],
             "is_held": (ends.get(span.where) or 0) > span.log_end,
@@ -102,11 +103,8 @@ def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
         ends = int(times[-1]) if len(times) else 0
         ends = ends if extra["to"] is None or extra["is_held"] else extra["to"]
         is_cut = last.end < last.log_end or extra["is_held"]
-        is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes) and all(
-            text.startswith(_HARMLESS)
-            for one in works
-            for text in one.tables["problems"]["problem"].to_pylist()
-        )
+        is_whole = all(outcome.is_whole for one in works for outcome in one.outcomes)
+        is_whole = is_whole and not any(map(_hides_events, works))
         own = Horizon(
             begins if first.start > 0 else None,
             min(at_ms, ends) if is_cut else at_ms,
@@ -114,3 +112,9 @@ def horizons_of(done: Sequence[Reduced], name: str) -> dict[str, Horizon]:
         )
         found[where.topic] = common([found.get(where.topic, own), own])
     return found
+
+
+def _hides_events(one: Reduced) -> bool:
+    """Return whether a work has a problem that may hide an event; a kind without the table has none."""
+    texts = one.tables["problems"]["problem"].to_pylist() if "problems" in one.tables else ()
+    return not all(text.startswith(_HARMLESS) for text in texts)

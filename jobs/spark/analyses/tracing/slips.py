@@ -19,8 +19,10 @@ from jobs.spark.analyses.analysis import (
     Table,
 )
 from jobs.spark.analyses.records.ranges import CLUSTER, MOST_RECORDS, RANGE, TOPICS, check_range
+from jobs.spark.analyses.tracing.outbox import IDS
 
 if TYPE_CHECKING:
+    from jobs.spark.analyses.records.ranges import Work
     from jobs.spark.analyses.task import AnalysisTask
 
 _WIDTHS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
@@ -32,46 +34,38 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
-    from jobs.spark.analyses.tracing.following.plan import Planned, plan_slips
+    from jobs.spark.analyses.tracing.following.plan import plan_slips
     from jobs.spark.analyses.tracing.following.rows import SlipRows
     from jobs.tracing.extractors.extractor import Extractor
 
-    given = task.resources["extractor"]
-    extractor = Extractor.from_mapping(given["extractor"])
-    options = {"extractor": extractor.to_mapping(), "registry": given.get("registry")}
+    extractor = Extractor.from_mapping(task.resources["extractor"]["extractor"])
+    options = {"extractor": extractor.to_mapping()}
     if not (arguments["topics"] or extractor.topics):
         raise InvalidFields({"topics": "The extractor has no topics: name some."})
     connections = connections_of(task, "cluster")
     # What is only shown does not change what is read.
-    shown = ("slip", "ids", "bucket")
-    question = {"kind": ANALYSIS.kind, **options}
-    question |= {name: value for name, value in arguments.items() if name not in shown}
-    reduced, read = [], EventsRead(extractor)
-    extra: Mapping[str, Any] = {}
-    for one in reduce_records(
-        task,
-        question,
-        Reading(connections, arguments["isolation"] == "read_committed"),
-        lambda: plan_slips(connections["cluster"], extractor, arguments),
-        read_events,
-        options,
-    ):
-        extra = extra or one.work.extra
+    shown = dict.fromkeys(("slip", "ids", "bucket"))
+    question = {"kind": ANALYSIS.kind, **options, **arguments, **shown}
+    reading = Reading(connections, arguments["isolation"] == "read_committed")
+    read = EventsRead(extractor)
+
+    def plan() -> list[Work]:
+        return plan_slips(connections["cluster"], extractor, arguments)
+
+    for one in reduce_records(task, question, reading, plan, read_events, options):
         read.add(one)
-        reduced.append(one._replace(tables={}))
-    found = SlipRows(read, Planned(**extra), extractor)
-    is_whole = not any(o.fault or o.unreadable_count for one in reduced for o in one.outcomes)
-    found.fill(arguments, _WIDTHS_MS[arguments["bucket"]], is_whole=is_whole)
+    found = SlipRows(read, extractor)
+    found.fill(arguments, _WIDTHS_MS[arguments["bucket"]])
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, found.rows[table.name]))
-    return Answer(found.facts, (*notes_of(reduced), *found.notes))
+    return Answer(found.facts, (*notes_of(read.done), *found.notes))
 
 
 _TEXT, _CODE, _LIST = ColumnType.TEXT, ColumnType.CODE, ColumnType.LIST
 _COUNT, _MOMENT, _MS = ColumnType.INTEGER, ColumnType.MOMENT, ColumnType.DURATION_MS
 _SLIP = Column("slip", "Slip", _TEXT, "Its id, or the digest of it.")
 _TYPE, _STEP = Column("type", "Type", _TEXT), Column("step", "Step", _TEXT)
-_LINE = Column("line", "Type and step", _TEXT)
+_OF = (_TYPE, _STEP, Column("line", "Type and step", _TEXT))
 _P50, _P95 = Column("p50_ms", "p50", _MS), Column("p95_ms", "p95", _MS)
 _ENTERED = Column("entered", "Entered", _COUNT, "Slips with a record at the step.")
 _WHERE = (
@@ -80,9 +74,7 @@ _WHERE = (
     Column("offset", "Offset", ColumnType.OFFSET),
 )
 _FUNNEL = (
-    _TYPE,
-    _STEP,
-    _LINE,
+    *_OF,
     Column("position", "Position", _COUNT, "Of the step among all steps."),
     _ENTERED,
     Column("left", "Left", _COUNT, "Of those, slips that are at another step now, or complete."),
@@ -90,9 +82,7 @@ _FUNNEL = (
     Column("waiting", "Waiting", _COUNT, "Of those, slips whose newest record is there."),
 )
 _DWELL = (
-    _TYPE,
-    _STEP,
-    _LINE,
+    *_OF,
     Column("slips", "Slips", _COUNT, "That left the step for the next one."),
     _P50,
     _P95,
@@ -102,19 +92,10 @@ _DWELL = (
     Column("after_ms", "Second half", _MS, "Median of slips that entered in the second half."),
     Column("factor", "Growth", ColumnType.NUMBER, "Second half/first half; from 10 slips in each."),
 )
-_DWELL_OVER_TIME = (
-    Column("bucket_ms", "Time", _MOMENT),
-    _TYPE,
-    _STEP,
-    _LINE,
-    _ENTERED,
-    _P50,
-    _P95,
-)
+_BUCKET = Column("bucket_ms", "Time", _MOMENT)
+_DWELL_OVER_TIME = (_BUCKET, *_OF, _ENTERED, _P50, _P95)
 _STUCK = (
-    _SLIP,
-    _TYPE,
-    _STEP,
+    *(_SLIP, _TYPE, _STEP),
     Column("since_ms", "Since", _MOMENT),
     Column("age_ms", "Age", _MS),
     *_WHERE,
@@ -142,21 +123,9 @@ ANALYSIS = Analysis(
         replace(TOPICS, help=_HELP_TOPICS, is_required=False),
         Argument("slip", ArgumentType.TEXT, "Slip", "Its id or digest: for its timeline."),
         Argument(
-            "bucket",
-            ArgumentType.CHOICE,
-            "Bucket",
-            default="hour",
-            choices=tuple(_WIDTHS_MS),
+            "bucket", ArgumentType.CHOICE, "Bucket", default="hour", choices=tuple(_WIDTHS_MS)
         ),
-        Argument(
-            "ids",
-            ArgumentType.CHOICE,
-            "IDs",
-            "digests: ids are shown as digests. shown: as text.",
-            default="digests",
-            choices=("digests", "shown"),
-            admin_choices=("shown",),
-        ),
+        IDS,
         *(one for one in RANGE if one is not MOST_RECORDS),
         # All events are in the memory of the driver: 300 bytes each at most, while they are ordered.
         replace(MOST_RECORDS, default=2_000_000, most=5_000_000),

@@ -2,7 +2,7 @@
 
 import time
 
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.spark.analyses.analysis import checked_arguments
@@ -21,6 +21,28 @@ def commit(cluster, group, topic, offset):
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": group})
     consumer.commit(offsets=[ClientPartition(topic, 0, offset)], asynchronous=False)
     consumer.close()
+
+
+def in_transaction(cluster, topic, slip):
+    """Return a producer with an open transaction that has a record of a slip."""
+    servers = cluster.bootstrap_servers
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": f"of-{topic}"})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, b"v", b"k", headers=[("id", slip.encode())])
+    assert producer.flush(60) == 0
+    return producer
+
+
+def run(spark, folder, resources):
+    task = AnalysisTask(spark, folder, folder / "tables", folder / "histories", resources)
+    kind = slips.ANALYSIS
+    given = {"cluster": "east", "extractor": "orders", "ids": "shown", "slip": "lost"}
+    checked = checked_arguments(kind, given)
+    answer = slips.run(task, checked)
+    document_of(kind, checked, answer, task.tables, 0.0)
+    rows = {one.name: read(one, task) for one in kind.tables}
+    return Found(dict(answer.facts), answer.notes, rows)
 
 
 def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark, east, tmp_path):
@@ -42,6 +64,7 @@ def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark
     # The topic of "pay" has complete, lost, not-read and skipped, in this order.
     for step in STEPS:
         commit(east, f"{topics[step]}-service", topics[step], 2 if step == "pay" else 4)
+    in_transaction(east, topics["pack"], "lost").abort_transaction(60)
     extractor = {
         "name": "orders",
         "topics": ",".join(topics.values()),
@@ -54,15 +77,7 @@ def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark
         "cluster": {"connection": east.connection.to_mapping()},
         "extractor": {"extractor": extractor, "registry": None},
     }
-    task = AnalysisTask(spark, tmp_path, tmp_path / "tables", tmp_path / "histories", resources)
-    kind = slips.ANALYSIS
-    given = {"cluster": "east", "extractor": "orders", "ids": "shown", "slip": "lost"}
-    checked = checked_arguments(kind, given)
-    answer = slips.run(task, checked)
-    document_of(kind, checked, answer, task.tables, 0.0)
-    found = Found(
-        dict(answer.facts), answer.notes, {one.name: read(one, task) for one in kind.tables}
-    )
+    found = run(spark, tmp_path / "closed", resources)
     assert {row["slip"]: (row["step"], row["verdict"]) for row in found["stuck"]} == {
         "lost": ("pay", "read_and_lost"),
         "not-read": ("pay", "not_read"),
@@ -80,3 +95,13 @@ def test_stuck_slips_are_told_apart_by_the_committed_offsets_of_their_step(spark
         ("ship", 2, 0),
     ]
     assert {row["p50_ms"] for row in found["dwell"]} == {MINUTE}
+    # Its record may be what "lost" lacks.
+    producer = in_transaction(east, topics["pack"], "lost")
+    held = run(spark, tmp_path / "open", resources)
+    producer.abort_transaction(60)
+    assert {row["slip"]: row["verdict"] for row in held["stuck"]} == {
+        "lost": "unknown",
+        "not-read": "not_read",
+    }
+    hidden = f"An open transaction hides the newest records: {topics['pack']}."
+    assert any(note.startswith(hidden) for note in held.notes)

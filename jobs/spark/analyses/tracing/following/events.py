@@ -42,15 +42,14 @@ def read_events(
     roles = {role: _LOOKUP_ROLES.get(role, "") if is_lookup else role for role in _ROLES}
     books = {role: Codebook(_MOST_TEXTS) for role in _ROLES}
     states: dict[tuple[int, ...], int] = {}
-    parts: list[pa.Table] = []
-    problems: Counter[str] = Counter()
-    first_ms, counts = -1, Counter[str]()
+    parts, marks = list[pa.Table](), list[int]()
+    problems, counts = Counter[str](), Counter[str]()
     for chunk in reader:
         records = chunk.records
         if records is None or not len(records):
             continue
         found = extraction_of(options, chunk, span)
-        first_ms = int(records.times[0]) if first_ms < 0 else first_ms
+        marks += records.times[[0, -1]].tolist()
         ids = _keys(found, records) if is_lookup else found.texts("id")
         times = found.numbers("time")
         times = np.where(times == ABSENT, records.times, times)
@@ -74,16 +73,12 @@ def read_events(
         counts.update(records=len(records), no_id=int((~has_id).sum()))
         counts["no_time"] += int((has_id & ~has_time).sum())
         problems += found.problems
-    texts = [
-        [
-            None if code < 0 else books[role].texts[code]
-            for role, code in zip(_ROLES, one[:-1], strict=True)
-        ]
-        + [bool(one[-1])]
-        for one in states
-    ]
-    told = {"states": texts, "problems": problems, "counts": counts, "first_ms": first_ms}
+    # A code of -1 is the last one.
+    texts = [[*book.texts, None] for book in books.values()] + [[False, True]]
+    named = [[texts[n][code] for n, code in enumerate(one)] for one in states]
+    told = {"states": named, "problems": problems, "counts": counts}
     return {
+        "marks": pa.table({"time": pa.array(marks, pa.int64())}),
         "events": pa.concat_tables([_NO_EVENTS, *parts]),
         "told": pa.table({"json": [orjson.dumps(told)]}),
     }
@@ -123,19 +118,19 @@ def _texts(ids: Slices, chosen: Int64s) -> pa.Array:
 class EventsRead:
     """Events of all works, merged as they come in; about 70 bytes and its id for each.
 
-    `places` are topics and partitions in their order. `counts`: `records`, `no_id`, `no_time`, `unresolved`
-    (pointers) and `long_lists`. `firsts`: the time of the first record of each partition that was read.
+    `places` are topics and partitions as they come. `counts`: `records`, `no_id`, `no_time`, `unresolved`
+    (pointers) and `long_lists`. `done`: the works, each with the table `marks` (some of its record times).
     """
 
     def __init__(self, extractor: Extractor) -> None:
         self._extractor = extractor
-        self._parts: list[tuple[TopicPartition, pa.Table]] = []
+        self._parts: list[pa.Table] = []
         self._states: dict[State, int] = {}
         self._lookups: list[pa.Table] = []
+        self.done: list[Reduced] = []
         self.problems: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.places: list[TopicPartition] = []
-        self.firsts: dict[TopicPartition, int] = {}
         self._text: pa.ChunkedArray = pa.chunked_array([], pa.binary())
 
     def add(self, one: Reduced) -> None:
@@ -146,25 +141,23 @@ class EventsRead:
         states = pa.array(numbers[events["state"].to_numpy()], pa.int32())
         events = events.set_column(3, "state", states)
         self.problems.update(told["problems"])
+        self.done.append(one._replace(tables={"marks": one.tables["marks"]}))
         if where.topic == self._extractor.lookup_topic:
             self._lookups.append(events)
             return
-        self._parts.append((where, events))
+        if where not in self.places[-1:]:
+            self.places.append(where)
+        place = np.full(len(events), len(self.places) - 1)
+        self._parts.append(events.append_column("place", pa.array(place)))
         self.counts.update(told["counts"])
-        if told["first_ms"] >= 0:
-            self.firsts.setdefault(where, told["first_ms"])
 
     def events(self) -> Events:
         """Return all of them; what was added is given up."""
-        self.places = sorted({where for where, _ in self._parts})
-        index = {where: number for number, where in enumerate(self.places)}
-        sizes = [len(events) for _, events in self._parts]
-        places = np.repeat(np.array([index[where] for where, _ in self._parts], np.int64), sizes)
-        table = pa.concat_tables([_NO_EVENTS, *(events for _, events in self._parts)])
+        table = pa.concat_tables(self._parts)
         self._parts.clear()
         self._text = table["text"]
-        ids, times, offsets, states, pointers = (one.to_numpy() for one in table.columns[:5])
-        del table
+        table = table.drop_columns(["text"])
+        ids, times, offsets, states, pointers, places = (one.to_numpy() for one in table.columns)
         states, found = self._reached(states.astype(np.int64), pointers)
         return Events(ids, times, places, offsets, states, found)
 
@@ -193,13 +186,13 @@ class EventsRead:
         """Return what events say, with the steps that they point to."""
         known = list(self._states)
         looked_up = np.full(len(states), -1, np.int64)
-        table = pa.concat_tables([_NO_EVENTS, *self._lookups])
-        if len(table):
+        if self._lookups:
+            table = pa.concat_tables(self._lookups)
             # Of equal keys the last record counts.
             keys, lasts = np.unique(table["id"].to_numpy()[::-1], return_index=True)
             values = table["state"].to_numpy()[::-1][lasts]
-            at = np.minimum(np.searchsorted(keys, pointers), len(keys) - 1)
-            is_found = (pointers != 0) & (keys[at] == pointers)
+            at = np.searchsorted(keys, pointers)
+            is_found = (pointers != 0) & (np.append(keys, 0)[at] == pointers)
             looked_up[is_found] = values[at[is_found]]
         steps = [one.steps for one in known]
         has_steps = np.array([one is not None for one in [*steps, None]])

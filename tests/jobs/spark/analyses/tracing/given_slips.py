@@ -1,12 +1,10 @@
 """Slips without a cluster: records that a test makes, through the task's part and the driver's part."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from jobs.spark.analyses.records.chunks import Outcome
 from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.running import Reduced
 from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
-from jobs.spark.analyses.tracing.following.plan import Planned
 from jobs.spark.analyses.tracing.following.rows import SlipRows
 from jobs.tracing.extractors.extractor import Extractor
 from tests.jobs.spark.analyses.records.given_records import reader_of, record
@@ -41,11 +39,12 @@ class Event:
     id: str | None = None
     partition: int = 0
     more: dict = field(default_factory=dict)
+    value: bytes = b"v"
 
     def record(self):
         headers = {"id": self.id, **self.more}
         found = [(k.encode(), v.encode()) for k, v in headers.items() if v is not None]
-        return record(self.offset, b"k", b"v", self.at_ms, headers=found)
+        return record(self.offset, b"k", self.value, self.at_ms, headers=found)
 
 
 def works_of(events, size=1 << 20):
@@ -56,28 +55,45 @@ def works_of(events, size=1 << 20):
     return [part[at : at + size] for part in kept.values() for at in range(0, len(part), size)]
 
 
-def rows_of(events, mapping=None, *, size=1 << 20, is_whole=True, arguments=None, **extra):
-    """Return the rows of all tables; `extra`: what was known at planning."""
+def rows_of(
+    events, mapping=None, *, size=1 << 20, fault="", arguments=None, begun=(), unread=0, **extra
+):
+    """Return the rows of all tables.
+
+    `extra`: what was known at planning. `begun`: topics and times of empty partitions whose earlier records
+    were not read. `unread`: offsets behind each range. `fault`: why reading ended early.
+    """
     extractor = Extractor.from_mapping({**MAPPING, **(mapping or {})})
-    read, reduced = EventsRead(extractor), []
-    for part in works_of(events, size):
-        reader = reader_of(
-            [e.record() for e in part], topic=part[0].topic, partition=part[0].partition
-        )
-        tables = read_events([reader], Work((reader.span,)), {"extractor": extractor.to_mapping()})
-        reduced.append(Reduced(Work((reader.span,)), tables, (Outcome(0),)))
-        read.add(reduced[-1])
     known = {
-        "planned_ms": NOW,
-        "is_to_end": True,
-        "compacted": [],
+        "at_ms": NOW,
+        "is_held": False,
+        "is_compacted": False,
+        "from": None,
+        "to": None,
         "topics": sorted({*STEPS, "end", *(one.topic for one in events)}),
-        "fault": "",
-        "faults": {},
         "committed": {},
-        "groups": extractor.groups,
-        "begun": [],
+        "fault": "",
+        "faults": [],
+        **extra,
     }
-    found = SlipRows(read, Planned(**{**known, **extra}), extractor)
-    found.fill({**ARGUMENTS, **(arguments or {})}, 60_000, is_whole=is_whole)
+    read = EventsRead(extractor)
+
+    def add(reader, **more):
+        span = replace(reader.span, log_end=reader.span.log_end + unread)
+        work = Work((span,), {**known, **more})
+        tables = read_events([reader], work, {"extractor": extractor.to_mapping()})
+        read.add(Reduced(work, tables, (replace(reader.outcome, fault=fault),)))
+
+    for part in works_of(events, size):
+        topic, partition = part[0].topic, part[0].partition
+        records = [one.record() for one in part]
+        reader = reader_of(records, topic=topic, partition=partition)
+        reader.span = replace(reader.span, start=0, log_start=0)
+        add(reader)
+    for topic, from_ms in [*begun, *([] if events else [("check", 0)])]:
+        reader = reader_of(topic=topic, partition=9)
+        reader.span = replace(reader.span, start=1, end=1, log_start=0, log_end=1)
+        add(reader, **{"from": from_ms})
+    found = SlipRows(read, extractor)
+    found.fill({**ARGUMENTS, **(arguments or {})}, 60_000)
     return found

@@ -1,8 +1,10 @@
 """Slips out of given records: what each is judged, and the same tables however records are read."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,15 +83,18 @@ def test_a_step_that_no_list_of_steps_has_is_unknown():
         pytest.param({"price-0": {"g": 2}}, {}, "read_and_lost", id="read and lost"),
         pytest.param({"check-0": {"g": 2}}, {}, "no_group", id="no group"),
         pytest.param({"price-0": {"g": 2, "h": 0}}, {}, "unknown", id="they disagree"),
-        pytest.param({"price-0": {"g": 2}}, {"fault": "Timed out."}, "unknown", id="a fault"),
-        pytest.param({"price-0": {"g": 2}}, {"is_whole": False}, "unknown", id="not all was read"),
+        pytest.param({"price-0": {"g": 2}}, {"is_held": True}, "unknown", id="open transaction"),
+        pytest.param({"price-0": {"g": 1}}, {"is_held": True}, "not_read", id="not read, open"),
+        pytest.param({"price-0": {"g": 2}}, {"is_compacted": True}, "unknown", id="compacted"),
+        pytest.param({"price-0": {"g": 2}}, {"committed": None}, "unknown", id="a fault"),
         pytest.param(
-            {"price-0": {"g": 2}}, {"begun": [["ship", 0, None]]}, "unknown", id="removed"
+            {"price-0": {"g": 2}}, {"fault": "Timed out."}, "unknown", id="not all was read"
         ),
+        pytest.param({"price-0": {"g": 2}}, {"begun": [("ship", None)]}, "unknown", id="removed"),
     ],
 )
 def test_whether_the_next_service_read_a_stuck_slip(committed, more, verdict):
-    found = rows_of(path("check", "price"), committed=committed, **more)
+    found = rows_of(path("check", "price"), **{"committed": committed, **more})
     (row,) = found.rows["stuck"]
     assert (row["slip"], row["step"], row["offset"]) == ("a", "price", 1)
     assert row["verdict"] == verdict
@@ -104,6 +109,97 @@ def test_the_group_that_the_extractor_names_decides():
     assert (row["verdict"], row["group"], row["committed"]) == ("read_and_lost", "g", 2)
 
 
+def test_a_group_that_the_extractor_names_is_unknown_where_no_groups_could_be_listed():
+    more = {"committed": None, "fault": "Timed out."}
+    (row,) = rows_of(path("check", "price"), {"groups": {"price": "g"}}, **more).rows["stuck"]
+    assert row["verdict"] == "unknown"
+
+
+def test_a_slip_that_was_replayed_from_its_dead_letter_and_completes_is_not_failed():
+    letter = Event("dlq", 0, OLD + 1_500, "a", more=FAILED)
+    again = path("price", "ship", "end", at_ms=OLD + 60_000)
+    events = [*path("check", "price"), letter, *(replace(e, offset=e.offset + 5) for e in again)]
+    found = rows_of(events)
+    assert (found.facts["complete"], found.facts["failed"]) == (1, 0)
+    assert not found.rows["violations"]
+
+
+def test_a_retry_topic_is_no_second_time_at_its_step():
+    mapping = {"topic_steps": {**{one: one for one in STEPS}, "price-retry": "price"}}
+    events = path("check", "price", "price-retry", "price-retry", "ship", "end")
+    found = rows_of(events, mapping)
+    assert not found.rows["violations"]
+    assert [(r["step"], r["entered"]) for r in found.rows["funnel"]] == [(s, 1) for s in STEPS]
+    assert {r["step"]: r["p50_ms"] for r in found.rows["dwell"]}["price"] == 3_000
+
+
+def test_compaction_may_have_taken_the_record_of_a_step_that_is_missing():
+    found = rows_of(path("check", "ship", "end"), is_compacted=True)
+    assert (found.facts["complete"], found.facts["incomplete"]) == (1, 0)
+    assert "Steps may have lost records to compaction: none is called missing." in found.notes
+
+
+def test_a_slip_of_several_types_counts_as_the_first_one():
+    events = [*path("check", type="standard"), *path("price", at_ms=OLD + 5, type="return")]
+    found = rows_of(events)
+    assert {row["type"] for row in found.rows["funnel"]} == {"standard"}
+    assert "1 slips have several types: the first one counts." in found.notes
+
+
+def test_the_newest_list_of_steps_counts_where_it_changes_on_the_way():
+    fields = {"id": "header:id", "step": "topic", "steps": "header:steps as csv"}
+    events = [
+        *path("check", steps="check,price,ship"),
+        *path("gift", "ship", "end", at_ms=OLD + 1_000, steps="check,gift,ship"),
+    ]
+    found = rows_of(events, {"fields": fields, "steps": [], "topic_steps": {}})
+    assert (found.facts["complete"], found.rows["violations"]) == (1, [])
+    assert {r["step"]: r["p50_ms"] for r in found.rows["dwell"]} == dict.fromkeys(
+        ("check", "gift", "ship"), 1_000
+    )
+
+
+def test_slips_of_camel_list_the_endpoints_of_their_steps():
+    slip = "kafka:price?brokers=b:9092,kafka:ship,kafka:end"
+    camel = {"x-slip-id": "a", "routingSlip": slip}
+    events = path("price", "ship", slip=None, **camel)
+    mapping = {"preset": "camel-header", "fields": {}, "steps": [], "topic_steps": {}}
+    found = rows_of(events, mapping, committed={"ship-0": {"g": 1}})
+    positions = [(r["step"], r["position"], r["waiting"]) for r in found.rows["funnel"]]
+    assert positions == [("price", 1, 0), ("ship", 2, 1)]
+    (row,) = found.rows["stuck"]
+    assert (row["slip"], row["step"], row["verdict"]) == ("a", "ship", "not_read")
+    assert not found.rows["violations"]
+
+
+def courier(done, left, **more):
+    logs = [{"name": one, "executionId": "e"} for one in done]
+    message = {"trackingNumber": "a", "activityLogs": logs, **more}
+    message["itinerary"] = [{"name": one, "address": "kafka:x"} for one in left]
+    return orjson.dumps({"messageType": ["urn:message:RoutingSlip"], "message": message})
+
+
+def test_bodies_of_masstransit_say_where_a_slip_is_and_why_it_failed():
+    fault = [{"name": "Ship", "exceptionInfo": {"exceptionType": "System.TimeoutException"}}]
+    bodies = (
+        courier([], ["Check", "Ship"]),
+        courier(["Check"], ["Ship"]),
+        courier(["Check"], ["Ship"], activityExceptions=fault),
+    )
+    events = [Event("bus", n, OLD + n * 1_000, value=body) for n, body in enumerate(bodies)]
+    mapping = {"preset": "masstransit", "fields": {}, "steps": [], "topic_steps": {}}
+    failed = rows_of(events, mapping)
+    assert [(r["step"], r["left"], r["failed"]) for r in failed.rows["funnel"]] == [
+        ("Check", 1, 0),
+        ("Ship", 0, 1),
+    ]
+    whole = rows_of(
+        [*events, Event("bus", 3, OLD + 9_000, value=courier(["Check", "Ship"], []))], mapping
+    )
+    assert (whole.facts["complete"], whole.facts["failed"]) == (1, 0)
+    assert not whole.rows["violations"]
+
+
 def test_a_young_slip_is_not_stuck_and_a_failed_one_is_not_waiting():
     young = path("check", at_ms=NOW - 59_000)
     failed = [Event("dlq", 0, OLD, "b", more=FAILED)]
@@ -116,13 +212,13 @@ def test_a_young_slip_is_not_stuck_and_a_failed_one_is_not_waiting():
 
 
 def test_a_range_that_ends_early_says_nothing_of_stuck_slips():
-    found = rows_of(path("check"), is_to_end=False)
+    found = rows_of(path("check"), unread=1)
     assert (found.facts["stuck"], found.rows["stuck"]) == (None, [])
     assert "Stuck slips are unknown: the range ends before the end of a log." in found.notes
 
 
 def test_a_slip_that_began_before_the_range_is_not_judged_by_what_it_lacks():
-    found = rows_of(path("price", "end"), begun=[["check", 0, OLD]])
+    found = rows_of(path("price", "end"), begun=[("check", OLD + 1)])
     assert (found.facts["cut"], found.facts["incomplete"]) == (1, 0)
     assert any(note.startswith("1 slips are cut") for note in found.notes)
 
