@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
-from jobs.tracing.extractors.fields import Field, Place
+from jobs.tracing.extractors.fields import Field, Place, index_of
 from jobs.tracing.extractors.forms import BadValue, Value
 from jobs.tracing.extractors.plain import Decode, PlainRecord, document_of, extract
 from jobs.tracing.extractors.presets import PRESETS
@@ -146,11 +146,11 @@ def _shown(
         return visible_bytes(raw, MOST_SHOWN)
     try:
         document = document_of(raw, decode)
-    except BadValue:
+        for pointer in pointers:
+            document = _without(document, pointer or ())
+        text = orjson.dumps(document, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (BadValue, orjson.JSONEncodeError):
         return NOT_SHOWN if pointers else visible_bytes(raw, MOST_SHOWN)
-    for pointer in pointers:
-        document = _without(document, pointer or ())
-    text = orjson.dumps(document, default=str, option=orjson.OPT_NON_STR_KEYS)
     return visible_bytes(text, MOST_SHOWN)
 
 
@@ -178,7 +178,7 @@ def _same(one: str, other: str) -> bool:
     """Return whether two parts of pointers may mean the same: `*` is each, 01 is 1."""
     if one == other or "*" in (one, other):
         return True
-    return one.isdecimal() and other.isdecimal() and int(one) == int(other)
+    return index_of(one) is not None and index_of(one) == index_of(other)
 
 
 def _short(value: Value) -> Value:
