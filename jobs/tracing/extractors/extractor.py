@@ -12,7 +12,7 @@ from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.near_names import near_name
 from jobs.tracing.extractors.fields import LONGEST, BadField, Field, parse_fields
 from jobs.tracing.extractors.presets import PRESETS
-from jobs.tracing.extractors.roles import ROLES
+from jobs.tracing.extractors.roles import OPEN_ROLES, ROLES
 
 STUCK_AFTER_S = 15 * 60
 _MOST_STUCK_S = 366 * 24 * 3600
@@ -94,6 +94,7 @@ class Extractor:
         own = {role: text for role, text in maps["fields"].items() if text}
         fields = _fields({**preset, **own}, errors)
         redact = _redacted(lists["redact"], errors)
+        errors |= _open_redacted(fields, redact)
         if not fields and not errors:
             errors["fields"] = "At least one field, or a preset, is required."
         stuck = _seconds(values.get("stuck_after_s", STUCK_AFTER_S), "stuck_after_s", errors)
@@ -154,6 +155,20 @@ def _redacted(texts: Sequence[str], errors: dict[str, str]) -> tuple[Field, ...]
         except BadField as problem:
             errors["redact"] = str(problem)
     return tuple(found)
+
+
+def _open_redacted(
+    fields: Mapping[str, Sequence[Field]], redact: Sequence[Field]
+) -> dict[str, str]:
+    """Return an error where a role that all users see reads all of what is redacted."""
+    wrong = [
+        f"The role {role} reads {other}, and results show it to all users."
+        for role, alternatives in fields.items()
+        for one in alternatives
+        for other in redact
+        if role in OPEN_ROLES and one.contains(other)
+    ]
+    return {"redact": wrong[0]} if wrong else {}
 
 
 def _written(fields: Sequence[Field]) -> str:

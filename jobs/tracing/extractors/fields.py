@@ -60,6 +60,15 @@ class Field:
         """Return bytes or a JSON value in its form; None: absent. Raises `BadValue`."""
         return None if raw is None else FORMS[self.form](raw)
 
+    def overlaps(self, other: Field) -> bool:
+        """Return whether one field reads some of what the other means; names of headers in any case."""
+        is_same = self.place is other.place and self.name.casefold() == other.name.casefold()
+        return is_same and all(map(may_be_same, self.pointer or (), other.pointer or ()))
+
+    def contains(self, other: Field) -> bool:
+        """Return whether this field reads all that the other one means."""
+        return self.overlaps(other) and len(self.pointer or ()) <= len(other.pointer or ())
+
     def pick(self, document: Any) -> Any:
         """Return what the pointer means in a JSON value; None: it is not there."""
         return _pick(document, self.pointer or (), 0)
@@ -105,7 +114,14 @@ def _parts(pointer: str) -> tuple[str, ...]:
     return parts
 
 
-def index_of(part: str) -> int | None:
+def may_be_same(one: str, other: str) -> bool:
+    """Return whether two parts of pointers may mean the same: `*` is each, 01 is 1."""
+    if one == other or "*" in (one, other):
+        return True
+    return _index_of(one) is not None and _index_of(one) == _index_of(other)
+
+
+def _index_of(part: str) -> int | None:
     """Return the number of a list's entry that a part of a pointer means; None for other parts."""
     return int(part) if part.isascii() and part.isdecimal() and len(part) <= _INDEX_DIGITS else None
 
@@ -121,7 +137,7 @@ def _pick(document: Any, parts: tuple[str, ...], index: int) -> Any:
             document = document.get(part)
         elif isinstance(document, list) and part == "*":
             return list(_each(document, parts, at + 1))
-        elif isinstance(document, list) and (at_entry := index_of(part)) is not None:
+        elif isinstance(document, list) and (at_entry := _index_of(part)) is not None:
             document = document[at_entry] if at_entry < len(document) else None
         else:
             return None

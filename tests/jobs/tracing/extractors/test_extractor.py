@@ -45,6 +45,8 @@ def test_a_preset_is_an_extractor_of_its_own(name):
         ({"stuck_steps": {"pay": "long"}}, "stuck_steps"),
         ({"groups": {"pay": 1}}, "groups"),
         ({"redact": ["body"]}, "redact"),
+        ({"redact": ["header:Kafka_DLT-Exception-FQCN"]}, "redact"),
+        ({"fields": {"type": "value:/card"}, "redact": ["value:/card/no"]}, "redact"),
         ({"code": "import os"}, "code"),
         ({"stuck_after_s": float("inf")}, "stuck_after_s"),
         ({"steps": ["a\0"]}, "steps"),
@@ -65,6 +67,14 @@ def test_a_file_is_read_and_a_preset_needs_none(tmp_path):
     file.write_text("name: slip\nfields:\n  id: header:slip-id\n")
     assert read_extractor(str(file)).name == "slip"
     assert read_extractor("masstransit").preset == "masstransit"
+
+
+@pytest.mark.parametrize(
+    "change", [{"fields": {"id": "value:/card"}}, {"fields": {"type": "value:/customer/kind"}}]
+)
+def test_ids_and_parts_of_what_is_redacted_can_be_read(change):
+    found = Extractor.from_mapping(WHOLE | change | {"redact": ["value"]})
+    assert found.redact
 
 
 def test_an_empty_field_leaves_that_of_the_preset():

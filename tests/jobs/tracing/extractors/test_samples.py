@@ -131,6 +131,13 @@ def test_presets_are_found_by_their_own_places_with_counts():
     assert [(one.preset, one.found) for one in found] == [("spring-dlt", {"error": 3})]
 
 
+def test_of_many_headers_the_first_are_shown_and_the_others_counted():
+    given = record(headers=[(f"h{n}", b"1") for n in range(102)])
+    shown = sample_of(extractor(), given).headers
+    assert (len(shown), shown[-1]) == (101, ("(2 more headers: not shown)", None))
+    assert len(header_counts([given])) == 100
+
+
 def test_headers_are_counted_by_records():
     found = header_counts(
         [record(headers=[("a", b"1"), ("a", b"2")]), record(headers=[("b", None)])]
