@@ -99,6 +99,8 @@ class Extraction:
             value: Any = raw
             if one.place in {Place.PARTITION, Place.OFFSET, Place.TIMESTAMP}:
                 value = int(raw)
+            elif one.place in {Place.TOPIC, Place.CONST}:
+                value = raw.decode()
             elif one.pointer is not None:
                 try:
                     value = one.pick(document_of(raw, self._decode))

@@ -10,9 +10,9 @@ from typing import Any
 from jobs.cluster.errors import InvalidFields
 from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.near_names import near_name
-from jobs.tracing.extractors.fields import BadField, Field, parse_fields
+from jobs.tracing.extractors.fields import LONGEST, BadField, Field, parse_fields
 from jobs.tracing.extractors.presets import PRESETS
-from jobs.tracing.extractors.roles import ROLES
+from jobs.tracing.extractors.roles import OPEN_ROLES, ROLES
 
 STUCK_AFTER_S = 15 * 60
 _MOST_STUCK_S = 366 * 24 * 3600
@@ -91,8 +91,10 @@ class Extractor:
         preset = PRESETS.get(texts["preset"], {})
         if texts["preset"] and not preset:
             errors["preset"] = f"There is no such preset. Presets: {', '.join(PRESETS)}."
-        fields = _fields({**preset, **maps["fields"]}, errors)
+        own = {role: text for role, text in maps["fields"].items() if text}
+        fields = _fields({**preset, **own}, errors)
         redact = _redacted(lists["redact"], errors)
+        errors |= _open_redacted(fields, redact)
         if not fields and not errors:
             errors["fields"] = "At least one field, or a preset, is required."
         stuck = _seconds(values.get("stuck_after_s", STUCK_AFTER_S), "stuck_after_s", errors)
@@ -137,7 +139,7 @@ def _fields(texts: Mapping[str, str], errors: dict[str, str]) -> dict[str, tuple
     for role, text in texts.items():
         if role not in ROLES:
             errors[f"fields.{role}"] = _unknown(role, ROLES)
-        elif text:
+        else:
             try:
                 found[role] = parse_fields(text)
             except BadField as problem:
@@ -153,6 +155,20 @@ def _redacted(texts: Sequence[str], errors: dict[str, str]) -> tuple[Field, ...]
         except BadField as problem:
             errors["redact"] = str(problem)
     return tuple(found)
+
+
+def _open_redacted(
+    fields: Mapping[str, Sequence[Field]], redact: Sequence[Field]
+) -> dict[str, str]:
+    """Return an error where a role that all users see reads all of what is redacted."""
+    wrong = [
+        f"The role {role} reads {other}, and results show it to all users."
+        for role, alternatives in fields.items()
+        for one in alternatives
+        for other in redact
+        if role in OPEN_ROLES and one.contains(other)
+    ]
+    return {"redact": wrong[0]} if wrong else {}
 
 
 def _written(fields: Sequence[Field]) -> str:
@@ -175,20 +191,28 @@ def _text(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> str:
 def _list(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> list[str]:
     value = values.get(name) or []
     is_list = isinstance(value, list | tuple) and len(value) <= _MOST_ENTRIES
-    if not is_list or not all(isinstance(one, str) and one for one in value):
-        errors[name] = f"A list of at most {_MOST_ENTRIES} texts is required."
+    if not is_list or not all(one and _is_line(one) for one in value):
+        errors[name] = f"A list of at most {_MOST_ENTRIES} texts of one line is required."
         return []
     return list(value)
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
 def _mapping(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> dict[str, Any]:
     value = values.get(name) or {}
     is_mapping = isinstance(value, Mapping) and len(value) <= _MOST_ENTRIES
     is_of = int | str if name == "stuck_steps" else str
+    # Fields have their own check, and a sentence at each.
     if not is_mapping or not all(
-        isinstance(k, str) and isinstance(v, is_of) for k, v in value.items()
+        _is_line(k) and isinstance(v, is_of) and (name == "fields" or _is_line(str(v)))
+        for k, v in value.items()
     ):
-        errors[name] = f"A mapping of at most {_MOST_ENTRIES} names to texts is required."
+        errors[name] = (
+            f"A mapping of at most {_MOST_ENTRIES} names to texts of one line is required."
+        )
         return {}
     return dict(value)
 
@@ -196,7 +220,7 @@ def _mapping(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> di
 def _seconds(value: Any, name: str, errors: dict[str, str]) -> int:
     try:
         seconds = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = 0
     if isinstance(value, bool) or not 1 <= seconds <= _MOST_STUCK_S:
         errors[name] = f"From 1 to {_MOST_STUCK_S} seconds."

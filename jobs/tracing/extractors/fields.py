@@ -16,6 +16,7 @@ from jobs.tracing.extractors.forms import FORMS, Value
 
 LONGEST = 500
 _LONGEST_POINTER = 30
+_INDEX_DIGITS = 9
 
 
 class Place(StrEnum):
@@ -53,11 +54,20 @@ class Field:
         where = f"{self.place}:{self.name}" if self.place in _NAMED else str(self.place)
         if pointer:
             where += f"#{pointer}" if self.place is Place.HEADER else f":{pointer}"
-        return where if self.form == "text" else f"{where} as {self.form}"
+        return where if self.form == "text" and " as " not in where else f"{where} as {self.form}"
 
     def read(self, raw: Any) -> Value:
         """Return bytes or a JSON value in its form; None: absent. Raises `BadValue`."""
         return None if raw is None else FORMS[self.form](raw)
+
+    def overlaps(self, other: Field) -> bool:
+        """Return whether one field reads some of what the other means; names of headers in any case."""
+        is_same = self.place is other.place and self.name.casefold() == other.name.casefold()
+        return is_same and all(map(may_be_same, self.pointer or (), other.pointer or ()))
+
+    def contains(self, other: Field) -> bool:
+        """Return whether this field reads all that the other one means."""
+        return self.overlaps(other) and len(self.pointer or ()) <= len(other.pointer or ())
 
     def pick(self, document: Any) -> Any:
         """Return what the pointer means in a JSON value; None: it is not there."""
@@ -109,6 +119,18 @@ def _parts(pointer: str) -> tuple[str, ...]:
     return parts
 
 
+def may_be_same(one: str, other: str) -> bool:
+    """Return whether two parts of pointers may mean the same: `*` is each, 01 is 1."""
+    if one == other or "*" in (one, other):
+        return True
+    return _index_of(one) is not None and _index_of(one) == _index_of(other)
+
+
+def _index_of(part: str) -> int | None:
+    """Return the number of a list's entry that a part of a pointer means; None for other parts."""
+    return int(part) if part.isascii() and part.isdecimal() and len(part) <= _INDEX_DIGITS else None
+
+
 def _escaped(part: str) -> str:
     return part.replace("~", "~0").replace("/", "~1")
 
@@ -120,8 +142,8 @@ def _pick(document: Any, parts: tuple[str, ...], index: int) -> Any:
             document = document.get(part)
         elif isinstance(document, list) and part == "*":
             return list(_each(document, parts, at + 1))
-        elif isinstance(document, list) and part.isdecimal() and len(part) < 10:  # noqa: PLR2004
-            document = document[int(part)] if int(part) < len(document) else None
+        elif isinstance(document, list) and (at_entry := _index_of(part)) is not None:
+            document = document[at_entry] if at_entry < len(document) else None
         else:
             return None
     return document

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from jobs.wire.values import LATEST_MS
+
 # A value that was read; None: absent.
 Value = str | int | list[str] | None
 LARGEST = 2**63 - 1
@@ -39,7 +41,10 @@ def _scalar(raw: Any) -> str | None:
         return "true" if raw else "false"
     if isinstance(raw, int):
         return str(raw)
-    return orjson.dumps(raw).decode()
+    try:
+        return orjson.dumps(raw).decode()
+    except orjson.JSONEncodeError:
+        raise BadValue("It is nested too deep for a text.") from None
 
 
 def _one_text(raw: Any) -> str | None:
@@ -139,12 +144,19 @@ def _flagged_uri(raw: Any) -> str | None:
     return _one_text(raw[1:]) if raw[0] == 1 else None
 
 
+def checked_ms(ms: float) -> None:
+    """Raise `BadValue` for a time whose differences or dates are no numbers or dates any more."""
+    if not 0 <= ms <= LATEST_MS:
+        raise BadValue("It is no time from 1970 to 9999.")
+
+
 def _since_1970(per_ms: float) -> Callable[[Any], int | None]:
     def read(raw: Any) -> int | None:
-        if isinstance(raw, float):
-            return round(raw * per_ms)
-        number = _integer(raw)
-        return None if number is None else int(number * per_ms)
+        number = raw if isinstance(raw, float) else _integer(raw)
+        if number is None:
+            return None
+        checked_ms(number * per_ms)
+        return round(number * per_ms) if isinstance(raw, float) else int(number * per_ms)
 
     return read
 

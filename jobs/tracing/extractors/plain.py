@@ -10,13 +10,16 @@ import orjson
 
 from jobs.tracing.extractors.extractor import Extractor
 from jobs.tracing.extractors.fields import Field, Place
-from jobs.tracing.extractors.forms import BadValue, Value, moment_ms
+from jobs.tracing.extractors.forms import BadValue, Value, checked_ms, moment_ms
 from jobs.tracing.extractors.roles import ROLES, RoleType
 
 # Gets bytes that begin with byte 0 and returns the JSON value that a schema says they are; raises `BadValue`.
 Decode = Callable[[bytes], Any]
 NOT_JSON = "It is no JSON."
 NOT_A_NUMBER = "It is no whole number."
+# Of a number role: what is beyond is not exact in JSON, and sums of it leave 64 bits.
+MOST = 2**53
+TOO_LARGE = "It is a number beyond 2^53."
 _ATTRIBUTES = {Place.TIMESTAMP: "timestamp_ms"}
 
 
@@ -72,6 +75,10 @@ def in_role(role: str, value: Value) -> Value:
         return str(first)
     if isinstance(first, str):
         raise BadValue(NOT_A_NUMBER)
+    if type_ is RoleType.TIME:
+        checked_ms(first)
+    elif abs(first) > MOST:
+        raise BadValue(TOO_LARGE)
     return first
 
 

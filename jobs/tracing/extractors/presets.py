@@ -7,7 +7,7 @@ W3C Trace Context, Eventuate Tram Sagas, bakdata's and irori's large messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 _DLT = "header:kafka_dlt-"
 _STREAMS = "header:__streams.errors."
@@ -111,8 +111,3 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     },
     "large-message-byte": {"uri": "value as flagged_uri"},
 }
-
-
-def preset_names() -> Iterable[str]:
-    """Return the names of all presets."""
-    return PRESETS

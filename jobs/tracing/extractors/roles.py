@@ -61,3 +61,8 @@ ROLES: Mapping[str, Role] = {
     "lookup_steps": Role(_LIST, "All steps in the lookup topic"),
     "replays": Role(_NUMBER, "Replays", "How often it was replayed."),
 }
+# Results show their texts to all users; those of other roles as digests, or to admins only.
+OPEN_ROLES = {
+    "type", "step", "steps", "done", "remaining", "lookup_steps", "error", "group", "original_topic",
+    "status", "collection", "collections",
+}  # fmt: skip

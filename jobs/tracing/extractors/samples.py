@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
-from jobs.tracing.extractors.fields import Field, Place
+from jobs.tracing.extractors.fields import Field, Place, may_be_same
 from jobs.tracing.extractors.forms import BadValue, Value
 from jobs.tracing.extractors.plain import Decode, PlainRecord, document_of, extract
 from jobs.tracing.extractors.presets import PRESETS
@@ -57,7 +57,7 @@ def sample_of(extractor: Extractor, record: PlainRecord, decode: Decode | None =
     hidden = {
         role
         for role, fields in extractor.fields.items()
-        if any(_overlap(one, other) for one in fields for other in extractor.redact)
+        if any(one.overlaps(other) for one in fields for other in extractor.redact)
     }
     problems = dict(found.problems)
     for role, fields in extractor.fields.items():
@@ -72,10 +72,7 @@ def sample_of(extractor: Extractor, record: PlainRecord, decode: Decode | None =
         problems,
         _content(record, Place.KEY, extractor.redact, decode),
         _content(record, Place.VALUE, extractor.redact, decode),
-        [
-            (visible_line(name), _header(name, raw, extractor.redact))
-            for name, raw in record.headers
-        ],
+        _headers(record, extractor.redact),
     )
 
 
@@ -101,9 +98,9 @@ def matching_presets(records: Sequence[PlainRecord], decode: Decode | None = Non
 
 
 def header_counts(records: Iterable[PlainRecord]) -> dict[str, int]:
-    """Return in how many records each header is, the most frequent first."""
+    """Return in how many records each header is: the most frequent 100, in that order."""
     counts = Counter(name for record in records for name in {name for name, _ in record.headers})
-    return {visible_line(name): count for name, count in counts.most_common()}
+    return {visible_line(name): count for name, count in counts.most_common(_MOST_ENTRIES)}
 
 
 def _readable(record: PlainRecord) -> PlainRecord:
@@ -123,6 +120,13 @@ def _content(
     if raw is not None and len(raw) > LARGEST_BYTES:
         return f"({len(raw)} bytes: not shown)"
     return _shown(raw, [one.pointer for one in redact if one.place is place], decode)
+
+
+def _headers(record: PlainRecord, redact: Sequence[Field]) -> list[tuple[str, str | None]]:
+    shown = record.headers[:_MOST_ENTRIES]
+    found = [(visible_line(name), _header(name, raw, redact)) for name, raw in shown]
+    left = len(record.headers) - len(shown)
+    return [*found, (f"({left} more headers: not shown)", None)] if left else found
 
 
 def _header(name: str, raw: bytes | None, redact: Iterable[Field]) -> str | None:
@@ -146,11 +150,11 @@ def _shown(
         return visible_bytes(raw, MOST_SHOWN)
     try:
         document = document_of(raw, decode)
-    except BadValue:
+        for pointer in pointers:
+            document = _without(document, pointer or ())
+        text = orjson.dumps(document, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (BadValue, orjson.JSONEncodeError):
         return NOT_SHOWN if pointers else visible_bytes(raw, MOST_SHOWN)
-    for pointer in pointers:
-        document = _without(document, pointer or ())
-    text = orjson.dumps(document, default=str, option=orjson.OPT_NON_STR_KEYS)
     return visible_bytes(text, MOST_SHOWN)
 
 
@@ -160,25 +164,15 @@ def _without(document: Any, parts: Sequence[str]) -> Any:
         return REDACTED
     first, rest = parts[0], parts[1:]
     if isinstance(document, dict):
-        return {k: _without(v, rest) if _same(first, str(k)) else v for k, v in document.items()}
+        return {
+            k: _without(v, rest) if may_be_same(first, str(k)) else v for k, v in document.items()
+        }
     if isinstance(document, list):
         return [
-            _without(one, rest) if _same(first, str(at)) else one for at, one in enumerate(document)
+            _without(one, rest) if may_be_same(first, str(at)) else one
+            for at, one in enumerate(document)
         ]
     return document
-
-
-def _overlap(one: Field, other: Field) -> bool:
-    """Return whether one field reads some of what the other means."""
-    is_same = one.place is other.place and one.name.casefold() == other.name.casefold()
-    return is_same and all(map(_same, one.pointer or (), other.pointer or ()))
-
-
-def _same(one: str, other: str) -> bool:
-    """Return whether two parts of pointers may mean the same: `*` is each, 01 is 1."""
-    if one == other or "*" in (one, other):
-        return True
-    return one.isdecimal() and other.isdecimal() and int(one) == int(other)
 
 
 def _short(value: Value) -> Value:

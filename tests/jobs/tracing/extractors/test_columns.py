@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from jobs.tracing.extractors.columns import ABSENT, Extraction
 from jobs.tracing.extractors.extractor import Extractor, preset_extractor
+from jobs.tracing.extractors.forms import FORMS
 from jobs.tracing.extractors.plain import PlainRecord, extract
 from jobs.tracing.extractors.presets import PRESETS
 from jobs.tracing.extractors.roles import ROLES, RoleType
@@ -69,16 +70,73 @@ def value_at(found: Extraction, role: str, index: int):  # type: ignore[no-untyp
     return orjson.loads(text) if text and ROLES[role].type is RoleType.LIST else text
 
 
-@given(RECORDS)
-@settings(deadline=None, max_examples=150)
-def test_columns_are_what_each_record_alone_has(given_records):
-    extractor = Extractor.from_mapping({"name": "x", "fields": FIELDS})
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.text(max_size=5),
+    st.integers(-(2**64), 2**65),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["0001-01-01T00:00:00", "9999-12-31T23:59:59-23:59", "-5", "1_0", "\u0663"]),
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda one: (
+        st.lists(one, max_size=3) | st.dictionaries(st.sampled_from("ab*0\u0663"), one, max_size=3)
+    ),
+    max_leaves=6,
+)
+DEEP = b'{"a":' + b"[" * 500 + b"]" * 500 + b"}"
+HOSTILE = st.one_of(
+    st.none(),
+    st.binary(max_size=20),
+    JSON.map(lambda value: json.dumps(value).encode()),
+    st.sampled_from([DEEP, b"[" * 100_000, b'{"a":1e400}', b'{"a":' + b"9" * 1000 + b"}"]),
+)
+HOSTILE_NAMES = st.sampled_from(["", "h", "hh", "h\u00e4", "other"])
+PLACES = [
+    "key",
+    "value",
+    "header:h",
+    "header:hh#/a",
+    "key:/a/0",
+    "value:/a",
+    "value:/*/a",
+    "value:/a/\u0663",
+]
+DEFINITIONS = st.dictionaries(
+    st.sampled_from([*ROLES]),
+    st.lists(
+        st.builds(
+            "{} as {}".format,
+            st.sampled_from([*PLACES, "topic", "partition", "offset", "timestamp", "const:a, b"]),
+            st.sampled_from([*FORMS]),
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(" | ".join),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(
+    st.just(FIELDS) | DEFINITIONS,
+    RECORDS
+    | st.lists(
+        st.tuples(HOSTILE, HOSTILE, st.lists(st.tuples(HOSTILE_NAMES, HOSTILE), max_size=4)),
+        min_size=1,
+        max_size=5,
+    ),
+)
+@settings(deadline=None, max_examples=300)
+def test_columns_are_what_each_record_alone_has(fields, given_records):
+    extractor = Extractor.from_mapping({"name": "x", "fields": fields})
     found = columns_of(extractor, given_records)
     problems: Counter[str] = Counter()
     for n, (key, value, headers) in enumerate(given_records):
         plain = extract(extractor, PlainRecord("orders", 3, n, 1_000 + n, key, value, headers))
-        assert {role: value_at(found, role, n) for role in FIELDS} == {
-            role: plain.values.get(role) for role in FIELDS
+        assert {role: value_at(found, role, n) for role in fields} == {
+            role: plain.values.get(role) for role in fields
         }
         problems.update(f"{role}: {text}" for role, text in plain.problems.items())
     assert (sum(found.problems.values()) > 0) >= (sum(problems.values()) > 0)

@@ -45,7 +45,14 @@ def test_a_preset_is_an_extractor_of_its_own(name):
         ({"stuck_steps": {"pay": "long"}}, "stuck_steps"),
         ({"groups": {"pay": 1}}, "groups"),
         ({"redact": ["body"]}, "redact"),
+        ({"redact": ["header:Kafka_DLT-Exception-FQCN"]}, "redact"),
+        ({"fields": {"type": "value:/card"}, "redact": ["value:/card/no"]}, "redact"),
         ({"code": "import os"}, "code"),
+        ({"stuck_after_s": float("inf")}, "stuck_after_s"),
+        ({"steps": ["a\0"]}, "steps"),
+        ({"end_topics": ["\ud800"]}, "end_topics"),
+        ({"topic_steps": {"\0": "pay"}}, "topic_steps"),
+        ({"groups": {"pay": "x" * 501}}, "groups"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -60,6 +67,36 @@ def test_a_file_is_read_and_a_preset_needs_none(tmp_path):
     file.write_text("name: slip\nfields:\n  id: header:slip-id\n")
     assert read_extractor(str(file)).name == "slip"
     assert read_extractor("masstransit").preset == "masstransit"
+
+
+@pytest.mark.parametrize(
+    "change", [{"fields": {"id": "value:/card"}}, {"fields": {"type": "value:/customer/kind"}}]
+)
+def test_ids_and_parts_of_what_is_redacted_can_be_read(change):
+    found = Extractor.from_mapping(WHOLE | change | {"redact": ["value"]})
+    assert found.redact
+
+
+def test_an_empty_field_leaves_that_of_the_preset():
+    found = Extractor.from_mapping({"name": "x", "preset": "cloudevents", "fields": {"parent": ""}})
+    assert found.fields == preset_extractor("cloudevents").fields
+    assert Extractor.from_mapping(found.to_mapping()) == found
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "problem"),
+    [
+        ("attempt", b"9007199254740993", "It is a number beyond 2^53."),
+        ("time", b"18446744073709551615", "It is no time from 1970 to 9999."),
+        ("time", b'"0001-01-01T00:00:00"', "It is no time from 1970 to 9999."),
+        ("id", b"[" * 500 + b"]" * 500, "It is nested too deep for a text."),
+    ],
+)
+def test_what_leads_beyond_numbers_dates_and_depth_is_a_problem(role, content, problem):
+    extractor = Extractor.from_mapping({"name": "x", "fields": {role: "value:/a/0"}})
+    record = PlainRecord("orders", 0, 1, 5, None, b'{"a":[' + content + b"]}", [])
+    found = extract(extractor, record)
+    assert (found.values, found.problems) == ({}, {role: problem})
 
 
 def test_problems_are_named_by_role():

@@ -16,6 +16,7 @@ from jobs.tracing.extractors.forms import FORMS, BadValue
         "value:/log/*/name | header:kafka_dlt-original-topic as text",
         "const:orders as uuid",
         "timestamp as ms",
+        "value:/a as csv as text",
     ],
 )
 def test_a_field_is_written_as_it_was_read(text):
@@ -84,6 +85,8 @@ def test_a_form_reads_its_value(form, raw, value):
         ("trace_id", b"00-" + b"0" * 32 + b"-b7ad6b7169203331-01"),
         ("flagged_uri", b"text"),
         ("iso", b"yesterday"),
+        ("s", 1e308),
+        ("ns", -5),
     ],
 )
 def test_a_value_without_the_form_is_refused(form, raw):

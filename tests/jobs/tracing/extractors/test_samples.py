@@ -42,10 +42,23 @@ def extractor(redact=(), **fields) -> Extractor:
             "header:card#/no", {"headers": [("card", b'{"no":"4111-1111"}')]}, id="in-a-header"
         ),
         pytest.param("key", {"key": SECRET.encode()}, id="key"),
+        pytest.param(
+            "key:/0", {"key": b'{"0":"4111-1111","' + b"9" * 5000 + b'":1}'}, id="many-digits"
+        ),
         pytest.param("value:/card/no", {"value": b'{"card":{"no":"4111-1111"}}'}, id="pointer"),
         pytest.param("value:/cards/*/no", {"value": b'{"cards":[{"no":"4111-1111"}]}'}, id="each"),
         pytest.param("value:/cards/00", {"value": b'{"cards":["4111-1111"]}'}, id="index"),
         pytest.param("value:/card/no", {"value": b'{"card":"{no: 4111-1111}"}'}, id="text-inside"),
+        pytest.param(
+            "value:/card",
+            {"value": b'{"card":1,"card":"4111-1111","card":"4111-1111"}'},
+            id="again",
+        ),
+        pytest.param(
+            "value:/open",
+            {"value": b'{"open":1,"card":' + b"[" * 300 + b'"4111-1111"' + b"]" * 300 + b"}"},
+            id="too-deep",
+        ),
         pytest.param("value:/card", {"value": b"<card>4111-1111</card>"}, id="no-json"),
         pytest.param("value:/card", {"value": b"\0\0\0\0\1 4111-1111"}, id="a-schema"),
     ],
@@ -116,6 +129,13 @@ def test_presets_are_found_by_their_own_places_with_counts():
     ]
     found = matching_presets([*letters, record(key=b"k", value=b"plain")])
     assert [(one.preset, one.found) for one in found] == [("spring-dlt", {"error": 3})]
+
+
+def test_of_many_headers_the_first_are_shown_and_the_others_counted():
+    given = record(headers=[(f"h{n}", b"1") for n in range(102)])
+    shown = sample_of(extractor(), given).headers
+    assert (len(shown), shown[-1]) == (101, ("(2 more headers: not shown)", None))
+    assert len(header_counts([given])) == 100
 
 
 def test_headers_are_counted_by_records():
