@@ -1,0 +1,123 @@
+"""Work that moves through topics: where slips are stuck, and dead letters that are sent again, over REST."""
+
+import json
+import time
+import urllib.error
+import uuid
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from tests.journeys.analyses import answer, ask
+from tests.live.records import Record, read_all, write
+
+pytestmark = pytest.mark.journey
+STEPS = ("check", "reserve", "pay", "pack", "ship")
+MINUTE = 60_000
+
+
+def rows(world, run: str, table: str) -> list[dict]:
+    return list(world.get(f"runs/{run}/tables/{table}/?limit=500")["rows"])
+
+
+def refused(world, path: str, values: dict) -> tuple[int, dict]:
+    """Post what is refused; return status and problem."""
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        world.post(path, values)
+    return caught.value.code, json.loads(caught.value.read())
+
+
+def commit(cluster, group: str, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": group})
+    consumer.commit(offsets=[ClientPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
+
+
+def slip(name: str, step: str, began: int) -> Record:
+    """Return the record of a slip that waits for a step."""
+    at = STEPS.index(step)
+    headers = [
+        ("slip-id", name.encode()),
+        ("slip", ",".join(STEPS).encode()),
+        ("slip-done", ",".join(STEPS[:at]).encode()),
+    ]
+    return Record(0, name.encode(), b"{}", headers, began + at * MINUTE)
+
+
+def dead_letter(record: Record, topic: str, offset: int) -> Record:
+    """Return the record as Spring for Apache Kafka writes it to a dead letter topic."""
+    failure = [
+        ("kafka_dlt-original-topic", topic.encode()),
+        ("kafka_dlt-original-partition", (0).to_bytes(4, "big")),
+        ("kafka_dlt-original-offset", offset.to_bytes(8, "big")),
+        ("kafka_dlt-exception-fqcn", b"org.example.CardRefused"),
+    ]
+    return record._replace(headers=[*(record.headers or ()), *failure], timestamp_ms=None)
+
+
+def test_stuck_slips_are_found_and_a_dead_letter_is_sent_again_once(world):
+    topics = {step: world.topic(step) for step in STEPS}
+    letters, began = world.topic("dead-letters"), time.time_ns() // 1_000_000 - 60 * MINUTE
+    for step in STEPS[:3]:
+        records = [slip(name, step, began) for name in ("lost", "not-read")]
+        write(world.east, topics[step], records)
+        # Of two records at pay, its service has read the first one.
+        commit(world.east, f"{step}-service", topics[step], 1 if step == "pay" else 2)
+    extractor = f"orders-{uuid.uuid4().hex[:8]}"
+    world.post(
+        "extractors/",
+        {
+            "cluster": "east",
+            "name": extractor,
+            "definition": {
+                "topics": ",".join(topics.values()),
+                "fields": {
+                    "id": "header:slip-id",
+                    "steps": "header:slip as csv",
+                    "done": "header:slip-done as csv",
+                },
+                "topic_steps": {topic: step for step, topic in topics.items()},
+                "groups": {step: f"{step}-service" for step in STEPS},
+            },
+        },
+    )
+    run = ask(world, "slips", cluster="east", extractor=extractor, ids="shown")
+    answer(world, run)
+    stuck = {one["slip"]: (one["step"], one["verdict"]) for one in rows(world, run, "stuck")}
+    assert stuck == {"lost": ("pay", "read_and_lost"), "not-read": ("pay", "not_read")}
+
+    write(world.east, letters, [dead_letter(slip("lost", "pay", began), topics["pay"], 0)])
+    named = {"cluster": "east", "extractor": "spring-dlt", "topics": letters}
+    run = ask(world, "dead-letters", **named)
+    answer(world, run)
+    (group,) = rows(world, run, "groups")
+    assert (group["step"], group["error"]) == (topics["pay"], "org.example.CardRefused")
+
+    plan = ask(world, "replay-plan", **named, error=group["error"])
+    assert answer(world, plan)["facts"]["send"] == 1
+    redrive = world.post("redrives/", {"plan_run": plan})
+    assert (redrive["state"], redrive["plan"]["tiers"]) == ("NOT_APPLIED", {"local": 1})
+    path = f"redrives/{redrive['id']}"
+    status, problem = refused(world, f"{path}/apply/", {"confirm": letters})
+    assert (status, list(problem["errors"])) == (400, ["confirm"])
+    assert len(read_all(world.east, topics["pay"])) == 2
+
+    confirmed = {"confirm": redrive["name"]}
+    applied = world.post(f"{path}/apply/", confirmed)
+    assert answer(world, applied["run"])["facts"]["sent"] == 1
+    *_, sent = read_all(world.east, topics["pay"])
+    assert len(read_all(world.east, topics["pay"])) == 3
+    assert (sent.key, sent.headers) == (
+        b"lost",
+        [
+            *(slip("lost", "pay", began).headers or ()),
+            ("crosslog-replay-count", b"1"),
+            ("crosslog-replay-of", f"{letters}/0/0".encode()),
+            ("crosslog-replay-plan", redrive["id"].encode()),
+        ],
+    )
+    done = world.get(f"{path}/")
+    assert (done["state"], done["result"]["sent"]) == ("SUCCEEDED", 1)
+    status, problem = refused(world, f"{path}/apply/", confirmed)
+    assert (status, problem["code"]) == (409, "redrive_is_done")
