@@ -1,14 +1,13 @@
 """Work that moves through topics: where slips are stuck, and dead letters that are sent again, over REST."""
 
-import json
 import time
-import urllib.error
 import uuid
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from console.frame.processes.demo_client import Refused
 from tests.journeys.analyses import answer, ask
 from tests.live.records import Record, read_all, write
 
@@ -19,13 +18,6 @@ MINUTE = 60_000
 
 def rows(world, run: str, table: str) -> list[dict]:
     return list(world.get(f"runs/{run}/tables/{table}/?limit=500")["rows"])
-
-
-def refused(world, path: str, values: dict) -> tuple[int, dict]:
-    """Post what is refused; return status and problem."""
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        world.post(path, values)
-    return caught.value.code, json.loads(caught.value.read())
 
 
 def commit(cluster, group: str, topic: str, offset: int) -> None:
@@ -99,8 +91,9 @@ def test_stuck_slips_are_found_and_a_dead_letter_is_sent_again_once(world):
     redrive = world.post("redrives/", {"plan_run": plan})
     assert (redrive["state"], redrive["plan"]["tiers"]) == ("NOT_APPLIED", {"local": 1})
     path = f"redrives/{redrive['id']}"
-    status, problem = refused(world, f"{path}/apply/", {"confirm": letters})
-    assert (status, list(problem["errors"])) == (400, ["confirm"])
+    with pytest.raises(Refused, match="confirm: Type the redrive's name") as caught:
+        world.post(f"{path}/apply/", {"confirm": letters})
+    assert caught.value.status == 400
     assert len(read_all(world.east, topics["pay"])) == 2
 
     confirmed = {"confirm": redrive["name"]}
@@ -119,5 +112,6 @@ def test_stuck_slips_are_found_and_a_dead_letter_is_sent_again_once(world):
     )
     done = world.get(f"{path}/")
     assert (done["state"], done["result"]["sent"]) == ("SUCCEEDED", 1)
-    status, problem = refused(world, f"{path}/apply/", confirmed)
-    assert (status, problem["code"]) == (409, "redrive_is_done")
+    with pytest.raises(Refused, match="All records of this plan were processed"):
+        world.post(f"{path}/apply/", confirmed)
+    assert len(read_all(world.east, topics["pay"])) == 3
