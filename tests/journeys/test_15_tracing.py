@@ -48,9 +48,9 @@ def dead_letter(record: Record, topic: str, offset: int) -> Record:
     return record._replace(headers=[*(record.headers or ()), *failure], timestamp_ms=None)
 
 
-def test_stuck_slips_are_found_and_a_dead_letter_is_sent_again_once(world):
+def test_stuck_slips_are_told_apart_by_what_the_service_has_read(world):
     topics = {step: world.topic(step) for step in STEPS}
-    letters, began = world.topic("dead-letters"), time.time_ns() // 1_000_000 - 60 * MINUTE
+    began = time.time_ns() // 1_000_000 - 60 * MINUTE
     for step in STEPS[:3]:
         records = [slip(name, step, began) for name in ("lost", "not-read")]
         write(world.east, topics[step], records)
@@ -79,39 +79,39 @@ def test_stuck_slips_are_found_and_a_dead_letter_is_sent_again_once(world):
     stuck = {one["slip"]: (one["step"], one["verdict"]) for one in rows(world, run, "stuck")}
     assert stuck == {"lost": ("pay", "read_and_lost"), "not-read": ("pay", "not_read")}
 
-    write(world.east, letters, [dead_letter(slip("lost", "pay", began), topics["pay"], 0)])
+
+def test_a_dead_letter_is_planned_confirmed_by_name_and_sent_again_once(world):
+    topic, letters = world.topic("pay"), world.topic("dead-letters")
+    failed = slip("lost", "pay", time.time_ns() // 1_000_000 - 60 * MINUTE)
+    write(world.east, topic, [failed])
+    write(world.east, letters, [dead_letter(failed, topic, 0)])
     named = {"cluster": "east", "extractor": "spring-dlt", "topics": letters}
     run = ask(world, "dead-letters", **named)
     answer(world, run)
     (group,) = rows(world, run, "groups")
-    assert (group["step"], group["error"]) == (topics["pay"], "org.example.CardRefused")
+    assert (group["step"], group["error"]) == (topic, "org.example.CardRefused")
 
     plan = ask(world, "replay-plan", **named, error=group["error"])
     assert answer(world, plan)["facts"]["send"] == 1
     redrive = world.post("redrives/", {"plan_run": plan})
     assert (redrive["state"], redrive["plan"]["tiers"]) == ("NOT_APPLIED", {"local": 1})
-    path = f"redrives/{redrive['id']}"
+    path, confirmed = f"redrives/{redrive['id']}", {"confirm": redrive["name"]}
     with pytest.raises(Refused, match="confirm: Type the redrive's name") as caught:
         world.post(f"{path}/apply/", {"confirm": letters})
     assert caught.value.status == 400
-    assert len(read_all(world.east, topics["pay"])) == 2
+    assert len(read_all(world.east, topic)) == 1
 
-    confirmed = {"confirm": redrive["name"]}
     applied = world.post(f"{path}/apply/", confirmed)
     assert answer(world, applied["run"])["facts"]["sent"] == 1
-    *_, sent = read_all(world.east, topics["pay"])
-    assert len(read_all(world.east, topics["pay"])) == 3
-    assert (sent.key, sent.headers) == (
-        b"lost",
-        [
-            *(slip("lost", "pay", began).headers or ()),
-            ("crosslog-replay-count", b"1"),
-            ("crosslog-replay-of", f"{letters}/0/0".encode()),
-            ("crosslog-replay-plan", redrive["id"].encode()),
-        ],
-    )
+    _, sent = read_all(world.east, topic)
+    replay = {
+        "crosslog-replay-count": b"1",
+        "crosslog-replay-of": f"{letters}/0/0".encode(),
+        "crosslog-replay-plan": redrive["id"].encode(),
+    }
+    assert (sent.key, sent.headers) == (failed.key, [*failed.headers, *replay.items()])
     done = world.get(f"{path}/")
     assert (done["state"], done["result"]["sent"]) == ("SUCCEEDED", 1)
     with pytest.raises(Refused, match="All records of this plan were processed"):
         world.post(f"{path}/apply/", confirmed)
-    assert len(read_all(world.east, topics["pay"])) == 3
+    assert len(read_all(world.east, topic)) == 2

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.tracing.replay.headers import Place
+from jobs.tracing.tiers import Ends
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -56,14 +57,6 @@ class Letter(NamedTuple):
         return Place(topic, partition, offset)
 
 
-class Log(NamedTuple):
-    """A partition's offsets: from `start` up to `end`, on brokers from `local_start` (None: not known)."""
-
-    start: int
-    end: int
-    local_start: int | None
-
-
 class Topic(NamedTuple):
     """A topic that exists."""
 
@@ -75,7 +68,7 @@ class Planned(NamedTuple):
     """What is done with a letter; `target_partition` None: by the key; `source`: where the bytes are."""
 
     action: Action
-    reason: str
+    reason: str | None
     source: Place | None = None
     tier: Tier = Tier.UNKNOWN
     target_topic: str | None = None
@@ -101,7 +94,7 @@ class Planner:
     quarantine_topic: str
     letter_topics: frozenset[str]
     topics: Mapping[str, Topic]
-    logs: Mapping[TopicPartition, Log]
+    logs: Mapping[TopicPartition, Ends]
     _planned: set[Place] = field(default_factory=set)
 
     def plan(self, letter: Letter) -> Planned:
@@ -131,18 +124,23 @@ class Planner:
         number = letter.original_partition
         is_there = number is not None and 0 <= number < topic.partitions
         partition = number if is_there and target == letter.original_topic else None
-        return self._of(Action.SEND, "", source, target, partition)
+        return self._of(Action.SEND, None, source, target, partition)
 
     def _of(
-        self, action: Action, reason: str, source: Place, target: str, partition: int | None = None
+        self,
+        action: Action,
+        reason: str | None,
+        source: Place,
+        target: str,
+        partition: int | None = None,
     ) -> Planned:
         """Return an action whose bytes are read from a place, or why they are not there."""
-        log = self.logs.get(TopicPartition(source.topic, source.partition))
-        if log is None:
+        log = self.logs.get(TopicPartition(source.topic, source.partition), Ends())
+        if log.log_start is None or log.end is None:
             is_there = source.topic in self.topics
             return Planned(Action.SKIP, "source_unknown" if is_there else "no_source", source)
-        if not log.start <= source.offset < log.end:
-            missing = "removed" if source.offset < log.start else "behind_log_end"
+        if not log.log_start <= source.offset < log.end:
+            missing = "removed" if source.offset < log.log_start else "behind_log_end"
             return Planned(Action.SKIP, missing, source, Tier.GONE)
         tier = Tier.UNKNOWN
         if log.local_start is not None:

@@ -8,12 +8,12 @@ from jobs.tracing.replay.planning import (
     Action,
     Content,
     Letter,
-    Log,
     Planner,
     Tier,
     Topic,
     is_topic_name,
 )
+from jobs.tracing.tiers import Ends
 
 ORIGINAL = ("orders", 1, 40)
 
@@ -33,9 +33,9 @@ def planner(**changes):
             "__consumer_offsets": Topic(50, is_internal=True),
         },
         "logs": {
-            TopicPartition("orders.DLT", 0): Log(2, 100, 2),
-            TopicPartition("orders", 1): Log(10, 50, 30),
-            TopicPartition("orders", 2): Log(10, 50, None),
+            TopicPartition("orders.DLT", 0): Ends(2, 2, end=100),
+            TopicPartition("orders", 1): Ends(10, 30, end=50),
+            TopicPartition("orders", 2): Ends(10, None, end=50),
         },
     }
     return Planner(**{**given, **changes})
@@ -78,7 +78,7 @@ def letter(offset=5, original=ORIGINAL, replays=0):
 )
 def test_a_record_is_sent_while_its_source_is_retained(given, content, tier, missing):
     found = planner(content=Content(content)).plan(given)
-    assert (found.action, found.reason) == (Action.SKIP if missing else Action.SEND, missing)
+    assert (found.action, found.reason) == (Action.SKIP if missing else Action.SEND, missing or None)
     assert found.tier is Tier(tier)
 
 
@@ -94,7 +94,7 @@ def test_a_record_is_sent_while_its_source_is_retained(given, content, tier, mis
 )
 def test_the_loop_guard_ends_replays(replays, quarantine, action, reason):
     found = planner(quarantine_topic=quarantine).plan(letter(replays=replays))
-    assert (found.action, found.reason) == (Action(action), reason)
+    assert (found.action, found.reason) == (Action(action), reason or None)
     assert found.target_topic == {"send": "orders", "quarantine": "parked"}.get(action)
 
 
@@ -124,7 +124,7 @@ def test_the_second_letter_of_one_original_is_a_duplicate():
     one = planner()
     found = [one.plan(letter(offset)) for offset in (1, 5, 6)]
     # The first was removed from the log: it is not the one that is sent.
-    assert [one.reason for one in found] == ["removed", "", "duplicate"]
+    assert [one.reason for one in found] == ["removed", None, "duplicate"]
 
 
 def test_letters_without_a_whole_pointer_are_no_duplicates():

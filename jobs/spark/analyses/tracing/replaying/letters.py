@@ -129,9 +129,7 @@ def _tables(
     ones = pa.repeat(pa.scalar(1), len(letters))
     top = _newest(letters, options["most"])
     # Of the others, these are not read.
-    few = extraction_of(
-        options, Chunk(chunk.batches, records.only(top["row"].to_numpy())), span
-    )
+    few = extraction_of(options, Chunk(chunk.batches, records.only(top["row"].to_numpy())), span)
     more = {
         "topic": pa.repeat(span.topic, len(top)),
         "partition": pa.repeat(pa.scalar(span.partition), len(top)),
@@ -141,7 +139,10 @@ def _tables(
     }
     for name, values in more.items():
         top = top.append_column(name, values)
-    return {"letters": top, "groups": _merged_groups(pa.table({**groups, **times, "letters": ones}))}
+    return {
+        "letters": top,
+        "groups": _merged_groups(pa.table({**groups, **times, "letters": ones})),
+    }
 
 
 def _shown(few: Extraction, options: Mapping[str, Any]) -> Iterator[tuple[str, list[str | None]]]:
@@ -151,7 +152,10 @@ def _shown(few: Extraction, options: Mapping[str, Any]) -> Iterator[tuple[str, l
     is_shown = options.get("ids") == "shown"
     yield "id", [i if i is None or is_shown else digest(i) for i in ids]
     is_shown = options.get("messages") == "shown"
-    yield "message", [t[:_LONGEST_MESSAGE] if t is not None and is_shown else None for t in messages]
+    yield (
+        "message",
+        [t[:_LONGEST_MESSAGE] if t is not None and is_shown else None for t in messages],
+    )
 
 
 def _newest(letters: pa.Table, most: int) -> pa.Table:

@@ -1,10 +1,10 @@
-"""A part of a replay plan sent in one transaction, with its positions: runs in a task of Spark."""
+"""Parts of a replay plan, each sent in one transaction with its positions."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,12 +14,19 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.cluster.records import ClientPartition, KafkaError, KafkaException, Producer, error_in
+from jobs.cluster.errors import InvalidFields
+from jobs.cluster.records import (
+    ClientPartition,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    error_in,
+)
 from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
-from jobs.spark.analyses.tracing.replaying.sources import MOST_PLANNED
+from jobs.spark.analyses.tracing.replay_plan import ANALYSIS, MOST_PLANNED
 from jobs.tracing.replay.headers import Header, Place, replay_headers
 from jobs.tracing.replay.parts import Row, left_of, positions_after
 from jobs.tracing.replay.planning import Action
@@ -45,25 +52,8 @@ class Bytes(NamedTuple):
         return len(self.key or b"") + len(self.value or b"")
 
 
-def send_part(
-    connection: Connection, options: Mapping[str, Any], rows: Sequence[Row]
-) -> dict[str, Any]:
-    """Send records, and commit the positions of their dead letters in the same transaction.
-
-    `options`: `plan_id`, `group`, `plan` (digest). What the group has committed already is left out. Returns
-    `sent` (rows with `sent_bytes`), `gone` (rows with `reason`), or `fault`: code, message, alias and hint.
-    """
-    try:
-        with ClusterClient(connection, timeout_s=ANSWER_S) as client:
-            return _sent(client, options, rows)
-    except ClusterFault as fault:
-        return {"fault": (fault.code, fault.message, fault.cluster, fault.hint)}
-
-
 def read_plan(path: str) -> list[dict[str, Any]]:
     """Return the rows of a plan; raises InvalidFields for a file that is none."""
-    from jobs.spark.analyses.tracing.replay_plan import ANALYSIS
-
     schema = arrow_table(ANALYSIS.table("records"), []).schema
     try:
         with pq.ParquetFile(path) as file:
@@ -76,8 +66,13 @@ def read_plan(path: str) -> list[dict[str, Any]]:
         raise InvalidFields({"plan": text}) from None
 
 
-def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-    group, doing = options["group"], "Sending records again"
+@contextlib.contextmanager
+def resending(client: ClusterClient, plan_id: str, digest: str) -> Iterator[Sender]:
+    """Yield the sender of a plan; `digest` is of what the plan does.
+
+    A transaction that another run of the plan left is ended, and that run can send no more.
+    """
+    group = f"crosslog-redrive-{plan_id}"
     settings = {
         "transactional.id": group,
         "transaction.timeout.ms": int(ANSWER_S * 1000),
@@ -89,88 +84,92 @@ def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]
     }
     producer = client.producer(settings)
     consumer = client.consumer({"group.id": group})
-    is_open = False
     try:
-        # This ends a transaction that another run of the plan left, and keeps that run from sending more.
         producer.init_transactions(ANSWER_S)
-        places = [ClientPartition(*where) for where in positions_after(rows)]
-        committed = {
-            TopicPartition(one.topic, one.partition): one.offset
-            for one in consumer.committed(places, ANSWER_S)
-            if one.offset >= 0
-        }
-        left = left_of(rows, committed)
-        contents, reasons = _contents(client.connection, left)
-        producer.begin_transaction()
-        is_open = True
-        sent = _produced(client, producer, options["plan_id"], left, contents)
-        positions = [
-            ClientPartition(*where, offset, metadata=options["plan"])
-            for where, offset in positions_after(left).items()
-        ]
-        if positions:
-            metadata = consumer.consumer_group_metadata()
-            producer.send_offsets_to_transaction(positions, metadata, ANSWER_S)
-        producer.commit_transaction(ANSWER_S)
-        is_open = False
+        yield Sender(client, producer, consumer, plan_id, digest)
     except KafkaException as error:
-        raise client.fault_of(error_in(error), doing) from None
+        raise client.fault_of(error_in(error), "Sending records again") from None
     finally:
-        if is_open:
-            with contextlib.suppress(KafkaException):
-                producer.abort_transaction(ANSWER_S)
+        # Without an open transaction this is refused.
+        with contextlib.suppress(KafkaException):
+            producer.abort_transaction(ANSWER_S)
         consumer.close()
-    gone = [row for row in left if _source(row) not in contents]
-    return {
-        "sent": sent,
-        "gone": [{**row, "reason": reasons.get(_source(row), _NO_RECORD)} for row in gone],
-    }
 
 
-def _produced(
-    client: ClusterClient,
-    producer: Producer,
-    plan_id: str,
-    rows: Sequence[Row],
-    contents: Mapping[Place, Bytes],
-) -> list[dict[str, Any]]:
-    """Send what is there and wait for it; raises the fault of the first record that was refused."""
-    refused: list[tuple[Row, KafkaError]] = []
-    sent = []
-    for row in rows:
-        content = contents.get(_source(row))
-        if content is None:
-            continue
-        is_sent = row["action"] == Action.SEND
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends parts of a plan, each in a transaction with the positions of its dead letters."""
+
+    client: ClusterClient
+    producer: Producer
+    consumer: Consumer
+    plan_id: str
+    digest: str
+
+    def left_of(self, rows: Sequence[Row]) -> list[Row]:
+        """Return what earlier runs left; raises InvalidFields where another plan has the same ID."""
+        places = [ClientPartition(*where) for where in positions_after(rows)]
+        found = self.consumer.committed(places, ANSWER_S) if places else []
+        done = [one for one in found if one.offset >= 0]
+        if any(one.metadata != self.digest for one in done):
+            raise InvalidFields({"plan_id": "Another plan was applied with this ID."})
+        return left_of(rows, {TopicPartition(o.topic, o.partition): o.offset for o in done})
+
+    def send(self, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+        """Send rows: those sent, with `sent_bytes`, and those whose record is gone, with `reason`.
+
+        Raises `ClusterFault` and KafkaException; nothing is sent then, unless the commit was not answered.
+        """
+        contents, reasons = _contents(self.client.connection, rows)
+        self.producer.begin_transaction()
+        refused: list[tuple[Row, KafkaError]] = []
+        sent, gone = list[Row](), list[Row]()
+        for row in rows:
+            content = contents.get(_source(row))
+            if content is None:
+                gone.append({**row, "reason": reasons.get(_source(row), _NO_RECORD)})
+            elif not refused:
+                self._produce(row, content, refused)
+                sent.append({**row, "sent_bytes": content.size})
+        if not refused:
+            self.producer.flush(ANSWER_S)
+        if refused:
+            row, error = refused[0]
+            doing = f"Sending {_letter(row)} to {row['target_topic']}"
+            raise self.client.fault_of(error, doing)
+        positions = [
+            ClientPartition(*where, offset, metadata=self.digest)
+            for where, offset in positions_after(rows).items()
+        ]
+        group = self.consumer.consumer_group_metadata()
+        self.producer.send_offsets_to_transaction(positions, group, ANSWER_S)
+        self.producer.commit_transaction(ANSWER_S)
+        return sent, gone
+
+    def _produce(self, row: Row, content: Bytes, refused: list[tuple[Row, KafkaError]]) -> None:
+        is_sent, count, number = (
+            row["action"] == Action.SEND,
+            row["replays"],
+            row["target_partition"],
+        )
         headers = replay_headers(
             content.headers,
             _letter(row),
-            plan_id,
-            None if row["replays"] is None else row["replays"] + is_sent,
+            self.plan_id,
+            None if count is None else count + is_sent,
             is_failed=not is_sent or _source(row) != _letter(row),
         )
-        number = row["target_partition"]
-        where = {} if number is None else {"partition": number}
         try:
-            producer.produce(
+            self.producer.produce(
                 row["target_topic"],
                 content.value,
                 content.key,
                 headers=headers,  # type: ignore[arg-type]
                 on_delivery=partial(_hear, refused, row),
-                **where,
+                **({} if number is None else {"partition": number}),
             )
         except KafkaException as raised:
             refused.append((row, error_in(raised)))
-        sent.append({**row, "sent_bytes": content.size})
-        if refused:
-            break
-    if not refused:
-        producer.flush(ANSWER_S)
-    if refused:
-        row, error = refused[0]
-        raise client.fault_of(error, f"Sending {_letter(row)} to {row['target_topic']}")
-    return sent
 
 
 def _hear(
@@ -205,23 +204,21 @@ def _contents(
     return contents, reasons
 
 
-def _spans(rows: Sequence[Row]) -> Iterator[tuple[Span, set[int]]]:
+def _spans(rows: Iterable[Row]) -> Iterator[tuple[Span, set[int]]]:
     """Yield spans that have the sources of rows, with the offsets that are wanted of each."""
-    by_log: dict[tuple[str, int, str], set[int]] = defaultdict(set)
-    for row in rows:
-        source = _source(row)
-        key = source.topic, source.partition, row["from_topic_id"] or ""
-        by_log[key].add(source.offset)
-    for (topic, partition, topic_id), offsets in by_log.items():
-        runs: list[list[int]] = []
-        for offset in sorted(offsets):
-            if runs and offset - runs[-1][-1] <= _NEAR_OFFSETS:
-                runs[-1].append(offset)
-            else:
-                runs.append([offset])
-        for run in runs:
-            start, end = run[0], run[-1] + 1
-            yield Span("cluster", topic, partition, start, end, 0, end, topic_id), set(run)
+    logs = sorted({(*_source(row), row["from_topic_id"] or "") for row in rows})
+    runs: list[list[tuple[str, int, int, str]]] = []
+    for one in logs:
+        last = runs[-1][-1] if runs else None
+        if last and last[:2] == one[:2] and one[2] - last[2] <= _NEAR_OFFSETS:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    for run in runs:
+        topic, partition, start, topic_id = run[0]
+        end = run[-1][2] + 1
+        span = Span("cluster", topic, partition, start, end, 0, end, topic_id)
+        yield span, {one[2] for one in run}
 
 
 def _letter(row: Row) -> Place:
