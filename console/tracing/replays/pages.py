@@ -46,9 +46,7 @@ class NameForm(ActionForm):
 class ApplyForm(ActionForm):
     """The redrive's name, typed again, and its speed."""
 
-    records_per_s = forms.IntegerField(
-        label="Records per second", min_value=1, max_value=actions.MOST_PER_S
-    )
+    records_per_s = forms.IntegerField(label="Records per second")
     confirm = text_field("Name of the redrive", actions.LONGEST_NAME)
 
 

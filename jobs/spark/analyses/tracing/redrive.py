@@ -98,7 +98,7 @@ def _wait_until(task: AnalysisTask, due: float, done: int, total: int) -> None:
 
 def _notes(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["gone"]:
-        yield f"{facts['gone']:,} records were removed after the plan was made: not sent."
+        yield f"{facts['gone']:,} records are no longer there, or cannot be read: not sent."
     if facts["already_done"]:
         yield f"{facts['already_done']:,} records were done by earlier runs of this plan."
 

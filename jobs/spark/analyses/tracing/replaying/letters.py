@@ -34,8 +34,7 @@ _LAST_MS = 253_402_300_799_999
 # So many small tables are kept before they are put together.
 _MOST_PARTS = 50
 _MOST_PROBLEMS = 10
-_SUMS = (("letters", "sum"), ("first_ms", "min"), ("last_ms", "max"))
-_SUMS = (*_SUMS, ("attempts", "max"), ("replays", "max"))
+_SUMS = {"letters": "sum", "first_ms": "min", "last_ms": "max", "attempts": "max", "replays": "max"}
 
 
 class Letters(NamedTuple):
@@ -165,8 +164,8 @@ def _newest(letters: pa.Table, most: int) -> pa.Table:
 
 def _merged_groups(groups: pa.Table) -> pa.Table:
     """Return groups with each step and error once; of too many, the smallest are one group."""
-    found = groups.group_by(["step", "error"]).aggregate(_SUMS)
-    found = found.rename_columns(["step", "error", *(name for name, _ in _SUMS)])
+    found = groups.group_by(["step", "error"]).aggregate(list(_SUMS.items()))
+    found = found.rename_columns(["step", "error", *_SUMS])
     found = found.sort_by([("letters", "descending")])
     if len(found) <= MOST_GROUPS:
         return found

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
@@ -27,6 +27,7 @@ from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.spark.analyses.tracing.replay_plan import ANALYSIS, MOST_PLANNED
+from jobs.tracing.extractors.plain import PlainRecord
 from jobs.tracing.replay.headers import Header, Place, replay_headers
 from jobs.tracing.replay.parts import Row, left_of, positions_after
 from jobs.tracing.replay.planning import Action
@@ -38,18 +39,6 @@ _LARGEST_RECORD_BYTES = 1_000_000_000
 # Records so near to each other are read at once.
 _NEAR_OFFSETS = 1_000
 _NO_RECORD = "The log has no record at its offset: it was compacted, or its transaction aborted."
-
-
-class Bytes(NamedTuple):
-    """Key, value and headers of a record, copied out of its chunk."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: list[Header]
-
-    @property
-    def size(self) -> int:
-        return len(self.key or b"") + len(self.value or b"")
 
 
 def read_plan(path: str) -> list[dict[str, Any]]:
@@ -130,7 +119,9 @@ class Sender:
                 gone.append({**row, "reason": reasons.get(_source(row), _NO_RECORD)})
             elif not refused:
                 self._produce(row, content, refused)
-                sent.append({**row, "sent_bytes": content.size})
+                sent.append(
+                    {**row, "sent_bytes": len(content.key or b"") + len(content.value or b"")}
+                )
         if not refused:
             self.producer.flush(ANSWER_S)
         if refused:
@@ -146,7 +137,9 @@ class Sender:
         self.producer.commit_transaction(ANSWER_S)
         return sent, gone
 
-    def _produce(self, row: Row, content: Bytes, refused: list[tuple[Row, KafkaError]]) -> None:
+    def _produce(
+        self, row: Row, content: PlainRecord, refused: list[tuple[Row, KafkaError]]
+    ) -> None:
         is_sent, count, number = (
             row["action"] == Action.SEND,
             row["replays"],
@@ -181,9 +174,9 @@ def _hear(
 
 def _contents(
     connection: Connection, rows: Sequence[Row]
-) -> tuple[dict[Place, Bytes], dict[Place, str]]:
+) -> tuple[dict[Place, PlainRecord], dict[Place, str]]:
     """Return the sources that are still there, and reasons why others are not."""
-    contents: dict[Place, Bytes] = {}
+    contents: dict[Place, PlainRecord] = {}
     reasons: dict[Place, str] = {}
     with Clusters(Reading({"cluster": connection})) as clusters:
         for span, wanted in _spans(rows):
@@ -195,7 +188,7 @@ def _contents(
                         is_there = offset >= span.start + reader.outcome.removed
                         if is_there and offset in wanted:
                             place = Place(span.topic, span.partition, offset)
-                            contents[place] = _bytes_of(chunk.records, index)
+                            contents[place] = _record_of(place, chunk.records, index)
             outcome = reader.outcome
             unreadable = next((f"Its batch {why}." for _, why in outcome.unreadable), "")
             removed = "It was removed from the log." if outcome.removed else ""
@@ -229,7 +222,7 @@ def _source(row: Row) -> Place:
     return Place(row["from_topic"], row["from_partition"], row["from_offset"])
 
 
-def _bytes_of(records: RecordColumns, index: int) -> Bytes:
+def _record_of(place: Place, records: RecordColumns, index: int) -> PlainRecord:
     """Return a record; its headers in their order, also those of the same name."""
 
     def field(at: int) -> tuple[bytes | None, int]:
@@ -244,4 +237,4 @@ def _bytes_of(records: RecordColumns, index: int) -> Bytes:
         name, at = field(at)
         value, at = field(at)
         headers.append(((name or b"").decode("utf-8", "replace"), value))
-    return Bytes(records.key(index), records.value(index), headers)
+    return PlainRecord(*place, None, records.key(index), records.value(index), headers)
