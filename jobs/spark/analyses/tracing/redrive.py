@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 # One transaction has at most these.
 _MOST_RECORDS, _MOST_BYTES = 500, 8 << 20
 _LOOK_S = 0.2
-_PLAN_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
@@ -56,7 +53,11 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         left = sender.left_of(wanted)
         began, before = time.monotonic(), len(wanted) - len(left)
         for part in parts_of(left, min(_MOST_RECORDS, rate), _MOST_BYTES):
-            _wait_until(task, began + done / rate, before + done, len(wanted))
+            at, total = before + done, len(wanted)
+            task.report("Sending records", done=at, total=total, unit="records")
+            while (pause := began + done / rate - time.monotonic()) > 0:
+                time.sleep(min(pause, _LOOK_S))
+                task.check_stop()
             now_sent, now_gone = sender.send(part)
             sent, gone, done = sent + now_sent, gone + now_gone, done + len(part)
     task.report("Sending records", done=len(wanted), total=len(wanted), unit="records")
@@ -86,26 +87,11 @@ def _by_topic(sent: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _wait_until(task: AnalysisTask, due: float, done: int, total: int) -> None:
-    """Wait for the rate; raises Stopped."""
-    while True:
-        task.report("Sending records", done=done, total=total, unit="records")
-        pause = due - time.monotonic()
-        if pause <= 0:
-            return
-        time.sleep(min(pause, _LOOK_S))
-
-
 def _notes(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["gone"]:
         yield f"{facts['gone']:,} records are no longer there, or cannot be read: not sent."
     if facts["already_done"]:
         yield f"{facts['already_done']:,} records were done by earlier runs of this plan."
-
-
-def _checked(arguments: Mapping[str, Any]) -> None:
-    if not _PLAN_ID.fullmatch(arguments["plan_id"]):
-        raise InvalidFields({"plan_id": "At most 100 letters, digits, dots, - and _."})
 
 
 _TOPICS = (
@@ -134,6 +120,5 @@ ANALYSIS = Analysis(
     run=run,
     definition="At most 500 records and 8 MiB are one transaction, which also commits their positions: a run "
     "that was stopped or killed continues exactly there. What was removed since the plan was made is listed.",
-    checked=_checked,
     is_action=True,
 )  # fmt: skip

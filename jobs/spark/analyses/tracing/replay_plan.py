@@ -12,8 +12,6 @@ from jobs.spark.analyses.analysis import (
     Answer,
     Argument,
     ArgumentType,
-    Chart,
-    ChartType,
     Column,
     ColumnType,
     Table,
@@ -21,8 +19,8 @@ from jobs.spark.analyses.analysis import (
 from jobs.spark.analyses.records.ranges import check_range
 from jobs.spark.analyses.tracing.dead_letters import AT, ERROR, PLACE, REPLAYS, SELECTION, STEP
 from jobs.tracing.replay.headers import Place
-from jobs.tracing.replay.parts import in_order
-from jobs.tracing.replay.planning import Action, Content, Letter, Planner, Tier, Topic
+from jobs.tracing.replay.parts import Row, in_order
+from jobs.tracing.replay.planning import Action, Content, Letter, Planner, Tier
 
 if TYPE_CHECKING:
     from jobs.cluster.client import ClusterClient
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 # A selection has at most so many dead letters.
 MOST_PLANNED = 100_000
-_TARGETS = ("target", "quarantine_topic")
 _LETTER = ("original_topic", "original_partition", "original_offset", "replays")
 _ORDER = (
     "Records are sent in the order of each dead letter partition, one partition after the other: records "
@@ -41,7 +38,6 @@ _DUPLICATES = (
     "others may see aborted copies. What a service did before it failed, it may do again. A dead letter "
     "that another plan has sent is sent again."
 )
-Row = Mapping[str, Any]
 
 
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
@@ -54,7 +50,6 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
     with ClusterClient(connections_of(task, "cluster")["cluster"], timeout_s=30) as client:
         read = frozenset(one.name for one in topics_named(client, arguments["topics"]))
-        _check_targets(client, arguments, read)
         found = read_letters(task, ANALYSIS.kind, arguments, MOST_PLANNED)
         if found.chosen > MOST_PLANNED:
             text = f"More than {MOST_PLANNED:,} dead letters are chosen: choose a shorter range."
@@ -66,26 +61,6 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     task.write("groups", arrow_table(ANALYSIS.table("groups"), groups))
     task.write("records", arrow_table(ANALYSIS.table("records"), rows))
     return Answer(_facts(arguments, rows), (*found.notes, *notes))
-
-
-def _check_targets(
-    client: ClusterClient, arguments: Mapping[str, Any], read: frozenset[str]
-) -> None:
-    """Raise InvalidFields for a named topic that nothing can be sent to."""
-    from jobs.spark.analyses.tracing.replaying.sources import existing
-
-    errors = {}
-    topics = existing(client, [arguments[name] for name in _TARGETS])
-    for name in _TARGETS:
-        topic = arguments[name]
-        if topic in read:
-            errors[name] = "The dead letters are read from this topic."
-        elif topic and topic not in topics:
-            errors[name] = "The topic does not exist, or may not be described."
-        elif topic and topics[topic].is_internal:
-            errors[name] = "It is an internal topic."
-    if errors:
-        raise InvalidFields(errors)
 
 
 def _planned(
@@ -100,7 +75,9 @@ def _planned(
     content = Content(arguments["content"])
     originals = {row["original_topic"] for row in letters}
     sources = read | (originals if content is Content.ORIGINAL else set())
-    topics = existing(client, {*originals, *read, *(arguments[name] for name in _TARGETS)})
+    topics = existing(
+        client, {*originals, *read, arguments["target"], arguments["quarantine_topic"]}
+    )
     logs, notes = logs_of(client, [one for name, one in topics.items() if name in sources])
     planner = Planner(
         content,
@@ -108,7 +85,7 @@ def _planned(
         arguments["max_replays"],
         arguments["quarantine_topic"] or "",
         read,
-        {name: Topic(len(one.partitions), one.is_internal) for name, one in topics.items()},
+        topics,
         logs,
     )
     rows = []
@@ -146,8 +123,8 @@ def _facts(arguments: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
 
 _INTEGER, _TEXT, _CODE = ColumnType.INTEGER, ColumnType.TEXT, ColumnType.CODE
 _REASONS = (
-    "duplicate: an earlier one has the same original. no_original: it does not name one. behind_log_end: the "
-    "original topic was re-created or truncated."
+    "duplicate: an earlier one has the same original. no_original: it does not name one. no_target: it does "
+    "not exist, or may not be described. behind_log_end: the original topic was re-created or truncated."
 )
 _ACTION = Column("action", "Action", _CODE)
 _GROUPS = (STEP, ERROR, _ACTION, Column("records", "Records", _INTEGER))
@@ -184,7 +161,6 @@ ANALYSIS = Analysis(
         Table("records", "Plan", _RECORDS),
     ),
     run=run,
-    charts=(Chart(ChartType.BARS, "groups", "Plan by error", "error", "records"),),
     definition="A dead letter is sent if its source is retained: its offset is in the log of the same topic. "
     "Nothing is sent by the plan itself; retention may remove a source before the plan is applied.",
     checked=check_range,

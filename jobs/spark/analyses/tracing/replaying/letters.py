@@ -27,8 +27,8 @@ from jobs.wire.rebatch.table import Int64s
 CHOSEN = ("step", "error", "original_topic")
 MOST_GROUPS = 2_000
 _REST = "(others)"
-# Longer texts of steps and errors are cut, and longer messages.
-_LONGEST, _LONGEST_MESSAGE = 200, 500
+# Longer texts of steps, errors and topics are cut (names of topics are not longer), and longer messages.
+_LONGEST, _LONGEST_MESSAGE = 249, 500
 # The end of the year 9999: later times are unknown.
 _LAST_MS = 253_402_300_799_999
 # So many small tables are kept before they are put together.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.spark.analyses.tracing.replay_plan import ANALYSIS, MOST_PLANNED
+from jobs.spark.analyses.tracing.texts import works_near
 from jobs.tracing.extractors.plain import PlainRecord
 from jobs.tracing.replay.headers import Header, Place, replay_headers
 from jobs.tracing.replay.parts import Row, left_of, positions_after
@@ -36,8 +37,6 @@ from jobs.wire.rebatch.columns import RecordColumns
 
 ANSWER_S = 30.0
 _LARGEST_RECORD_BYTES = 1_000_000_000
-# Records so near to each other are read at once.
-_NEAR_OFFSETS = 1_000
 _NO_RECORD = "The log has no record at its offset: it was compacted, or its transaction aborted."
 
 
@@ -178,8 +177,13 @@ def _contents(
     """Return the sources that are still there, and reasons why others are not."""
     contents: dict[Place, PlainRecord] = {}
     reasons: dict[Place, str] = {}
+    spans = {}
+    for row in rows:
+        where = TopicPartition(row["from_topic"], row["from_partition"])
+        spans[where] = Span("cluster", *where, 0, 0, 0, 0, row["from_topic_id"] or "")
     with Clusters(Reading({"cluster": connection})) as clusters:
-        for span, wanted in _spans(rows):
+        for work in works_near(spans, map(_source, rows)):
+            (span,), wanted = work.spans, set(work.extra["offsets"])
             reader = SpanReader(clusters, span)
             for chunk in reader:
                 if chunk.records is not None:
@@ -195,23 +199,6 @@ def _contents(
             text = outcome.fault or unreadable or removed or _NO_RECORD
             reasons |= {Place(span.topic, span.partition, offset): text for offset in wanted}
     return contents, reasons
-
-
-def _spans(rows: Iterable[Row]) -> Iterator[tuple[Span, set[int]]]:
-    """Yield spans that have the sources of rows, with the offsets that are wanted of each."""
-    logs = sorted({(*_source(row), row["from_topic_id"] or "") for row in rows})
-    runs: list[list[tuple[str, int, int, str]]] = []
-    for one in logs:
-        last = runs[-1][-1] if runs else None
-        if last and last[:2] == one[:2] and one[2] - last[2] <= _NEAR_OFFSETS:
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    for run in runs:
-        topic, partition, start, topic_id = run[0]
-        end = run[-1][2] + 1
-        span = Span("cluster", topic, partition, start, end, 0, end, topic_id)
-        yield span, {one[2] for one in run}
 
 
 def _letter(row: Row) -> Place:

@@ -9,13 +9,12 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.spark.analyses.tracing.tier_reading import read_ends
-from jobs.tracing.replay.planning import is_topic_name
 from jobs.tracing.tiers import KEYS, Ends, tier_settings
 
 
 def existing(client: ClusterClient, names: Iterable[str | None]) -> dict[str, TopicDescription]:
     """Return those of the named topics that exist and may be described."""
-    wanted = sorted({name for name in names if name is not None and is_topic_name(name)})
+    wanted = sorted({name for name in names if name})
     found = describe_topics(client, wanted) if wanted else []
     return {one.name: one for one in found if one.error is None}
 
