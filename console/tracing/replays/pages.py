@@ -35,12 +35,7 @@ from jobs.numbers import format_count
 class NameForm(ActionForm):
     """The name of a new redrive."""
 
-    name = text_field(
-        "Name",
-        actions.LONGEST_NAME,
-        "You type it again to apply the redrive. Empty: topics and time.",
-        required=False,
-    )
+    name = text_field("Name", actions.LONGEST_NAME, "Empty: topics and time.", required=False)
 
 
 class ApplyForm(ActionForm):

@@ -53,8 +53,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         left = sender.left_of(wanted)
         began, before = time.monotonic(), len(wanted) - len(left)
         for part in parts_of(left, min(_MOST_RECORDS, rate), _MOST_BYTES):
-            at, total = before + done, len(wanted)
-            task.report("Sending records", done=at, total=total, unit="records")
+            task.report("Sending records", done=before + done, total=len(wanted), unit="records")
             while (pause := began + done / rate - time.monotonic()) > 0:
                 time.sleep(min(pause, _LOOK_S))
                 task.check_stop()

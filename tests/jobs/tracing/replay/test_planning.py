@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.descriptions import PartitionDescription, TopicDescription, TopicPartition
 from jobs.tracing.replay.headers import Place
 from jobs.tracing.replay.planning import (
     Action,

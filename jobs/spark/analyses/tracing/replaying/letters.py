@@ -71,8 +71,7 @@ def read_letters(task: AnalysisTask, kind: str, arguments: Mapping[str, Any], mo
             f"{records - letters:,} records are no dead letters by this extractor: they have neither an "
             "error nor an original topic."
         )
-    problems = told.most_common(_MOST_PROBLEMS)
-    notes += [f"{count:,} records: {problem}" for problem, count in problems]
+    notes += [f"{count:,} records: {one}" for one, count in told.most_common(_MOST_PROBLEMS)]
     return Letters(rows.get("letters", []), rows.get("groups", []), records, chosen, tuple(notes))
 
 
@@ -138,22 +137,24 @@ def _tables(
     }
     for name, values in more.items():
         top = top.append_column(name, values)
-    return {
-        "letters": top,
-        "groups": _merged_groups(pa.table({**groups, **times, "letters": ones})),
-    }
+    table = pa.table({**groups, **times, "letters": ones})
+    return {"letters": top, "groups": _merged_groups(table)}
 
 
 def _shown(few: Extraction, options: Mapping[str, Any]) -> Iterator[tuple[str, list[str | None]]]:
     """Yield ids and messages as far as they are shown."""
-    size = len(few.texts("id").sizes)
-    ids, messages = ([few.texts(n).text(i) for i in range(size)] for n in ("id", "error_message"))
+    ids, messages, rows = (
+        few.texts("id"),
+        few.texts("error_message"),
+        range(len(few.texts("id").at)),
+    )
     is_shown = options.get("ids") == "shown"
-    yield "id", [i if i is None or is_shown else digest(i) for i in ids]
+    texts = map(ids.text, rows)
+    yield "id", [t if t is None or is_shown else digest(t) for t in texts]
     is_shown = options.get("messages") == "shown"
     yield (
         "message",
-        [t[:_LONGEST_MESSAGE] if t is not None and is_shown else None for t in messages],
+        [(messages.text(n) or "")[:_LONGEST_MESSAGE] or None if is_shown else None for n in rows],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,7 @@ from jobs.wire.batches.varints import read_varint
 from jobs.wire.rebatch.columns import RecordColumns
 
 ANSWER_S = 30.0
+_PAUSE_S = 0.2
 _LARGEST_RECORD_BYTES = 1_000_000_000
 _NO_RECORD = "The log has no record at its offset: it was compacted, or its transaction aborted."
 
@@ -97,11 +99,26 @@ class Sender:
     def left_of(self, rows: Sequence[Row]) -> list[Row]:
         """Return what earlier runs left; raises InvalidFields where another plan has the same ID."""
         places = [ClientPartition(*where) for where in positions_after(rows)]
-        found = self.consumer.committed(places, ANSWER_S) if places else []
-        done = [one for one in found if one.offset >= 0]
+        done = [one for one in self._committed(places) if one.offset >= 0] if places else []
         if any(one.metadata != self.digest for one in done):
             raise InvalidFields({"plan_id": "Another plan was applied with this ID."})
         return left_of(rows, {TopicPartition(o.topic, o.partition): o.offset for o in done})
+
+    def _committed(self, places: list[ClientPartition]) -> list[ClientPartition]:
+        """Return stable offsets: what is in doubt would be sent again."""
+        due = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                found = self.consumer.committed(places, ANSWER_S)
+                for error in (one.error for one in found if one.error):
+                    raise KafkaException(error)
+            except KafkaException as raised:
+                fault = self.client.fault_of(error_in(raised), "Reading positions")
+                if not fault.retriable or time.monotonic() > due:
+                    raise fault from None
+                time.sleep(_PAUSE_S)
+            else:
+                return found
 
     def send(self, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
         """Send rows: those sent, with `sent_bytes`, and those whose record is gone, with `reason`.
