@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jobs.quorum.history.change_json import iso
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,
@@ -34,14 +33,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     found = read_letters(task, ANALYSIS.kind, arguments, _MOST_LISTED)
     task.write("groups", arrow_table(ANALYSIS.table("groups"), found.groups))
     task.write("letters", arrow_table(ANALYSIS.table("letters"), found.letters))
-    times = [row[name] for row in found.groups for name in ("first_ms", "last_ms") if row[name]]
-    facts = {
-        "records": found.records,
-        "letters": found.chosen,
-        "groups": len(found.groups),
-        "first": iso(min(times, default=None)),
-        "last": iso(max(times, default=None)),
-    }
+    facts = {"records": found.records, "letters": found.chosen, "groups": len(found.groups)}
     return Answer(facts, found.notes)
 
 

@@ -151,11 +151,8 @@ def _shown(few: Extraction, options: Mapping[str, Any]) -> Iterator[tuple[str, l
     is_shown = options.get("ids") == "shown"
     texts = map(ids.text, rows)
     yield "id", [t if t is None or is_shown else digest(t) for t in texts]
-    is_shown = options.get("messages") == "shown"
-    yield (
-        "message",
-        [(messages.text(n) or "")[:_LONGEST_MESSAGE] or None if is_shown else None for n in rows],
-    )
+    found = map(messages.text, rows) if options.get("messages") == "shown" else [None] * len(rows)
+    yield "message", [text and text[:_LONGEST_MESSAGE] for text in found]
 
 
 def _newest(letters: pa.Table, most: int) -> pa.Table:

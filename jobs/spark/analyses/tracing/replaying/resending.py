@@ -110,15 +110,15 @@ class Sender:
         while True:
             try:
                 found = self.consumer.committed(places, ANSWER_S)
-                for error in (one.error for one in found if one.error):
-                    raise KafkaException(error)
+                error = next((one.error for one in found if one.error), None)
             except KafkaException as raised:
-                fault = self.client.fault_of(error_in(raised), "Reading positions")
-                if not fault.retriable or time.monotonic() > due:
-                    raise fault from None
-                time.sleep(_PAUSE_S)
-            else:
+                error = error_in(raised)
+            if error is None:
                 return found
+            fault = self.client.fault_of(error, "Reading the positions of earlier runs")
+            if not fault.retriable or time.monotonic() > due:
+                raise fault
+            time.sleep(_PAUSE_S)
 
     def send(self, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
         """Send rows: those sent, with `sent_bytes`, and those whose record is gone, with `reason`.
