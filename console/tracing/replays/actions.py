@@ -14,13 +14,14 @@ from console.runs.actions import ask_to_end
 from console.runs.analyses.actions import ask
 from console.runs.analyses.questions import Question
 from console.runs.models import Run, RunState
-from console.tracing.replays.models import Redrive, remove_plan
-from console.tracing.replays.plan import give_plan, keep_plan, read_plan
+from console.tracing.replays.models import Redrive
+from console.tracing.replays.plan import check_age, find_plan, keep_plan, read_plan
 from jobs.cluster.errors import InvalidFields
+from jobs.spark.analyses.analysis import checked_arguments
+from jobs.spark.analyses.kinds import ANALYSES
 
 KIND = "redrive"
 LONGEST_NAME = 100
-MOST_PER_S = 100_000
 
 
 @change("redrive.create")
@@ -36,17 +37,15 @@ def create_redrive(
     if len(name) > LONGEST_NAME or not name.isprintable():
         text = f"A name has at most {LONGEST_NAME} printable characters."
         raise InvalidFields({"name": text})
-    redrive = Redrive(
-        cluster=cluster, name=name, plan_run=run, plan=plan, created_at=now, created_by=person
-    )
-    keep_plan(redrive, run)
+    checksum, plan["tiers"] = keep_plan(run, now)
+    redrive = Redrive(cluster=cluster, name=name, plan_run=run, plan=plan, checksum=checksum)
+    redrive.created_at, redrive.created_by = now, person
     try:
         with transaction.atomic():
             redrive.save(force_insert=True)
-            after = {"name": name, "plan_run": str(run.pk), "checksum": redrive.checksum}
+            after = {"name": name, "plan_run": str(run.pk), "checksum": checksum}
             audit_row("create", redrive, cluster=cluster.alias, after=after)
     except IntegrityError:
-        remove_plan(redrive)
         text = f"A redrive named {name} already exists on this cluster."
         raise InvalidFields({"name": text}) from None
     return redrive
@@ -60,13 +59,9 @@ def apply_redrive(
 
     `confirm` is the redrive's name, as the person typed it. Raises `ActionRefused` and `InvalidFields`.
     """
-    wrong = {}
     if confirm.strip() != redrive.name:
-        wrong["confirm"] = f"Type the redrive's name to confirm: {redrive.name}"
-    if not 1 <= records_per_s <= MOST_PER_S:
-        wrong["records_per_s"] = f"A number from 1 to {MOST_PER_S:,}."
-    if wrong:
-        raise InvalidFields(wrong)
+        text = f"Type the redrive's name to confirm: {redrive.name}"
+        raise InvalidFields({"confirm": text})
     with transaction.atomic():
         # Another request for the same redrive waits until this one has its run.
         row = Redrive.objects.select_for_update().get(pk=redrive.pk)
@@ -75,13 +70,10 @@ def apply_redrive(
             raise ActionRefused("redrive_is_running", text)
         if not row.may_apply:
             raise ActionRefused("redrive_is_done", "All records of this plan were processed.")
-        alias = row.cluster.alias
-        arguments = {
-            "cluster": alias,
-            "plan": give_plan(row, now),
-            "plan_id": str(row.pk),
-            "records_per_s": records_per_s,
-        }
+        check_age((row.run and row.run.finished_at) or row.created_at, now)
+        alias, plan = row.cluster.alias, find_plan(row.checksum, now)
+        arguments = {"cluster": alias, "plan": plan, "plan_id": str(row.pk)}
+        arguments = checked_arguments(ANALYSES[KIND], {**arguments, "records_per_s": records_per_s})
         verb = "resume" if row.run else "apply"
         question = Question(KIND, arguments, f"cluster:{row.cluster_id}", f"Redrive: {row.name}")
         row.run = ask(question, person, now).run

@@ -1,16 +1,12 @@
-"""Redrives: replay plans that can be applied, each with a copy of its plan."""
+"""Redrives: replay plans that can be applied, each with its plan."""
 
 from __future__ import annotations
 
-import shutil
 import uuid
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models.signals import post_delete
-from django.dispatch import receiver
 
 from console.clusters.models import Cluster
 from console.runs.models import Run, RunState
@@ -22,8 +18,9 @@ class Redrive(models.Model):
     """A replay plan that can be applied; it is removed with its last run, and with its cluster.
 
     `plan` is {"facts", "records" (the table of the result document, with its first rows), "tiers" (records
-    that are not skipped by tier), "needs_admin"}. `checksum` is the SHA-256 of the plan's file. `run` is the
-    last run of the kind redrive; null: it was never applied. `plan_run` is null when that run is removed.
+    that are not skipped by tier), "needs_admin"}. `checksum` is the SHA-256 of the plan's file, an upload.
+    `run` is the last run of the kind redrive; null: it was never applied. `plan_run` is null when that run is
+    removed.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -57,11 +54,6 @@ class Redrive(models.Model):
         return self.name
 
     @property
-    def folder(self) -> Path:
-        """The folder of the plan's file."""
-        return Path(settings.CROSSLOG_ARCHIVE) / "redrives" / str(self.pk)
-
-    @property
     def state(self) -> str:
         """The state of its last run, or `NOT_APPLIED`."""
         return self.run.state if self.run else NOT_APPLIED
@@ -75,9 +67,3 @@ class Redrive(models.Model):
     def may_apply(self) -> bool:
         """Whether it can be applied or resumed."""
         return not self.is_live and self.state != RunState.SUCCEEDED
-
-
-@receiver(post_delete, sender=Redrive)
-def remove_plan(instance: Redrive, **_: Any) -> None:
-    """Remove the plan's file with its row."""
-    shutil.rmtree(instance.folder, ignore_errors=True)

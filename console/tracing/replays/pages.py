@@ -35,20 +35,13 @@ from jobs.numbers import format_count
 class NameForm(ActionForm):
     """The name of a new redrive."""
 
-    name = text_field(
-        "Name",
-        actions.LONGEST_NAME,
-        "You type it again to apply the redrive. Empty: topics and time.",
-        required=False,
-    )
+    name = text_field("Name", actions.LONGEST_NAME, "Empty: topics and time.", required=False)
 
 
 class ApplyForm(ActionForm):
     """The redrive's name, typed again, and its speed."""
 
-    records_per_s = forms.IntegerField(
-        label="Records per second", min_value=1, max_value=actions.MOST_PER_S
-    )
+    records_per_s = forms.IntegerField(label="Records per second")
     confirm = text_field("Name of the redrive", actions.LONGEST_NAME)
 
 

@@ -1,11 +1,9 @@
-"""The plan of a redrive: read from the run of a replay plan, kept as one Parquet file."""
+"""The plan of a redrive: read from the run of a replay plan, kept as an upload."""
 
 from __future__ import annotations
 
-import shutil
 from datetime import datetime, timedelta
 from hashlib import file_digest
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
@@ -19,16 +17,23 @@ from console.runs import uploads
 from console.runs.analyses.downloads import whole_parquet
 from console.runs.analyses.results import result_of, tables_in
 from console.runs.models import Run
-from console.tracing.replays.models import Redrive, remove_plan
-from jobs.files import write_whole
+from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_span_s
 
 KIND = "replay-plan"
 LASTS = timedelta(hours=24)
-_NEEDED = {
-    "topic", "partition", "offset", "action", "target_topic",
-    "from_topic", "from_partition", "from_offset", "tier",
-}  # fmt: skip
+
+
+def check_age(since: datetime, now: datetime) -> None:
+    """Raise `ActionRefused` for a plan that is too old, or for one that was applied too long ago.
+
+    Kafka forgets the positions of what was sent some days after the last transaction: with
+    `offsets.retention.minutes` below a day even earlier.
+    """
+    age_s = (now - since).total_seconds()
+    if age_s > LASTS.total_seconds():
+        text = f"The plan is {format_span_s(age_s)} old. Make a new plan: records expire meanwhile."
+        raise ActionRefused("plan_stale", text)
 
 
 def read_plan(cluster: Cluster, run: Run, now: datetime) -> dict[str, Any]:
@@ -38,10 +43,7 @@ def read_plan(cluster: Cluster, run: Run, now: datetime) -> dict[str, Any]:
         raise ActionRefused("not_a_plan", text)
     document = result_of(run)
     facts = document["facts"]
-    age_s = (now - (run.finished_at or now)).total_seconds()
-    if age_s > LASTS.total_seconds():
-        text = f"The plan is {format_span_s(age_s)} old. Make a new plan: records expire meanwhile."
-        raise ActionRefused("plan_stale", text)
+    check_age(run.finished_at or now, now)
     if not facts.get("send", 0) + facts.get("quarantine", 0):
         raise ActionRefused("plan_is_empty", "The plan sends no record.")
     records = next((one for one in document["tables"] if one["name"] == "records"), None)
@@ -52,48 +54,30 @@ def read_plan(cluster: Cluster, run: Run, now: datetime) -> dict[str, Any]:
     return {"facts": facts, "records": records, "needs_admin": needs_admin}
 
 
-def keep_plan(redrive: Redrive, run: Run) -> None:
-    """Copy the records of a plan into the folder of a redrive; raises `ActionRefused` for a broken file."""
-    path = _path(redrive)
-    path.parent.mkdir(parents=True, exist_ok=True)
+def keep_plan(run: Run, now: datetime) -> tuple[str, dict[str, int]]:
+    """Keep the records of a plan as an upload; return its checksum, and how many come from where.
+
+    Raises `ActionRefused` for a broken file.
+    """
     try:
         with whole_parquet(tables_in(run)["records"].folder / "records") as file:
-            write_whole(path, lambda out: shutil.copyfileobj(file, out))
-        redrive.plan["tiers"] = _count_tiers(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        remove_plan(redrive)
+            rows = pq.read_table(file, columns=["action", "tier"])
+            kept = uploads.store("plan", File(file), now)
+    except (pa.ArrowInvalid, OSError, InvalidFields) as error:
         text = f"The records of the plan cannot be read: {error}. Make a new plan."
         raise ActionRefused("plan_broken", text) from None
-    redrive.checksum = _checksum(path)
+    moved = rows.filter(pc.field("action") != "skip")["tier"].value_counts().to_pylist()
+    return kept.path.stem, {one["values"] or "unknown": one["counts"] for one in moved}
 
 
-def give_plan(redrive: Redrive, now: datetime) -> str:
+def find_plan(checksum: str, now: datetime) -> str:
     """Return the name under which a run finds the plan's file; raises `ActionRefused`."""
-    path = _path(redrive)
-    if not path.is_file():
+    found = uploads.use(f"{checksum}.parquet", now)
+    if found is None:
         text = "The file of the plan is not in the archive any more. Make a new plan."
         raise ActionRefused("plan_gone", text)
-    if _checksum(path) != redrive.checksum:
-        text = "The file of the plan was changed after the redrive was made. Make a new plan."
-        raise ActionRefused("plan_changed", text)
-    with path.open("rb") as file:
-        return uploads.store("plan", File(file), now).name
-
-
-def _path(redrive: Redrive) -> Path:
-    return redrive.folder / "plan.parquet"
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-def _count_tiers(path: Path) -> dict[str, int]:
-    """Return how many records come from where; raises `ArrowInvalid` for another table."""
-    missing = _NEEDED - set(pq.read_schema(path).names)
-    if missing:
-        raise pa.ArrowInvalid(f"it has no column {', '.join(sorted(missing))}")
-    rows = pq.read_table(path, columns=["action", "tier"])
-    moved = rows.filter(pc.field("action") != "skip")["tier"]
-    return {one["values"] or "unknown": one["counts"] for one in moved.value_counts().to_pylist()}
+    with found.path.open("rb") as file:
+        if file_digest(file, "sha256").hexdigest() != checksum:
+            text = "The file of the plan was changed after the redrive was made. Make a new plan."
+            raise ActionRefused("plan_changed", text)
+    return found.name

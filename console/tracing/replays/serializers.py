@@ -9,7 +9,7 @@ from rest_framework import serializers
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import BodySerializer
 from console.runs.analyses.results import has_answer
-from console.tracing.replays.actions import LONGEST_NAME, MOST_PER_S
+from console.tracing.replays.actions import LONGEST_NAME
 from console.tracing.replays.models import Redrive
 
 
@@ -59,4 +59,4 @@ class ApplyRedriveSerializer(BodySerializer):
     """The redrive's name as confirmation, and its speed."""
 
     confirm = serializers.CharField(max_length=LONGEST_NAME)
-    records_per_s = serializers.IntegerField(min_value=1, max_value=MOST_PER_S, default=100)
+    records_per_s = serializers.IntegerField(default=100)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.tracing.replay.headers import Place
-
-_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+from jobs.tracing.tiers import Ends
 
 
 class Content(StrEnum):
@@ -56,35 +54,15 @@ class Letter(NamedTuple):
         return Place(topic, partition, offset)
 
 
-class Log(NamedTuple):
-    """A partition's offsets: from `start` up to `end`, on brokers from `local_start` (None: not known)."""
-
-    start: int
-    end: int
-    local_start: int | None
-
-
-class Topic(NamedTuple):
-    """A topic that exists."""
-
-    partitions: int
-    is_internal: bool
-
-
 class Planned(NamedTuple):
     """What is done with a letter; `target_partition` None: by the key; `source`: where the bytes are."""
 
     action: Action
-    reason: str
+    reason: str | None
     source: Place | None = None
     tier: Tier = Tier.UNKNOWN
     target_topic: str | None = None
     target_partition: int | None = None
-
-
-def is_topic_name(text: str | None) -> bool:
-    """Return whether a text, as in a header, can be the name of a topic."""
-    return text is not None and _TOPIC_NAME.fullmatch(text) is not None
 
 
 @dataclass(slots=True)
@@ -100,8 +78,8 @@ class Planner:
     max_replays: int
     quarantine_topic: str
     letter_topics: frozenset[str]
-    topics: Mapping[str, Topic]
-    logs: Mapping[TopicPartition, Log]
+    topics: Mapping[str, TopicDescription]
+    logs: Mapping[TopicPartition, Ends]
     _planned: set[Place] = field(default_factory=set)
 
     def plan(self, letter: Letter) -> Planned:
@@ -115,34 +93,28 @@ class Planner:
         return found
 
     def _planned_alone(self, letter: Letter) -> Planned:
-        if letter.replays is None or letter.replays + 1 > self.max_replays:
-            reason = "unreadable_count" if letter.replays is None else "max_replays"
-            if not self.quarantine_topic:
-                return Planned(Action.SKIP, reason)
-            return self._of(Action.QUARANTINE, reason, letter.place, self.quarantine_topic)
+        action, reason = Action.SEND, None
         source = letter.place if self.content is Content.LETTER else letter.original
         target = self.target or letter.original_topic
-        if source is None or target is None:
-            return Planned(Action.SKIP, "no_original")
+        if letter.replays is None or letter.replays + 1 > self.max_replays:
+            reason = "unreadable_count" if letter.replays is None else "max_replays"
+            action, source, target = Action.QUARANTINE, letter.place, self.quarantine_topic
+        if source is None or not target:
+            return Planned(Action.SKIP, reason or "no_original")
         topic = self.topics.get(target)
         if topic is None or topic.is_internal or target in self.letter_topics:
             reason = "internal_target" if topic and topic.is_internal else "target_is_source"
             return Planned(Action.SKIP, reason if topic else "no_target")
         number = letter.original_partition
-        is_there = number is not None and 0 <= number < topic.partitions
-        partition = number if is_there and target == letter.original_topic else None
-        return self._of(Action.SEND, "", source, target, partition)
-
-    def _of(
-        self, action: Action, reason: str, source: Place, target: str, partition: int | None = None
-    ) -> Planned:
-        """Return an action whose bytes are read from a place, or why they are not there."""
-        log = self.logs.get(TopicPartition(source.topic, source.partition))
-        if log is None:
+        is_there = number is not None and 0 <= number < len(topic.partitions)
+        is_same = action is Action.SEND and target == letter.original_topic
+        partition = number if is_there and is_same else None
+        log = self.logs.get(TopicPartition(source.topic, source.partition), Ends())
+        if log.log_start is None or log.end is None:
             is_there = source.topic in self.topics
             return Planned(Action.SKIP, "source_unknown" if is_there else "no_source", source)
-        if not log.start <= source.offset < log.end:
-            missing = "removed" if source.offset < log.start else "behind_log_end"
+        if not log.log_start <= source.offset < log.end:
+            missing = "removed" if source.offset < log.log_start else "behind_log_end"
             return Planned(Action.SKIP, missing, source, Tier.GONE)
         tier = Tier.UNKNOWN
         if log.local_start is not None:

@@ -37,7 +37,7 @@ def add_texts(
     """
     spans = {one.work.spans[0].where: one.work.spans[0] for one in done}
     places = [(row["topic"], row["partition"], row["offset"]) for row in rows]
-    works = list(_works(spans, places))
+    works = list(works_near(spans, places))
     role, found = options["role"], dict[Place, str]()
     question = {**question, "role": role, "of": [one.to_mapping() for one in works]}
     for one in reduce_records(task, question, reading, works.copy, read_texts, options):
@@ -48,7 +48,8 @@ def add_texts(
         row[role] = found.get(place)
 
 
-def _works(spans: Mapping[TopicPartition, Span], places: Iterable[Place]) -> Iterator[Work]:
+def works_near(spans: Mapping[TopicPartition, Span], places: Iterable[Place]) -> Iterator[Work]:
+    """Yield a work for places that are near to each other, with their `offsets`."""
     wanted: dict[TopicPartition, list[int]] = {}
     for topic, partition, offset in sorted(set(places)):
         wanted.setdefault(TopicPartition(topic, partition), []).append(offset)

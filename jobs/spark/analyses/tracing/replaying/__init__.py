@@ -1,4 +1,4 @@
 """What dead letters are read, planned and sent again with.
 
-In reading order: `letters`, `groups`, `sources`, `resending`.
+In reading order: `letters`, `sources`, `resending`.
 """

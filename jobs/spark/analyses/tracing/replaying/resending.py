@@ -1,12 +1,13 @@
-"""A part of a replay plan sent in one transaction, with its positions: runs in a task of Spark."""
+"""Parts of a replay plan, each sent in one transaction with its positions."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
@@ -14,12 +15,21 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.cluster.records import ClientPartition, KafkaError, KafkaException, Producer, error_in
+from jobs.cluster.errors import InvalidFields
+from jobs.cluster.records import (
+    ClientPartition,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    error_in,
+)
 from jobs.spark.analyses.document import arrow_table
 from jobs.spark.analyses.records.ranges import Span
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
-from jobs.spark.analyses.tracing.replaying.sources import MOST_PLANNED
+from jobs.spark.analyses.tracing.replay_plan import ANALYSIS, MOST_PLANNED
+from jobs.spark.analyses.tracing.texts import works_near
+from jobs.tracing.extractors.plain import PlainRecord
 from jobs.tracing.replay.headers import Header, Place, replay_headers
 from jobs.tracing.replay.parts import Row, left_of, positions_after
 from jobs.tracing.replay.planning import Action
@@ -27,43 +37,13 @@ from jobs.wire.batches.varints import read_varint
 from jobs.wire.rebatch.columns import RecordColumns
 
 ANSWER_S = 30.0
+_PAUSE_S = 0.2
 _LARGEST_RECORD_BYTES = 1_000_000_000
-# Records so near to each other are read at once.
-_NEAR_OFFSETS = 1_000
 _NO_RECORD = "The log has no record at its offset: it was compacted, or its transaction aborted."
-
-
-class Bytes(NamedTuple):
-    """Key, value and headers of a record, copied out of its chunk."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: list[Header]
-
-    @property
-    def size(self) -> int:
-        return len(self.key or b"") + len(self.value or b"")
-
-
-def send_part(
-    connection: Connection, options: Mapping[str, Any], rows: Sequence[Row]
-) -> dict[str, Any]:
-    """Send records, and commit the positions of their dead letters in the same transaction.
-
-    `options`: `plan_id`, `group`, `plan` (digest). What the group has committed already is left out. Returns
-    `sent` (rows with `sent_bytes`), `gone` (rows with `reason`), or `fault`: code, message, alias and hint.
-    """
-    try:
-        with ClusterClient(connection, timeout_s=ANSWER_S) as client:
-            return _sent(client, options, rows)
-    except ClusterFault as fault:
-        return {"fault": (fault.code, fault.message, fault.cluster, fault.hint)}
 
 
 def read_plan(path: str) -> list[dict[str, Any]]:
     """Return the rows of a plan; raises InvalidFields for a file that is none."""
-    from jobs.spark.analyses.tracing.replay_plan import ANALYSIS
-
     schema = arrow_table(ANALYSIS.table("records"), []).schema
     try:
         with pq.ParquetFile(path) as file:
@@ -76,8 +56,13 @@ def read_plan(path: str) -> list[dict[str, Any]]:
         raise InvalidFields({"plan": text}) from None
 
 
-def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-    group, doing = options["group"], "Sending records again"
+@contextlib.contextmanager
+def resending(client: ClusterClient, plan_id: str, digest: str) -> Iterator[Sender]:
+    """Yield the sender of a plan; `digest` is of what the plan does.
+
+    A transaction that another run of the plan left is ended, and that run can send no more.
+    """
+    group = f"crosslog-redrive-{plan_id}"
     settings = {
         "transactional.id": group,
         "transaction.timeout.ms": int(ANSWER_S * 1000),
@@ -89,88 +74,111 @@ def _sent(client: ClusterClient, options: Mapping[str, Any], rows: Sequence[Row]
     }
     producer = client.producer(settings)
     consumer = client.consumer({"group.id": group})
-    is_open = False
     try:
-        # This ends a transaction that another run of the plan left, and keeps that run from sending more.
         producer.init_transactions(ANSWER_S)
-        places = [ClientPartition(*where) for where in positions_after(rows)]
-        committed = {
-            TopicPartition(one.topic, one.partition): one.offset
-            for one in consumer.committed(places, ANSWER_S)
-            if one.offset >= 0
-        }
-        left = left_of(rows, committed)
-        contents, reasons = _contents(client.connection, left)
-        producer.begin_transaction()
-        is_open = True
-        sent = _produced(client, producer, options["plan_id"], left, contents)
-        positions = [
-            ClientPartition(*where, offset, metadata=options["plan"])
-            for where, offset in positions_after(left).items()
-        ]
-        if positions:
-            metadata = consumer.consumer_group_metadata()
-            producer.send_offsets_to_transaction(positions, metadata, ANSWER_S)
-        producer.commit_transaction(ANSWER_S)
-        is_open = False
+        yield Sender(client, producer, consumer, plan_id, digest)
     except KafkaException as error:
-        raise client.fault_of(error_in(error), doing) from None
+        raise client.fault_of(error_in(error), "Sending records again") from None
     finally:
-        if is_open:
-            with contextlib.suppress(KafkaException):
-                producer.abort_transaction(ANSWER_S)
+        # Without an open transaction this is refused.
+        with contextlib.suppress(KafkaException):
+            producer.abort_transaction(ANSWER_S)
         consumer.close()
-    gone = [row for row in left if _source(row) not in contents]
-    return {
-        "sent": sent,
-        "gone": [{**row, "reason": reasons.get(_source(row), _NO_RECORD)} for row in gone],
-    }
 
 
-def _produced(
-    client: ClusterClient,
-    producer: Producer,
-    plan_id: str,
-    rows: Sequence[Row],
-    contents: Mapping[Place, Bytes],
-) -> list[dict[str, Any]]:
-    """Send what is there and wait for it; raises the fault of the first record that was refused."""
-    refused: list[tuple[Row, KafkaError]] = []
-    sent = []
-    for row in rows:
-        content = contents.get(_source(row))
-        if content is None:
-            continue
-        is_sent = row["action"] == Action.SEND
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends parts of a plan, each in a transaction with the positions of its dead letters."""
+
+    client: ClusterClient
+    producer: Producer
+    consumer: Consumer
+    plan_id: str
+    digest: str
+
+    def left_of(self, rows: Sequence[Row]) -> list[Row]:
+        """Return what earlier runs left; raises InvalidFields where another plan has the same ID."""
+        places = [ClientPartition(*where) for where in positions_after(rows)]
+        done = [one for one in self._committed(places) if one.offset >= 0] if places else []
+        if any(one.metadata != self.digest for one in done):
+            raise InvalidFields({"plan_id": "Another plan was applied with this ID."})
+        return left_of(rows, {TopicPartition(o.topic, o.partition): o.offset for o in done})
+
+    def _committed(self, places: list[ClientPartition]) -> list[ClientPartition]:
+        """Return stable offsets: what is in doubt would be sent again."""
+        due = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                found = self.consumer.committed(places, ANSWER_S)
+                error = next((one.error for one in found if one.error), None)
+            except KafkaException as raised:
+                error = error_in(raised)
+            if error is None:
+                return found
+            fault = self.client.fault_of(error, "Reading the positions of earlier runs")
+            if not fault.retriable or time.monotonic() > due:
+                raise fault
+            time.sleep(_PAUSE_S)
+
+    def send(self, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+        """Send rows: those sent, with `sent_bytes`, and those whose record is gone, with `reason`.
+
+        Raises `ClusterFault` and KafkaException; nothing is sent then, unless the commit was not answered.
+        """
+        contents, reasons = _contents(self.client.connection, rows)
+        self.producer.begin_transaction()
+        refused: list[tuple[Row, KafkaError]] = []
+        sent, gone = list[Row](), list[Row]()
+        for row in rows:
+            content = contents.get(_source(row))
+            if content is None:
+                gone.append({**row, "reason": reasons.get(_source(row), _NO_RECORD)})
+            elif not refused:
+                self._produce(row, content, refused)
+                sent.append(
+                    {**row, "sent_bytes": len(content.key or b"") + len(content.value or b"")}
+                )
+        if not refused:
+            self.producer.flush(ANSWER_S)
+        if refused:
+            row, error = refused[0]
+            doing = f"Sending {_letter(row)} to {row['target_topic']}"
+            raise self.client.fault_of(error, doing)
+        positions = [
+            ClientPartition(*where, offset, metadata=self.digest)
+            for where, offset in positions_after(rows).items()
+        ]
+        group = self.consumer.consumer_group_metadata()
+        self.producer.send_offsets_to_transaction(positions, group, ANSWER_S)
+        self.producer.commit_transaction(ANSWER_S)
+        return sent, gone
+
+    def _produce(
+        self, row: Row, content: PlainRecord, refused: list[tuple[Row, KafkaError]]
+    ) -> None:
+        is_sent, count, number = (
+            row["action"] == Action.SEND,
+            row["replays"],
+            row["target_partition"],
+        )
         headers = replay_headers(
             content.headers,
             _letter(row),
-            plan_id,
-            None if row["replays"] is None else row["replays"] + is_sent,
+            self.plan_id,
+            None if count is None else count + is_sent,
             is_failed=not is_sent or _source(row) != _letter(row),
         )
-        number = row["target_partition"]
-        where = {} if number is None else {"partition": number}
         try:
-            producer.produce(
+            self.producer.produce(
                 row["target_topic"],
                 content.value,
                 content.key,
                 headers=headers,  # type: ignore[arg-type]
                 on_delivery=partial(_hear, refused, row),
-                **where,
+                **({} if number is None else {"partition": number}),
             )
         except KafkaException as raised:
             refused.append((row, error_in(raised)))
-        sent.append({**row, "sent_bytes": content.size})
-        if refused:
-            break
-    if not refused:
-        producer.flush(ANSWER_S)
-    if refused:
-        row, error = refused[0]
-        raise client.fault_of(error, f"Sending {_letter(row)} to {row['target_topic']}")
-    return sent
 
 
 def _hear(
@@ -182,12 +190,17 @@ def _hear(
 
 def _contents(
     connection: Connection, rows: Sequence[Row]
-) -> tuple[dict[Place, Bytes], dict[Place, str]]:
+) -> tuple[dict[Place, PlainRecord], dict[Place, str]]:
     """Return the sources that are still there, and reasons why others are not."""
-    contents: dict[Place, Bytes] = {}
+    contents: dict[Place, PlainRecord] = {}
     reasons: dict[Place, str] = {}
+    spans = {}
+    for row in rows:
+        where = TopicPartition(row["from_topic"], row["from_partition"])
+        spans[where] = Span("cluster", *where, 0, 0, 0, 0, row["from_topic_id"] or "")
     with Clusters(Reading({"cluster": connection})) as clusters:
-        for span, wanted in _spans(rows):
+        for work in works_near(spans, map(_source, rows)):
+            (span,), wanted = work.spans, set(work.extra["offsets"])
             reader = SpanReader(clusters, span)
             for chunk in reader:
                 if chunk.records is not None:
@@ -196,32 +209,13 @@ def _contents(
                         is_there = offset >= span.start + reader.outcome.removed
                         if is_there and offset in wanted:
                             place = Place(span.topic, span.partition, offset)
-                            contents[place] = _bytes_of(chunk.records, index)
+                            contents[place] = _record_of(place, chunk.records, index)
             outcome = reader.outcome
             unreadable = next((f"Its batch {why}." for _, why in outcome.unreadable), "")
             removed = "It was removed from the log." if outcome.removed else ""
             text = outcome.fault or unreadable or removed or _NO_RECORD
             reasons |= {Place(span.topic, span.partition, offset): text for offset in wanted}
     return contents, reasons
-
-
-def _spans(rows: Sequence[Row]) -> Iterator[tuple[Span, set[int]]]:
-    """Yield spans that have the sources of rows, with the offsets that are wanted of each."""
-    by_log: dict[tuple[str, int, str], set[int]] = defaultdict(set)
-    for row in rows:
-        source = _source(row)
-        key = source.topic, source.partition, row["from_topic_id"] or ""
-        by_log[key].add(source.offset)
-    for (topic, partition, topic_id), offsets in by_log.items():
-        runs: list[list[int]] = []
-        for offset in sorted(offsets):
-            if runs and offset - runs[-1][-1] <= _NEAR_OFFSETS:
-                runs[-1].append(offset)
-            else:
-                runs.append([offset])
-        for run in runs:
-            start, end = run[0], run[-1] + 1
-            yield Span("cluster", topic, partition, start, end, 0, end, topic_id), set(run)
 
 
 def _letter(row: Row) -> Place:
@@ -232,7 +226,7 @@ def _source(row: Row) -> Place:
     return Place(row["from_topic"], row["from_partition"], row["from_offset"])
 
 
-def _bytes_of(records: RecordColumns, index: int) -> Bytes:
+def _record_of(place: Place, records: RecordColumns, index: int) -> PlainRecord:
     """Return a record; its headers in their order, also those of the same name."""
 
     def field(at: int) -> tuple[bytes | None, int]:
@@ -247,4 +241,4 @@ def _bytes_of(records: RecordColumns, index: int) -> Bytes:
         name, at = field(at)
         value, at = field(at)
         headers.append(((name or b"").decode("utf-8", "replace"), value))
-    return Bytes(records.key(index), records.value(index), headers)
+    return PlainRecord(*place, None, records.key(index), records.value(index), headers)
