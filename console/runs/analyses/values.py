@@ -51,12 +51,16 @@ _SHOWN = {"nothing": "No change", "silence": "No controller"}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: `at` is a moment in the zone of the reader, `state` a pill; else `text` is shown."""
+    """A value: `at` is a moment in the zone of the reader, `state` a pill; else `text` is shown.
+
+    `href`: the address of what it names.
+    """
 
     text: str
     at: datetime | None = None
     is_numeric: bool = False
     state: str = ""
+    href: str = ""
 
     @property
     def is_long(self) -> bool:
