@@ -45,7 +45,7 @@ _LABELS = {"entries_most": "Entries at most"}
 _NAMING = ("_id", "epoch", "partition")
 _SHARES = ("share", "ratio", "availability")
 # Columns of words of a closed vocabulary, and words that are shown as others.
-_WORDS = frozenset({"cause", "what", "resource_type"})
+_WORDS = frozenset({"cause", "what", "resource_type", "violations"})
 _SHOWN = {"nothing": "No change", "silence": "No controller"}
 
 
@@ -109,6 +109,8 @@ def _verdict(name: str, value: Any) -> Cell | None:
 
 
 def _shown(name: str, value: Any) -> Any:
+    if name in _WORDS and isinstance(value, list):
+        return [spoken(one) for one in value]
     return _SHOWN.get(value, spoken(value)) if name in _WORDS and isinstance(value, str) else value
 
 

@@ -115,12 +115,12 @@ _STUCK = (
     _SLIP,
     _TYPE,
     _STEP,
+    Column("verdict", "Verdict", _CODE, "no_group: no visible group commits on the partition."),
     Column("since_ms", "Since", _MOMENT),
     Column("age_ms", "Age", _MS),
     *_WHERE,
     Column("group", "Consumer group", _TEXT),
     Column("committed", "Committed offset", ColumnType.OFFSET),
-    Column("verdict", "Verdict", _CODE, "no_group: no visible group commits on the partition."),
 )
 _VIOLATIONS = (_SLIP, Column("what", "Violation", _CODE), _STEP, *_WHERE)
 _TIMELINE = (
