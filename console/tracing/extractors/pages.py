@@ -90,10 +90,12 @@ def record_page(
         person: Any = request.user
         try:
             sample = show_record(cluster, where, offset, extractor, person)
-            context["samples"] = [_around_sample(sample)]
+            context["sample"] = around_sample(sample)
         except ActionRefused as refusal:
             context["refusal"] = refusal.message
-    around = around_cluster(cluster, "extractors", Equivalents("", ""))
+    around = around_cluster(
+        cluster, "extractors", Equivalents("POST /api/v1/extractors/record/", "")
+    )
     return render_page(request, "tracing/extractors/record.html", {**around, **context})
 
 
@@ -143,14 +145,15 @@ def around_trial(trial: Trial) -> dict[str, Any]:
     """Return what the page shows of a trial: labels of roles, times as moments."""
     return {
         "trial": trial,
-        "samples": [_around_sample(one) for one in trial.samples],
+        "samples": [around_sample(one) for one in trial.samples],
         "found": _by_label(trial.found),
         "problems": [(ROLES[role].label, text, n) for role, text, n in trial.problems],
         "presets": [(one.preset, _by_label(one.found)) for one in trial.presets],
     }
 
 
-def _around_sample(one: Sample) -> dict[str, Any]:
+def around_sample(one: Sample) -> dict[str, Any]:
+    """Return what pages show of a record: labels of roles, times as moments."""
     return {
         "record": one,
         "at": _moment(one.timestamp_ms),

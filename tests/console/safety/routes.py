@@ -284,10 +284,12 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "tracing:extractors": {"GET": SEE},
     "tracing:new-extractor": {"GET": RULE, "POST": RULE},
     "tracing:extractor": {"GET": RULE, "POST": RULE},
+    "tracing:record": {"GET": RULE, "POST": RULE},
     "tracing:remove-extractor": {"POST": RULE},
     "api-extractor-list": {"GET": SEE_ANY, "POST": RULE_ANY},
     "api-extractor-detail": {"GET": SEE, "PUT": RULE, "DELETE": RULE},
     "api-extractor-try": {"POST": RULE_ANY},
+    "api-extractor-record": {"POST": RULE_ANY},
     # tracing
     "tracing:redrives": {"GET": SEE},
     "tracing:new-redrive": {"GET": RUN, "POST": RUN},

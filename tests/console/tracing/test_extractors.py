@@ -11,7 +11,7 @@ from console.frame.errors import ActionRefused
 from console.runs.analyses.questions import read_question
 from console.tracing.extractors import actions, analysis_extractors
 from console.tracing.extractors.models import StoredExtractor
-from console.tracing.extractors.pages import around_trial
+from console.tracing.extractors.pages import around_sample, around_trial
 from console.tracing.extractors.trial import show_record, try_extractor
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields, Unreachable
@@ -234,6 +234,8 @@ def test_the_record_at_an_offset_is_shown_redacted_and_the_audit_log_has_who_rea
     make_extractor(east, **SLIPS, redact=["value:/card"])
     shown = show_record(east, WHERE, 7, "slips", admin, one_record())
     assert shown.value == '{"card":"(redacted)"}'
+    page = render_to_string("tracing/extractors/_record.html", {"sample": around_sample(shown)})
+    assert "(redacted)" in page
     entry = AuditEntry.objects.get(action="extractor.read_records")
     assert entry.after == {"topic": "orders", "partition": 0, "offset": 7, "records": 1}
 
@@ -314,6 +316,13 @@ def test_the_route_of_a_trial_tells_that_the_cluster_is_away(client, admin):
     )
     assert answer.status_code == 409, answer.content
     assert answer.json()["code"] == "unreachable"
+
+
+def test_the_route_of_a_record_says_why_it_is_not_shown(client, east, admin):
+    client.force_login(admin)
+    told = {"cluster": "east", "topic": "orders", "partition": 0, "offset": 7}
+    answer = ask(client, "post", f"{API}record/", {**told, "extractor": "removed"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "no_extractor")
 
 
 def test_an_analysis_uses_a_stored_extractor_of_its_cluster(east, operator):
