@@ -288,12 +288,14 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "tracing:remove-extractor": {"POST": RULE},
     "api-extractor-list": {"GET": SEE_ANY, "POST": RULE_ANY},
     "api-extractor-detail": {"GET": SEE, "PUT": RULE, "DELETE": RULE},
-    **dict.fromkeys(["api-extractor-try", "api-extractor-record"], {"POST": RULE_ANY}),
-    **dict.fromkeys(["tracing:redrives", "tracing:redrive", "api-redrive-detail"], {"GET": SEE}),
+    **{name: {"POST": RULE_ANY} for name in ("api-extractor-try", "api-extractor-record")},
+    **{
+        name: {"GET": SEE} for name in ("tracing:redrives", "tracing:redrive", "api-redrive-detail")
+    },
     "tracing:new-redrive": {"GET": RUN, "POST": RUN},
-    **dict.fromkeys(["tracing:apply-redrive", "tracing:stop-redrive"], {"POST": RUN}),
+    **{name: {"POST": RUN} for name in ("tracing:apply-redrive", "tracing:stop-redrive")},
     "api-redrive-list": {"GET": SEE_ANY, "POST": RUN_ANY},
-    **dict.fromkeys(["api-redrive-apply", "api-redrive-stop"], {"POST": RUN}),
+    **{name: {"POST": RUN} for name in ("api-redrive-apply", "api-redrive-stop")},
     "runs:list": {"GET": SEE_ANY},
     "runs:detail": {"GET": SEE},
     "runs:cancel": {"POST": RUN},
