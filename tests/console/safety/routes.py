@@ -289,9 +289,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-extractor-list": {"GET": SEE_ANY, "POST": RULE_ANY},
     "api-extractor-detail": {"GET": SEE, "PUT": RULE, "DELETE": RULE},
     **{name: {"POST": RULE_ANY} for name in ("api-extractor-try", "api-extractor-record")},
-    **{
-        name: {"GET": SEE} for name in ("tracing:redrives", "tracing:redrive", "api-redrive-detail")
-    },
+    **{n: {"GET": SEE} for n in ("tracing:redrives", "tracing:redrive", "api-redrive-detail")},
     "tracing:new-redrive": {"GET": RUN, "POST": RUN},
     **{name: {"POST": RUN} for name in ("tracing:apply-redrive", "tracing:stop-redrive")},
     "api-redrive-list": {"GET": SEE_ANY, "POST": RUN_ANY},
