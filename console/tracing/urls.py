@@ -7,6 +7,7 @@ from console.tracing.replays import pages as replays
 
 app_name = "tracing"
 _EXTRACTORS = "clusters/<slug:alias>/extractors/"
+_RECORDS = "clusters/<slug:alias>/records/<str:topic>/<int:partition>/"
 _REDRIVES = "clusters/<slug:alias>/redrives/"
 _REDRIVE = f"{_REDRIVES}<uuid:redrive_id>/"
 urlpatterns = [
@@ -18,5 +19,6 @@ urlpatterns = [
     path(_EXTRACTORS, extractors.list_page, name="extractors"),
     path(f"{_EXTRACTORS}new/", extractors.new_page, name="new-extractor"),
     path(f"{_EXTRACTORS}<int:extractor_id>/", extractors.extractor_page, name="extractor"),
+    path(f"{_RECORDS}<int:offset>/", extractors.record_page, name="record"),
     path(f"{_EXTRACTORS}<int:extractor_id>/remove/", extractors.remove, name="remove-extractor"),
 ]

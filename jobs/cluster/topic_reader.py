@@ -124,6 +124,20 @@ def read_newest(
     return Newest(records[:most], is_cut)
 
 
+def read_record(client: ClusterClient, where: TopicPartition, offset: int) -> Newest | None:
+    """Return the committed record at an offset, no record where there is none; None: no such partition.
+
+    Raises `ClusterFault`.
+    """
+    found = _look(client, where.topic, is_complete=False)
+    if found is None or where.partition not in found.ends:
+        return None
+    end = min(offset + 1, found.ends[where.partition])
+    records: list[TopicRecord] = []
+    _read(client, where.topic, {where.partition: offset}, {where.partition: end}, records.append)
+    return Newest(records, is_cut=False)
+
+
 class TopicFollower:
     """Reads a topic to its end, and later what was added to it.
 

@@ -114,6 +114,7 @@ PLACES = {
     "tracing:extractors": ["east"],
     "tracing:new-extractor": ["east"],
     "tracing:extractor": ["east", EXTRACTOR],
+    "tracing:record": ["east", "orders", 0, 12],
     "tracing:redrives": ["east"],
     "tracing:new-redrive": ["east", REPLAY],
     "tracing:redrive": ["east", REDRIVE],

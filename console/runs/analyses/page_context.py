@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from django.utils import timezone
 from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import can
 from console.runs import queries
 from console.runs.analyses import sources
 from console.runs.analyses.drawings import charts
@@ -107,12 +108,13 @@ def around_answer(
     except RecordContent as refusal:
         return context | {"withheld": str(refusal)}
     tables = tables_in(run)
+    source = _record_source(run, request.user)
     return context | {
         "facts": facts_of(document["facts"], _columns(tables)),
         "notes": document["notes"],
         "took": format_span_s(document["seconds"]),
         "drawings": _drawings(request, analysis, tables),
-        "tables": [_shown(request, one) for one in tables.values()],
+        "tables": [_shown(request, one, source) for one in tables.values()],
     }
 
 
@@ -127,7 +129,15 @@ def ask_again_query(run: Run, analyses: Mapping[str, Analysis] = ANALYSES) -> st
     return urlencode({name: value for name, value in given.items() if value is not None})
 
 
-def _shown(request: HttpRequest, answer: AnswerTable) -> ShownTable:
+def _record_source(run: Run, user: Any) -> tuple[str, str] | None:
+    """Return the cluster and the extractor of a run, for links to records; None: no link for this person."""
+    cluster, extractor = (run.arguments.get(name) for name in ("cluster", "extractor"))
+    if not cluster or not extractor or not can(user, "administer", *queries.where(run.pk)):
+        return None
+    return cluster, extractor
+
+
+def _shown(request: HttpRequest, answer: AnswerTable, source: tuple[str, str] | None) -> ShownTable:
     pages = max(1, -(-answer.rows // PREVIEW_ROWS))
     asked = read_whole(request.GET.get(f"{answer.table.name}.page", ""), _MOST_PAGE) or 1
     number = min(max(asked, 1), pages)
@@ -135,7 +145,35 @@ def _shown(request: HttpRequest, answer: AnswerTable) -> ShownTable:
         rows = answer.read((number - 1) * PREVIEW_ROWS, PREVIEW_ROWS)
     except ActionRefused as refusal:
         return ShownTable(answer, number, pages, [], refusal.message)
-    return ShownTable(answer, number, pages, body_of(answer.table.columns, rows))
+    columns = answer.table.columns
+    body = body_of(columns, rows)
+    if source is not None:
+        _link_records(columns, rows, body, *source)
+    return ShownTable(answer, number, pages, body)
+
+
+def _link_records(
+    columns: Sequence[Column],
+    rows: Sequence[Mapping[str, Any]],
+    body: list[list[Cell]],
+    cluster: str,
+    extractor: str,
+) -> None:
+    """Let offsets lead to their records, where the topic and the partition are columns, too."""
+    names = {one.name for one in columns}
+    query = urlencode({"extractor": extractor})
+    for at, column in enumerate(columns):
+        prefix = column.name.removesuffix("offset")
+        place = [f"{prefix}{part}" for part in ("topic", "partition", "offset")]
+        if column.name != place[-1] or not names.issuperset(place):
+            continue
+        for row, cells in zip(rows, body, strict=True):
+            topic, partition, offset = (row[name] for name in place)
+            # A topic that a header names may be any text.
+            is_place = topic and "/" not in topic and None not in (partition, offset)
+            if is_place and min(partition, offset) >= 0:
+                href = reverse("tracing:record", args=[cluster, topic, partition, offset])
+                cells[at] = replace(cells[at], href=f"{href}?{query}")
 
 
 def _drawings(

@@ -45,18 +45,22 @@ _LABELS = {"entries_most": "Entries at most"}
 _NAMING = ("_id", "epoch", "partition")
 _SHARES = ("share", "ratio", "availability")
 # Columns of words of a closed vocabulary, and words that are shown as others.
-_WORDS = frozenset({"cause", "what", "resource_type"})
+_WORDS = frozenset({"cause", "what", "resource_type", "violations"})
 _SHOWN = {"nothing": "No change", "silence": "No controller"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: `at` is a moment in the zone of the reader, `state` a pill; else `text` is shown."""
+    """A value: `at` is a moment in the zone of the reader, `state` a pill; else `text` is shown.
+
+    `href`: the address of what it names.
+    """
 
     text: str
     at: datetime | None = None
     is_numeric: bool = False
     state: str = ""
+    href: str = ""
 
     @property
     def is_long(self) -> bool:
@@ -105,6 +109,8 @@ def _verdict(name: str, value: Any) -> Cell | None:
 
 
 def _shown(name: str, value: Any) -> Any:
+    if name in _WORDS and isinstance(value, list):
+        return [spoken(one) for one in value]
     return _SHOWN.get(value, spoken(value)) if name in _WORDS and isinstance(value, str) else value
 
 

@@ -26,10 +26,13 @@ from console.tracing.extractors.serializers import (
     ExtractorFilters,
     ExtractorSerializer,
     NewExtractorSerializer,
+    RecordQuery,
+    SampleSerializer,
     TrialQuery,
     TrialSerializer,
 )
-from console.tracing.extractors.trial import try_extractor
+from console.tracing.extractors.trial import show_record, try_extractor
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 
 _T = TypeVar("_T")
@@ -43,9 +46,9 @@ class ExtractorViewSet(RowViewSet):
     parameters: ClassVar = {"list": ExtractorFilters}
     access: ClassVar[dict[str, Action]] = {"write": "administer"}
     # The cluster is in the body: the action reads it.
-    anywhere_actions: ClassVar = ("list", "create", "try_records")
+    anywhere_actions: ClassVar = ("list", "create", "try_records", "record")
     # Answers have content of records.
-    secret_answers: ClassVar[Collection[str]] = ("try_records",)
+    secret_answers: ClassVar[Collection[str]] = ("try_records", "record")
     where = staticmethod(where)
 
     def get_queryset(self) -> QuerySet[StoredExtractor]:
@@ -81,6 +84,17 @@ class ExtractorViewSet(RowViewSet):
         person: Any = request.user
         trial = _in_definition(lambda: try_extractor(cluster, topic, definition, person))
         return Response(TrialSerializer(trial).data)
+
+    @extend_schema(request=RecordQuery, responses=SampleSerializer)
+    @action(detail=False, methods=["post"], url_path="record", pagination_class=None)
+    def record(self, request: Request) -> Response:
+        """Return the record at an offset. The audit log keeps that it was read."""
+        asked = body_of(RecordQuery, request)
+        cluster = _find_cluster(request.user, asked["cluster"])
+        where = TopicPartition(asked["topic"], asked["partition"])
+        person: Any = request.user
+        sample = show_record(cluster, where, asked["offset"], asked["extractor"], person)
+        return Response(SampleSerializer(sample).data)
 
     def delete_row(self, row: StoredExtractor, person: Any) -> None:
         actions.remove(row, person)

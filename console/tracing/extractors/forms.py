@@ -31,7 +31,7 @@ class ExtractorForm(ActionForm):
         label="Preset",
         required=False,
         choices=[("", "none"), *((one, one) for one in PRESETS)],
-        help_text="Its fields apply where the fields below are empty.",
+        help_text="Its fields apply where the fields here are empty.",
     )
     topics = text_field(
         "Topics", 1000, "Names or patterns with *, separated by commas.", required=False

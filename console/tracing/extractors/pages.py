@@ -17,6 +17,7 @@ from console.clusters import queries as clusters
 from console.clusters.equivalents import Equivalents, call_of
 from console.clusters.models import Cluster
 from console.clusters.pages import around_cluster, find_cluster
+from console.frame.errors import ActionRefused
 from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
@@ -24,10 +25,12 @@ from console.tracing.extractors import actions
 from console.tracing.extractors.forms import ExtractorForm, initial_of
 from console.tracing.extractors.models import StoredExtractor
 from console.tracing.extractors.queries import find_extractor, list_extractors
-from console.tracing.extractors.trial import Trial, try_extractor
+from console.tracing.extractors.trial import Trial, show_record, try_extractor
+from jobs.cluster.descriptions import TopicPartition
 from jobs.tracing.extractors.forms import Value
 from jobs.tracing.extractors.presets import PRESETS
 from jobs.tracing.extractors.roles import ROLES, RoleType
+from jobs.tracing.extractors.samples import Sample
 
 _NOTHING = (
     "An extractor says where ID, step, time and error of records are. Analyses of event tracing can also use "
@@ -71,6 +74,29 @@ def extractor_page(request: HttpRequest, alias: str, extractor_id: int) -> HttpR
     cluster = find_cluster(alias)
     row = find_extractor(cluster, extractor_id)
     return _build(request, cluster, row, {**row.definition, "name": row.name})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("administer", clusters.where)
+def record_page(
+    request: HttpRequest, alias: str, topic: str, partition: int, offset: int
+) -> HttpResponse:
+    """Name the place of a record; a POST reads it and shows it without what the extractor redacts."""
+    cluster = find_cluster(alias)
+    where, extractor = TopicPartition(topic, partition), request.GET.get("extractor", "")
+    context: dict[str, Any] = {"where": where, "offset": offset, "extractor": extractor}
+    if request.method == "POST":
+        person: Any = request.user
+        try:
+            sample = show_record(cluster, where, offset, extractor, person)
+            context["sample"] = around_sample(sample)
+        except ActionRefused as refusal:
+            context["refusal"] = refusal.message
+    around = around_cluster(
+        cluster, "extractors", Equivalents("POST /api/v1/extractors/record/", "")
+    )
+    return render_page(request, "tracing/extractors/record.html", {**around, **context})
 
 
 @require_POST
@@ -119,19 +145,21 @@ def around_trial(trial: Trial) -> dict[str, Any]:
     """Return what the page shows of a trial: labels of roles, times as moments."""
     return {
         "trial": trial,
-        "samples": [
-            {
-                "record": one,
-                "at": _moment(one.timestamp_ms),
-                "values": [(ROLES[role].label, _told(role, v)) for role, v in one.values.items()],
-                "content": [("Key", one.key), ("Value", one.value), *one.headers],
-                "problems": [(ROLES[role].label, text) for role, text in one.problems.items()],
-            }
-            for one in trial.samples
-        ],
+        "samples": [around_sample(one) for one in trial.samples],
         "found": _by_label(trial.found),
         "problems": [(ROLES[role].label, text, n) for role, text, n in trial.problems],
         "presets": [(one.preset, _by_label(one.found)) for one in trial.presets],
+    }
+
+
+def around_sample(one: Sample) -> dict[str, Any]:
+    """Return what pages show of a record: labels of roles, times as moments."""
+    return {
+        "record": one,
+        "at": _moment(one.timestamp_ms),
+        "values": [(ROLES[role].label, _told(role, v)) for role, v in one.values.items()],
+        "content": [("Key", one.key), ("Value", one.value), *one.headers],
+        "problems": [(ROLES[role].label, text) for role, text in one.problems.items()],
     }
 
 

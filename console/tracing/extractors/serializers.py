@@ -61,6 +61,16 @@ class TrialQuery(BodySerializer):
     )
 
 
+class RecordQuery(BodySerializer):
+    """The place of a record; shown by the rules of the extractor (or preset) of this name."""
+
+    cluster = serializers.CharField(max_length=63, help_text=_ALIAS)
+    extractor = serializers.CharField(max_length=100)
+    topic = serializers.CharField(max_length=249)
+    partition = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    offset = serializers.IntegerField(min_value=0, max_value=2**63 - 1)
+
+
 class HeaderSerializer(serializers.Serializer[Any]):
     """A header of a record; `value` null: it has none."""
 

@@ -160,7 +160,7 @@ ROUTES_OF_PAGES = {
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
     "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},
     "tracing:new-extractor": {"POST extractors/", "POST extractors/try/", "GET extractors/"},
-    "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"},
+    "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"}, "tracing:record": {"POST extractors/record/"},
     "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
     "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},

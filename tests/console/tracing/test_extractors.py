@@ -11,13 +11,15 @@ from console.frame.errors import ActionRefused
 from console.runs.analyses.questions import read_question
 from console.tracing.extractors import actions, analysis_extractors
 from console.tracing.extractors.models import StoredExtractor
-from console.tracing.extractors.pages import around_trial
-from console.tracing.extractors.trial import try_extractor
+from console.tracing.extractors.pages import around_sample, around_trial
+from console.tracing.extractors.trial import show_record, try_extractor
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.cluster.topic_reader import Newest, TopicRecord
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType
 from tests.console.making import make_cluster, make_user
 from tests.console.tracing.making import SLIPS, make_extractor
+from tests.console.tracing.replays.making import make_plan, record
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/extractors/"
@@ -218,6 +220,68 @@ def test_the_page_of_a_trial_shows_records_values_problems_and_presets(east, adm
     assert "&quot;card&quot;:1" not in page
 
 
+WHERE = TopicPartition("orders", 0)
+
+
+def one_record(**values):
+    record = TopicRecord(0, 7, 1_700_000_000_000, None, b'{"card":1}', [])
+    return lambda _connection: Newest(
+        [record] if values.get("is_there", True) else [], is_cut=False
+    )
+
+
+def test_the_record_at_an_offset_is_shown_redacted_and_the_audit_log_has_who_read(east, admin):
+    make_extractor(east, **SLIPS, redact=["value:/card"])
+    shown = show_record(east, WHERE, 7, "slips", admin, one_record())
+    assert shown.value == '{"card":"(redacted)"}'
+    page = render_to_string("tracing/extractors/_record.html", {"sample": around_sample(shown)})
+    assert "(redacted)" in page
+    entry = AuditEntry.objects.get(action="extractor.read_records")
+    assert entry.after == {"topic": "orders", "partition": 0, "offset": 7, "records": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "text"),
+    [
+        pytest.param("slips", one_record(is_there=False), "no record at offset 7", id="gone"),
+        pytest.param("slips", lambda _: None, "no partition orders-0", id="no-partition"),
+        pytest.param("removed", one_record(), "no extractor removed", id="no-extractor"),
+        pytest.param("far", one_record(), "no extractor far", id="of-another-cluster"),
+    ],
+)
+def test_a_record_that_cannot_be_shown_is_refused_with_the_reason(east, admin, name, read, text):
+    make_extractor(east), make_extractor(make_cluster("west"), "far")
+    with pytest.raises(ActionRefused, match=text):
+        show_record(east, WHERE, 7, name, admin, read)
+    assert not AuditEntry.objects.filter(action="extractor.read_records").exists()
+
+
+@pytest.mark.parametrize(("role", "status"), [("operator", 403), ("admin", 200)])
+def test_the_page_of_a_record_is_for_administrators_and_reads_on_a_click_only(client, role, status):
+    make_cluster("gone", bootstrap_servers="127.0.0.1:1")
+    client.force_login(make_user(role))
+    path = "/clusters/gone/records/orders/0/7/?extractor=spring-dlt"
+    assert client.get(path).status_code == status
+    answer = client.post(path)
+    assert answer.status_code == status
+    assert ("Not shown" in answer.content.decode()) == (status == 200)
+
+
+@pytest.mark.parametrize("role", ["operator", "admin"])
+def test_offsets_of_an_answer_lead_to_their_records_for_those_who_may_read_them(
+    client, east, settings, tmp_path, role
+):
+    settings.CROSSLOG_ARCHIVE = tmp_path
+    rows = [record(4), record(5, from_topic="a/b"), record(6, from_offset=None)]
+    told = {"cluster": "east", "topics": "orders.DLT", "extractor": "spring-dlt"}
+    run = make_plan(east, rows, arguments=told, folder=str(tmp_path / "run"))
+    client.force_login(make_user(role))
+    page = client.get(f"/runs/{run.pk}/").content.decode()
+    path = "/clusters/east/records/orders.DLT/0/{}/?extractor=spring-dlt"
+    count = 1 if role == "admin" else 0
+    assert [page.count(path.format(n)) for n in (4, 5, 6)] == [2 * count, count, count]
+
+
 def test_nothing_is_read_for_a_definition_that_is_wrong(east, admin):
     asked = []
     with pytest.raises(InvalidFields) as wrong:
@@ -252,6 +316,13 @@ def test_the_route_of_a_trial_tells_that_the_cluster_is_away(client, admin):
     )
     assert answer.status_code == 409, answer.content
     assert answer.json()["code"] == "unreachable"
+
+
+def test_the_route_of_a_record_says_why_it_is_not_shown(client, east, admin):
+    client.force_login(admin)
+    told = {"cluster": "east", "topic": "orders", "partition": 0, "offset": 7}
+    answer = ask(client, "post", f"{API}record/", {**told, "extractor": "removed"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "no_extractor")
 
 
 def test_an_analysis_uses_a_stored_extractor_of_its_cluster(east, operator):

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.errors import Denied
-from jobs.cluster.topic_reader import TopicFollower, read_newest, read_whole_topic
+from jobs.cluster.topic_reader import TopicFollower, read_newest, read_record, read_whole_topic
 from tests.jobs.cluster.admin.asking import ask
 from tests.jobs.cluster.admin.test_record_ends import PARTS, Log, answering, log_of
 from tests.jobs.cluster.protocol import fake_broker
@@ -129,3 +130,24 @@ async def test_reading_of_the_newest_records_ends_at_its_bytes():
     found = await newest(log_of([("plain", 40, 0)]), 20, most_bytes=1)
     assert found.is_cut
     assert len(found.records) < 20
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "expected"),
+    [
+        pytest.param(0, 3, [3], id="plain"),
+        pytest.param(0, 8, [], id="compacted"),
+        pytest.param(0, 11, [11], id="committed"),
+        pytest.param(0, 15, [], id="mark-of-a-transaction"),
+        pytest.param(0, 20, [], id="aborted"),
+        pytest.param(0, 10**30, [], id="behind-the-end"),
+        pytest.param(9, 0, None, id="no-partition"),
+    ],
+)
+async def test_the_record_at_an_offset_is_read_where_it_is_there(partition, offset, expected):
+    log = log_of([("plain", 10, 2), ("committed", 5, 0), ("aborted", 9, 0)])
+    async with FakeBroker() as broker:
+        show(broker, log)
+        where = TopicPartition("orders", partition)
+        found = await ask(broker, lambda client: read_record(client, where, offset))
+    assert (found and [one.offset for one in found.records]) == expected

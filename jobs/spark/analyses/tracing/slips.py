@@ -96,12 +96,12 @@ _BUCKET = Column("bucket_ms", "Time", _MOMENT)
 _DWELL_OVER_TIME = (_BUCKET, *_OF, _ENTERED, _P50, _P95)
 _STUCK = (
     *(_SLIP, _TYPE, _STEP),
+    Column("verdict", "Verdict", _CODE, "no_group: no visible group commits on the partition."),
     Column("since_ms", "Since", _MOMENT),
     Column("age_ms", "Age", _MS),
     *_WHERE,
     Column("group", "Consumer group", _TEXT),
     Column("committed", "Committed offset", ColumnType.OFFSET),
-    Column("verdict", "Verdict", _CODE, "no_group: no visible group commits on the partition."),
 )
 _VIOLATIONS = (_SLIP, Column("what", "Violation", _CODE), _STEP, *_WHERE)
 _TIMELINE = (
