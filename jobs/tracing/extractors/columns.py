@@ -168,14 +168,14 @@ def _is_text(one: Field, role: str) -> bool:
 
 def _kept_reader(one: Field, role: str, problems: Counter[str]) -> Callable[[Any], bytes | None]:
     """Return what makes texts of JSON values; of lists that come again it is what it was before."""
-    is_text, kept = _is_text(one, role), dict[bytes, bytes | None]()
+    is_text, kept = _is_text(one, role), dict[tuple[str, ...], bytes | None]()
 
     def read(value: Any) -> bytes | None:
         if type(value) is str and is_text:
             return value.encode("utf-8", "replace") or None
-        if type(value) is not list:
+        if type(value) is not list or not all(type(part) is str for part in value):
             return None if value is None else _canonical(one, role, problems, value)
-        key = orjson.dumps(value)
+        key = tuple(value)
         if (found := kept.get(key)) is None:
             found = kept[key] = _canonical(one, role, problems, value)
         return found
