@@ -2,12 +2,13 @@
 
 from django.urls import path
 
+from console.frame.pages import addresses  # noqa: F401  it makes <kafka:...> known
 from console.tracing.extractors import pages as extractors
 from console.tracing.replays import pages as replays
 
 app_name = "tracing"
 _EXTRACTORS = "clusters/<slug:alias>/extractors/"
-_RECORDS = "clusters/<slug:alias>/records/<str:topic>/<int:partition>/"
+_RECORDS = "clusters/<slug:alias>/records/<kafka:topic>/<int:partition>/"
 _REDRIVES = "clusters/<slug:alias>/redrives/"
 _REDRIVE = f"{_REDRIVES}<uuid:redrive_id>/"
 urlpatterns = [

@@ -112,6 +112,7 @@ def _answer(flow: ReplicationFlow) -> dict[str, Any]:
     values = {name: getattr(answer, name, None) for name in _FROM_ROW}
     return {
         **values,
+        "behind_unknown_count": answer.behind_unknown_count if answer else 0,
         "readiness": step.value,
         "found": answer.found if answer else "",
         "found_since": answer.found_since if answer else None,

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
+from console.frame.pages.addresses import address_of
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import can
 from console.runs import queries
@@ -169,10 +170,10 @@ def _link_records(
             continue
         for row, cells in zip(rows, body, strict=True):
             topic, partition, offset = (row[name] for name in place)
-            # A topic that a header names may be any text.
-            is_place = topic and "/" not in topic and None not in (partition, offset)
+            is_place = topic and None not in (partition, offset)
             if is_place and min(partition, offset) >= 0:
-                href = reverse("tracing:record", args=[cluster, topic, partition, offset])
+                # A topic that a header names may be any text.
+                href = address_of("tracing:record", cluster, topic, partition, offset)
                 cells[at] = replace(cells[at], href=f"{href}?{query}")
 
 

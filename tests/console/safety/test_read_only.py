@@ -38,6 +38,8 @@ NO_CHANGES = {
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
     "console.notifications.actions": {"shown"},
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
+    "console.tracing.extractors.actions": {"checked_extractor"},
+    "console.tracing.replays.actions": {"default_name"},
     "console.runs.actions": {
         "queue_run",
         "queue_again",

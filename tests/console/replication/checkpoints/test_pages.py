@@ -141,6 +141,7 @@ def test_the_answer_over_rest_is_the_one_of_the_page(client, flow):
 
 def test_before_the_first_round_the_answer_over_rest_is_unknown(client):
     found = client.get(f"/api/v1/flows/{make_flow().pk}/readiness/").json()
+    assert found["behind_unknown_count"] == 0
     assert (found["readiness"], found["colour"], found["rpo_records"]) == ("unknown", "grey", None)
 
 
