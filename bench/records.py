@@ -145,7 +145,7 @@ def ask(
     try:
         # Another question, so that nothing that it proved is used again.
         asking.ask_of(kind, {**arguments, "most_records": 1_000}, resources)
-        all_of_it = {**arguments, "most_records": 10 * made.whole}
+        all_of_it = {"most_records": 10 * made.whole, **arguments}
         all_of_it |= {"again": "yes"} if kind == "copy-audit" else NOTHING
         answer = asking.ask_of(kind, all_of_it, resources)
     finally:

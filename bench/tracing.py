@@ -77,6 +77,7 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
             fill(lab.cluster("source"), made)
             extractor = {"extractor": {"name": made.topic, "fields": fields}}
             arguments = {"cluster": "source", "topics": made.topic, "extractor": made.topic}
+            arguments["most_records"] = str(made.whole)
             answer = ask(lab, Path(folder) / made.topic, "slips", made, arguments, extractor)
             found[name] = {"wanted_per_s": wanted, **answer}
             say(f"{name}: {found[name]}")

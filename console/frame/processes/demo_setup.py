@@ -51,7 +51,7 @@ ALSO: Mapping[str, Mapping[str, object]] = {
     "key-skew": {"topics": "orders", "keys": "shown"},
     "copy-audit": {"flow": FLOW},
     "store-at": {"topic": "customers"},
-    "slips": {"extractor": EXTRACTOR},
+    "slips": {"extractor": EXTRACTOR, "bucket": "minute"},
     "outbox": {"topics": "fulfilment.events"},
     "dead-letters": {"extractor": EXTRACTOR, "topics": "fulfilment.dlq"},
     "replay-plan": {"extractor": EXTRACTOR, "topics": "fulfilment.dlq"},

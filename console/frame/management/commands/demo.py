@@ -240,6 +240,8 @@ def console_program(home: Path, port: int) -> Program:
         "CROSSLOG_RUNS_DIR": "",
         "STATIC_ROOT": "",
         "REPORT_FOLDER": str(home / REPORTS),
+        # One of each kind is requested at once.
+        "ANALYSES_PER_PERSON": "100",
     }
     (home / REPORTS).mkdir(parents=True, exist_ok=True)
     command = (

@@ -23,7 +23,7 @@ from jobs.cluster.protocol.data.offsets import EARLIEST, list_offsets
 from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange
 from jobs.files import cache_folder
 from jobs.spark.analyses.records.chunks import BatchColumns, Chunk, Outcome
-from jobs.spark.analyses.records.ranges import Span
+from jobs.spark.analyses.records.ranges import PIECE_OFFSETS, Span
 from jobs.spark.analyses.records.tries import Tries
 from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.record_batch import (
@@ -54,7 +54,8 @@ class Reading:
 
     `bytes_per_s` is what one task may read of a cluster. `hash_keys`, `hash_records`: see `RecordColumns`.
     `only_headers`: records are not expanded; chunks have no records, but `BatchColumns.checksums`.
-    `uncommitted`: those of `connections` of which aborted records are read, too.
+    `uncommitted`: those of `connections` of which aborted records are read, too. `unit_offsets`: so many
+    offsets of small works are one task; what a task answers goes through the memory of Java at once.
     """
 
     connections: Mapping[str, Connection]
@@ -64,6 +65,7 @@ class Reading:
     hash_records: bool = False
     only_headers: bool = False
     uncommitted: frozenset[str] = frozenset()
+    unit_offsets: int = PIECE_OFFSETS
 
 
 class Clusters:

@@ -25,7 +25,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.files import write_whole
 from jobs.spark.analyses.records.chunks import Outcome
-from jobs.spark.analyses.records.ranges import PIECE_OFFSETS, Work
+from jobs.spark.analyses.records.ranges import Work
 from jobs.spark.analyses.records.reading import Clusters, Reading, SpanReader
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.spark.settings import record_read_bytes_per_s
@@ -100,7 +100,7 @@ def _reduced(
     works: Sequence[Work],
     how: tuple[Reduce, Mapping[str, Any]],
 ) -> Iterator[Reduced]:
-    units = list(_units(works))
+    units = list(_units(works, reading.unit_offsets))
     tasks = max(1, min(len(units), task.spark.sparkContext.defaultParallelism))
     share = record_read_bytes_per_s() / tasks
     paced = Reading(**{**_fields(reading), "bytes_per_s": share})
@@ -210,11 +210,11 @@ def _read(unit: _Unit, file: Path) -> Iterator[Reduced]:
         yield Reduced(work, tables, tuple(Outcome(**one) for one in told["outcomes"]))
 
 
-def _units(works: Sequence[Work]) -> Iterator[_Unit]:
+def _units(works: Sequence[Work], most: int) -> Iterator[_Unit]:
     """Put works together that are small: a task for each of thousands of partitions costs more than they."""
     kept: list[Work] = []
     for work in works:
-        full = sum(one.offsets for one in kept) + work.offsets > PIECE_OFFSETS
+        full = sum(one.offsets for one in kept) + work.offsets > most
         if kept and (full or len(kept) >= _SMALL_WORKS):
             yield _Unit(tuple(kept))
             kept = []

@@ -39,7 +39,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.claim_pointers import Claims, read_claims
-    from jobs.spark.analyses.tracing.planning import notes_of_problems
+    from jobs.spark.analyses.tracing.planning import EVENT_OFFSETS, notes_of_problems
     from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor
 
@@ -52,7 +52,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         "large_bytes": arguments["large_bytes"],
     }
     connections = connections_of(task, "cluster")
-    reading = Reading(connections, arguments["isolation"] == "read_committed")
+    is_committed = arguments["isolation"] == "read_committed"
+    reading = Reading(connections, is_committed, unit_offsets=EVENT_OFFSETS)
     question = {"kind": ANALYSIS.kind, "extractor": given["extractor"], **arguments}
     works = _plan(connections["cluster"], arguments)
     done = list(reduce_records(task, question, reading, works.copy, read_claims, options))

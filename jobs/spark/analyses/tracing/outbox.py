@@ -40,6 +40,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
     from jobs.spark.analyses.tracing.outboxes.events import read_events
     from jobs.spark.analyses.tracing.outboxes.judging import judged
+    from jobs.spark.analyses.tracing.planning import EVENT_OFFSETS
     from jobs.spark.analyses.tracing.texts import add_texts
     from jobs.tracing.extractors.extractor import Extractor, preset_extractor
 
@@ -47,7 +48,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     extractor = Extractor.from_mapping(given["extractor"])
     options = {**given, "transactions": preset_extractor(_MARKS_PRESET).to_mapping()}
     connections = connections_of(task, "cluster")
-    reading = Reading(connections, arguments["isolation"] == "read_committed")
+    is_committed = arguments["isolation"] == "read_committed"
+    reading = Reading(connections, is_committed, unit_offsets=EVENT_OFFSETS)
     question = {"kind": ANALYSIS.kind, "extractor": given["extractor"], **arguments}
     works = _plan(connections["cluster"], arguments)
     done = list(reduce_records(task, question, reading, works.copy, read_events, options))

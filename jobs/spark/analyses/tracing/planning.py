@@ -25,6 +25,8 @@ from jobs.spark.analyses.records.ranges import (
 from jobs.spark.analyses.records.running import Reduced
 from jobs.tracing.outbox import Horizon, common
 
+# A task answers with a row for each record, about 100 bytes.
+EVENT_OFFSETS = 250_000
 _POLICY = "cleanup.policy"
 # What cannot be read of these roles hides no event.
 _HARMLESS = ("committed:", "id:")
@@ -64,7 +66,7 @@ def whole_works(
             "is_held": (ends.get(span.where) or 0) > span.log_end,
             "is_compacted": "compact" in policies.get(span.topic, {}).get(_POLICY, "compact"),
         }
-        works = pieces([span]) or [Work((span,))]
+        works = pieces([span], EVENT_OFFSETS) or [Work((span,))]
         found += [Work(one.spans, facts) for one in works]
     return found
 

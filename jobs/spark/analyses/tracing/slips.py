@@ -36,6 +36,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     from jobs.spark.analyses.tracing.following.events import EventsRead, read_events
     from jobs.spark.analyses.tracing.following.plan import plan_slips
     from jobs.spark.analyses.tracing.following.rows import SlipRows
+    from jobs.spark.analyses.tracing.planning import EVENT_OFFSETS
     from jobs.tracing.extractors.extractor import Extractor
 
     extractor = Extractor.from_mapping(task.resources["extractor"]["extractor"])
@@ -46,7 +47,8 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     # What is only shown does not change what is read.
     shown = dict.fromkeys(("slip", "ids", "bucket"))
     question = {"kind": ANALYSIS.kind, **options, **arguments, **shown}
-    reading = Reading(connections, arguments["isolation"] == "read_committed")
+    is_committed = arguments["isolation"] == "read_committed"
+    reading = Reading(connections, is_committed, unit_offsets=EVENT_OFFSETS)
     read = EventsRead(extractor)
 
     def plan() -> list[Work]:
