@@ -210,7 +210,7 @@ async def _fill(cluster: Cluster, made: Made, templates: Sequence[bytes]) -> Non
             at_ms = BEGAN_MS + DAY_MS * number // made.batches
             left = {
                 TopicPartition(made.topic, partition): at_time(
-                    templates[(number * PARTITIONS + partition) % TEMPLATES], at_ms
+                    templates[(number * PARTITIONS + partition) % len(templates)], at_ms
                 )
                 for partition in range(PARTITIONS)
             }

@@ -1,11 +1,10 @@
 """Slips: records with an id and steps in headers, and as JSON, read by the kind `slips` in the warm engine.
 
-Filled and timed as `records` does it. Each batch has its own ids, which come again with other steps in later
-batches: a slip has as many records as the topic has of its template.
+Filled and timed as `records` does it. Each slip has five records, one for each step, one after the other in
+another partition.
 """
 
 import os
-import random
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from engines import clusters
 from metadata import Say
 from records import FIRST_MS, PARTITIONS, UNBOUND, Made, ask, fill
 
-from jobs.wire.batches.records import PlacedRecord
+from jobs.wire.batches.records import PlacedRecord, encode_batch
 
 STEPS = ("validate", "price", "pay", "pack", "ship")
 HEADERS = {
@@ -34,34 +33,44 @@ JSON = {
 class InHeaders(Made):
     """Slips of which headers say everything."""
 
-    def _record(self, number: int, draw: random.Random) -> PlacedRecord:
-        done = b",".join(one.encode() for one in STEPS[: draw.randrange(len(STEPS))])
+    def templates(self) -> list[bytes]:
+        """Return each batch of the topic: the records of as many slips at one step."""
+        return [
+            encode_batch(
+                [self.at_step(n, *divmod(batch, len(STEPS))) for n in range(self.per_batch)],
+                codec=self.codec,
+            )
+            for batch in range(self.batches * PARTITIONS)
+        ]
+
+    def at_step(self, number: int, group: int, step: int) -> PlacedRecord:
+        """Return the record of a slip that waits for a step."""
         headers = [
-            (b"slip-id", b"%032x" % draw.getrandbits(128)),
+            (b"slip-id", b"%032x" % (group * self.per_batch + number)),
             (b"slip-type", b"standard"),
             (b"slip", ",".join(STEPS).encode()),
-            (b"slip-done", done),
+            (b"slip-done", ",".join(STEPS[:step]).encode()),
         ]
         return PlacedRecord(number, FIRST_MS, b"%d" % number, b"x" * self.size, headers)
 
 
 @dataclass(frozen=True)
-class InJson(Made):
+class InJson(InHeaders):
     """Slips as MassTransit Courier writes them, shortened."""
 
-    def _record(self, number: int, draw: random.Random) -> PlacedRecord:
-        at = draw.randrange(len(STEPS))
-        done = ",".join(f'{{"name":"{one}","timestamp":1}}' for one in STEPS[:at])
-        left = ",".join(f'{{"name":"{one}"}}' for one in STEPS[at:])
+    def at_step(self, number: int, group: int, step: int) -> PlacedRecord:
+        """Return the record of a slip that waits for a step."""
+        done = ",".join(f'{{"name":"{one}","timestamp":1}}' for one in STEPS[:step])
+        left = ",".join(f'{{"name":"{one}"}}' for one in STEPS[step:])
         text = (
-            f'{{"trackingNumber":"{draw.getrandbits(128):032x}","activityLogs":[{done}],'
+            f'{{"trackingNumber":"{group * self.per_batch + number:032x}","activityLogs":[{done}],'
             f'"itinerary":[{left}],"pad":"{"y" * self.size}"}}'
         )
         return PlacedRecord(number, FIRST_MS, b"%d" % number, text.encode())
 
 
 MADE = {
-    "slips, headers": (InHeaders("in-headers", 4_000_000, 200, 1_000), HEADERS, 500_000),
+    "slips, headers": (InHeaders("in-headers", 2_000_000, 200, 1_000), HEADERS, 500_000),
     "slips, JSON": (InJson("in-json", 1_000_000, 200, 1_000), JSON, 150_000),
 }
 
