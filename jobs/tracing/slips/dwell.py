@@ -52,7 +52,10 @@ def funnel(slips: Slips, found: Stays) -> Iterator[dict[str, Any]]:
     is_failed, is_waiting = slips.is_failed & (last >= 0), slips.is_waiting & (last >= 0)
     # Of some slips only the failure at a step was read.
     failed_at = np.flatnonzero(is_failed) * width + last[is_failed]
-    stayed = np.unique(np.concatenate([found.slips * width + found.steps, failed_at]))
+    # With counts NumPy sorts; without, it hashes, which takes many times as long here.
+    stayed, _ = np.unique(
+        np.concatenate([found.slips * width + found.steps, failed_at]), return_counts=True
+    )
     pairs = _pairs(slips.type[stayed // width], stayed % width, width)
     kept, entered = np.unique(pairs, return_counts=True)
     now = _pairs(slips.type, last, width)
