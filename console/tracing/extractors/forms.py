@@ -26,7 +26,9 @@ _LONGEST_TOPIC = 249
 class ExtractorForm(ActionForm):
     """An extractor, and the topic of which samples are read; fields of roles are named `fields.ROLE`."""
 
-    name = text_field("Name", 100, "Required to save. Analyses refer to the extractor by it.", required=False)
+    name = text_field(
+        "Name", 100, "Required to save. Analyses refer to the extractor by it.", required=False
+    )
     preset = forms.ChoiceField(
         label="Preset",
         required=False,

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 # A selection has at most so many dead letters.
 MOST_PLANNED = 100_000
 _LETTER = ("original_topic", "original_partition", "original_offset", "replays")
-_ORDER = (
+ORDER = (
     "Records are sent in the order of each dead letter partition, one partition after the other: records "
     "with the same key keep that order only within one. All come after what was sent to the target since."
 )
-_DUPLICATES = (
+DUPLICATES = (
     "Each record is sent in a transaction with its position: readers with read_committed see it once, "
     "others may see aborted copies. What a service did before it failed, it may do again. A dead letter "
     "that another plan has sent is sent again."
@@ -116,8 +116,8 @@ def _facts(arguments: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
         "targets": sorted({row["target_topic"] for row in rows if row["action"] == Action.SEND}),
         "quarantine_topic": arguments["quarantine_topic"],
         "extractor": arguments["extractor"],
-        "order": _ORDER,
-        "duplicates": _DUPLICATES,
+        "order": ORDER,
+        "duplicates": DUPLICATES,
     }
 
 

@@ -10,6 +10,7 @@ from console.runs.analyses.spec import tables_of
 from console.tracing.replays.models import Redrive
 from jobs.spark.analyses.analysis import Analysis, Answer, Column, ColumnType, Table
 from jobs.spark.analyses.document import document_of
+from jobs.spark.analyses.tracing.replay_plan import DUPLICATES, ORDER
 from tests.console.making import make_run
 from tests.console.runs.analyses.making import put
 
@@ -42,8 +43,8 @@ ANALYSIS = Analysis(
 FACTS = {
     "records": 3, "send": 1, "quarantine": 1, "skip": 1, "bytes": 300, "remote": 1,
     "targets": ["orders", "orders.quarantine"], "quarantine_topic": "orders.quarantine",
-    "extractor": "spring-dlt", "order": "Records of a partition keep their order.",
-    "duplicates": "A record that was processed in part is processed again.",
+    "extractor": "spring-dlt", "order": ORDER,
+    "duplicates": DUPLICATES,
 }  # fmt: skip
 
 
