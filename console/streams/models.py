@@ -35,9 +35,11 @@ class StreamsApplication(models.Model):
     names the wrong instance for some keys (null: not known), `misrouted_share` the worst share of them.
     `lag_unknown_count` is how many source partitions have no number in `lag_records`.
     `facts` are offsets and commits (`jobs.streams.stored.pack_facts`) of `facts_at`, when it was last seen
-    whole. `description` is what `Topology#describe()` printed, empty for none. `problem` is a sentence while
-    its group cannot be described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for
-    nothing: counts are at least what is shown then, and what follows from all tasks is null.
+    whole. `description` is what `Topology#describe()` printed, empty for none; `broker_description` is the
+    same from the broker (KIP-1331). `audit` has the conditions of the last collection
+    (`jobs.checks.streams.audit`), empty before the first. `problem` is a sentence while its group cannot be
+    described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for nothing: counts are
+    at least what is shown then, and what follows from all tasks is null.
     """
 
     cluster = models.ForeignKey(
@@ -68,6 +70,8 @@ class StreamsApplication(models.Model):
     description = models.TextField(blank=True)
     described_at = models.DateTimeField(null=True, blank=True)
     described_by = models.CharField(max_length=150, blank=True)
+    broker_description = models.TextField(blank=True, default="")
+    audit = models.JSONField(default=dict, blank=True)
 
     clusters_at: ClassVar = ("cluster",)
 
@@ -100,7 +104,9 @@ class StreamsSnapshot(models.Model):
 
     `content` is `jobs.streams.stored.pack_application`, without what a description adds. `generation` is null
     with the classic protocol, which does not tell it. `changelogs` are starts and ends of the changelogs then
-    (`jobs.streams.lag.changelogs_of`, packed; empty: not kept). The newest row holds now.
+    (`jobs.streams.lag.changelogs_of`, packed; empty: not kept). `change` is what differs from the snapshot
+    before (`jobs.streams.rebalances`); null in the first one and in rows of earlier versions. The newest row
+    holds now.
     """
 
     application = models.ForeignKey(
@@ -111,6 +117,7 @@ class StreamsSnapshot(models.Model):
     fingerprint = models.CharField(max_length=FINGERPRINT_LENGTH)
     content = models.BinaryField()
     changelogs = models.BinaryField(default=bytes, blank=True)
+    change = models.JSONField(null=True, blank=True)
 
     clusters_at: ClassVar = ("application__cluster",)
 

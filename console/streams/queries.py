@@ -13,7 +13,7 @@ from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.streams.models import StreamsApplication, StreamsRound
 
 # What a list does not need and what is large.
-_LARGE = ("facts", "description", "cautions")
+_LARGE = ("facts", "description", "broker_description", "cautions", "audit")
 
 
 def list_applications() -> QuerySet[StreamsApplication]:
