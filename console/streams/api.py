@@ -18,6 +18,8 @@ from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
+from console.streams.balance.serializers import BalanceSerializer, StreamsBalancePlace
+from console.streams.balance.told import balance_told
 from console.streams.lookup.answers import KeyQuestion, look_up
 from console.streams.models import StreamsApplication
 from console.streams.serializers import (
@@ -32,6 +34,7 @@ from console.streams.serializers import (
     StreamsTaskSerializer,
 )
 from console.streams.snapshots import picture_of
+from jobs.streams.balance.advice import balance_mapping
 from jobs.streams.documents import application_mapping, task_mappings
 from jobs.streams.keys import KeyFormat
 
@@ -50,12 +53,14 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "set_description": StreamsPlace,
         "key_lookup": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
+        "balance": StreamsBalancePlace,
     }
     # An id may be of several clusters: the query has the cluster, which is checked here.
     anywhere_actions: ClassVar = (
         "list",
         "retrieve",
         "list_tasks",
+        "balance",
         "set_description",
         "key_lookup",
     )
@@ -98,6 +103,13 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         tasks: Any = list(picture.application.placements)
         page = self.paginate_queryset(tasks)
         return self.get_paginated_response(task_mappings(picture.application, picture.facts, page))
+
+    @extend_schema(responses=BalanceSerializer)
+    @action(detail=True, url_path="balance", url_name="balance")
+    def balance(self, request: Request, application_id: str) -> Response:
+        """Return how state, records and tasks are spread, the largest tasks, and what is sound to change."""
+        row = self._application("view")
+        return Response(balance_mapping(*balance_told(row, picture_of(row)), self.asked["order"]))
 
     @extend_schema(
         request=NewDescriptionSerializer,

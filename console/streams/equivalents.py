@@ -25,6 +25,10 @@ def of_tasks(row: StreamsApplication) -> Equivalents:
     return Equivalents(f"GET {_path(row)}tasks/?{_query(row)}", _command(row))
 
 
+def of_balance(row: StreamsApplication) -> Equivalents:
+    return Equivalents(f"GET {_path(row)}balance/?{_query(row)}", f"{_command(row)} --balance")
+
+
 def of_description(row: StreamsApplication) -> Equivalents:
     return Equivalents(
         f"PUT {_path(row)}description/?{_query(row)}", f"{_command(row)} --topology FILE"

@@ -21,6 +21,8 @@ from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of, fitting
+from jobs.streams.balance.advice import advice_on, balance_lines, balance_mapping
+from jobs.streams.balance.load import balance_of
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.collection.changelog_search import ChangelogSearch, key_in_changelog, search_for
@@ -61,6 +63,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     searched = "also look the key up in the store's changelog, within half a minute"
     command.add_flag(parser, "--changelog", searched)
+    command.add_flag(
+        parser, "--balance", "how state and tasks are spread, and what is sound to change"
+    )
     command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
     form = parser.add_mutually_exclusive_group()
     command.add_flag(form, "--json", command.ONE_DOCUMENT)
@@ -183,6 +188,9 @@ def _told(
 ) -> dict[str, Any]:
     facts = seen.facts
     told = application_mapping(application, facts) | {"tasks": task_mappings(application, facts)}
+    if arguments.balance:
+        balance = balance_of(application, facts)
+        told["balance"] = balance_mapping(balance, advice_on(application, balance))
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
@@ -252,6 +260,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"  {one['task']}  {placed}{told_lag}"
     if told["application_answers"]["reason"]:
         yield f"Own answers not known: {told['application_answers']['reason']}"
+    yield from balance_lines(told["balance"]) if "balance" in told else ()
     if "for_store" in told:
         yield "has the store"
         for one in told["for_store"]:

@@ -6,18 +6,21 @@ told when they joined last.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.application import Application, Process, Role, TaskId
-from jobs.streams.observation import Facts, TopicFacts
+from jobs.streams.observation import Earlier, Facts, TopicFacts
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
 
 _NOT_SEEN = TopicFacts(0)
 # Without the changelogs of a join, how far copies were behind then is not known.
 NOT_KEPT = Facts(0, {}, {})
+# acceptable.recovery.lag: a copy that is less behind counts as caught up.
+CAUGHT_UP_RECORDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,32 @@ def input_lags(
         task: tuple(_input_lag(place, facts) for place in application.tasks[task])
         for task in (sorted(application.tasks) if tasks is None else tasks)
     }
+
+
+def ends_before(application: Application, facts: Facts) -> Earlier:
+    """Return of facts what makes a rate with those of the next collection: ends of the source topics."""
+    names = {place.topic for own in application.tasks.values() for place in own}
+    ends = {name: one.ends for name, one in facts.topics.items() if name in names}
+    return Earlier(facts.observed_at_ms, ends)
+
+
+def input_rates(application: Application, facts: Facts) -> dict[TaskId, float | None]:
+    """Return records/s that were written to the source partitions of each task since the collection before.
+
+    None: an end is not known in one of the two readings, or is lower now (another topic of this name).
+    """
+    before = facts.before
+    if before is None or facts.observed_at_ms <= before.observed_at_ms:
+        return dict.fromkeys(application.tasks)
+    span_s = (facts.observed_at_ms - before.observed_at_ms) / 1000
+
+    def grown(place: TopicPartition) -> int | None:
+        end = facts.topics.get(place.topic, _NOT_SEEN).ends.get(place.partition)
+        first = before.ends.get(place.topic, {}).get(place.partition)
+        return None if end is None or first is None or end < first else end - first
+
+    sums = {task: _sum(map(grown, own)) for task, own in application.tasks.items()}
+    return {task: None if one is None else one / span_s for task, one in sums.items()}
 
 
 def states_of_tasks(application: Application, facts: Facts) -> dict[TaskId, StateOfTask]:
@@ -173,6 +202,33 @@ def restore_costs(
             )
         )
     return tuple(found)
+
+
+def restore_rate(
+    before: Application, after: Application, lags: Iterable[StandbyLag], slack_ms: int
+) -> float | None:
+    """Return records/s that an instance restored at least, measured between two joins; None: not measured.
+
+    Counted are copies that were still behind in `after`, of which `lags` are: one that had caught up only
+    followed its input. The joins were up to `slack_ms` further apart than they were seen.
+    """
+    span_ms = after.observed_at_ms - before.observed_at_ms + slack_ms
+    first = {
+        (one.process_id, task): position
+        for one in before.threads
+        for task, position in one.offset_sums.items()
+        if position >= 0
+    }
+    processes = {one.member_id: one.process_id for one in after.threads}
+    grown: Counter[str] = Counter()
+    for one in lags:
+        process = processes.get(one.member_id)
+        start = first.get((process, one.task))
+        is_behind = one.records is not None and one.records > CAUGHT_UP_RECORDS
+        if process and is_behind and start is not None and one.position_sum is not None:
+            grown[process] += max(0, one.position_sum - start)
+    most = max(grown.values(), default=0)
+    return most * 1000 / span_ms if most and span_ms > slack_ms else None
 
 
 def _input_lag(place: TopicPartition, facts: Facts) -> InputLag:

@@ -29,12 +29,21 @@ class TopicFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """Ends of the source topics at the collection before: with those of now they make a rate."""
+
+    observed_at_ms: int
+    ends: Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """What changes between rebalances: offsets, sizes, commits."""
+    """What changes between rebalances: offsets, sizes, commits; `before` None: not collected before."""
 
     observed_at_ms: int
     topics: Mapping[str, TopicFacts]
     committed: Mapping[TopicPartition, CommittedOffset]
+    before: Earlier | None = None
 
 
 @dataclass(frozen=True, slots=True)

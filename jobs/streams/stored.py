@@ -25,7 +25,7 @@ from jobs.streams.application import (
     TasksByRole,
     Thread,
 )
-from jobs.streams.observation import Facts, TopicFacts
+from jobs.streams.observation import Earlier, Facts, TopicFacts
 
 FORM = 1
 _LEVEL = 6
@@ -107,14 +107,20 @@ def pack_facts(facts: Facts) -> bytes:
         [place.topic, place.partition, one.offset, one.metadata]
         for place, one in sorted(facts.committed.items())
     ]
-    return _packed(
-        {"observed_at_ms": facts.observed_at_ms, "topics": topics, "committed": committed}
-    )
+    told = {"observed_at_ms": facts.observed_at_ms, "topics": topics, "committed": committed}
+    if facts.before is not None:
+        ends = {name: _pairs(own) for name, own in sorted(facts.before.ends.items())}
+        told["before"] = [facts.before.observed_at_ms, ends]
+    return _packed(told)
 
 
 def unpack_facts(content: bytes) -> Facts:
     """Return the facts that were packed; raises `OtherForm`."""
     told = _unpacked(content)
+    before = None
+    if "before" in told:
+        at_ms, ends = told["before"]
+        before = Earlier(at_ms, {name: dict(own) for name, own in ends.items()})
     return Facts(
         told["observed_at_ms"],
         {
@@ -130,6 +136,7 @@ def unpack_facts(content: bytes) -> Facts:
             TopicPartition(topic, number): CommittedOffset(offset, metadata)
             for topic, number, offset, metadata in told["committed"]
         },
+        before,
     )
 
 

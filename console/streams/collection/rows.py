@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
 from jobs.streams.audit.conditions import Seen
 from jobs.streams.audit.rules import audit
-from jobs.streams.lag import NOT_KEPT, changelogs_of, input_lags
+from jobs.streams.lag import NOT_KEPT, changelogs_of, ends_before, input_lags
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
@@ -54,9 +55,13 @@ def save_application(
     }
     if is_whole(seen.group) and application.tasks:
         facts = seen.facts
+        # One query and one row of JSON more for each application: the deferred facts of the round before.
+        last = NOT_KEPT if row is None else facts_in(row.facts)
+        if last is not NOT_KEPT:
+            facts = replace(facts, before=ends_before(application, last))
         shown = described(application, facts, row.description if row else "")
         values |= counts_of(shown, facts)
-        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now)
+        values["audit"] = _audit(row, shown, facts, last, values["misrouted_share"], now)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -80,6 +85,7 @@ def _audit(
     row: StreamsApplication | None,
     application: Application,
     facts: Facts,
+    before: Facts,
     misrouted: float | None,
     now: datetime,
 ) -> dict[str, Any]:
@@ -89,7 +95,6 @@ def _audit(
     since = now - CHANGES_OF
     newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
     changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
-    before = facts_in(row.facts)
     return audit(
         Seen(
             application,
