@@ -109,6 +109,7 @@ PLACES = {
     "availability:runbooks": ["east"],
     "streams:list": [],
     "streams:detail": ["east", "shop"],
+    "streams:balance": ["east", "shop"],
     "streams:description": ["east", "shop"],
     "streams:key-lookup": ["east", "shop"],
     "tracing:extractors": ["east"],

@@ -18,9 +18,8 @@ from console.streams.balance.told import balance_told
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import picture_of
 from jobs.numbers import format_bytes, format_count, format_least, format_span_ms, format_times
-from jobs.streams.balance.load import BY_BYTES, BY_RATE, Balance, Load, heaviest
+from jobs.streams.balance.load import RATE, STATE, Balance, Load, heaviest
 
-_BARS = ("state_bytes", "records_per_s", "active")
 _SKEW = (
     "State by thread of the largest instance over the best split that any assignment of these tasks to these "
     "threads can have at most: the mean, or the largest task where that is more."
@@ -34,18 +33,19 @@ def balance_page(request: HttpRequest, alias: str, application_id: str) -> HttpR
     row = find_application(alias, application_id)
     picture = picture_of(row)
     balance, advice = balance_told(row, picture)
-    order = BY_RATE if request.GET.get("order") == BY_RATE else BY_BYTES
-    instances = picture.once("bars", lambda: _with_bars(balance.instances))
-    tasks, parts = heaviest(balance, order), balance.subtopologies
+    by = RATE if request.GET.get("order") == RATE else STATE
+    instances = sorted(balance.instances, key=lambda one: -(one.state_bytes or 0))
+    tasks, spreads = heaviest(balance, by), balance.spreads
     context = {
         **around_application(row, picture, "balance"),
         "facts": _facts(balance),
         "balance": balance,
         "advice": [(one, one.topic and _key_skew(alias, one.topic)) for one in advice],
-        "order": order,
+        "order": by,
+        "most": {name: _most(instances, name) for name in (STATE, RATE, "active")},
         "instances": cut(instances, len(instances), request.GET, "instances"),
         "tasks": cut(tasks, len(tasks), request.GET, "tasks"),
-        "subtopologies": cut(parts, len(parts), request.GET, "subtopologies"),
+        "spreads": cut(spreads, len(spreads), request.GET, "subtopologies"),
         "equivalents": equivalents.of_balance(row),
     }
     return render_page(request, "streams/balance/page.html", context, is_live=True)
@@ -56,44 +56,22 @@ def _key_skew(alias: str, topic: str) -> str:
     return f"{reverse('runs:new-analysis', args=['key-skew'])}?{query}"
 
 
-def _with_bars(instances: Sequence[Load]) -> list[tuple[Load, list[str]]]:
-    """Return instances, the largest first, with the lengths of their bars between 0 and 1."""
-    most = [max((getattr(one, name) or 0 for one in instances), default=0) or 1 for name in _BARS]
-    ordered = sorted(instances, key=lambda one: -(one.state_bytes or 0))
-    return [
-        (
-            one,
-            [
-                f"{(getattr(one, name) or 0) / top:.4f}"
-                for name, top in zip(_BARS, most, strict=True)
-            ],
-        )
-        for one in ordered
-    ]
+def _most(instances: Sequence[Load], name: str) -> float:
+    """Return how long the longest bar is; 1 where all are 0."""
+    return max((getattr(one, name) or 0 for one in instances), default=0) or 1
 
 
 def _facts(balance: Balance) -> list[dict[str, Any]]:
     span = balance.rate_span_ms
-    return [
-        {
-            "label": "State",
-            "value": format_least(balance.state_bytes, balance.state_unknown, format_bytes),
-            "note": "active tasks, changelog size",
-        },
-        {"label": "Skew", "value": format_times(balance.state_skew), "definition": _SKEW},
-        {
-            "label": "Max / mean",
-            "value": format_times(balance.max_over_mean),
-            "note": "by instance",
-        },
-        {
-            "label": "Idle threads",
-            "value": format_count(balance.idle_threads),
-            "note": f"of {format_count(len(balance.threads))}, copies counted",
-        },
-        {
-            "label": "Rates over",
-            "value": format_span_ms(span),
-            "note": "between two collections" if span else "from the second collection on",
-        },
-    ]
+    size = format_least(balance.state_bytes, balance.state_unknown, format_bytes)
+    threads = f"of {format_count(len(balance.threads))}, copies counted"
+    rates = "between two collections" if span else "from the second collection on"
+    told = (
+        ("State", size, "active tasks, changelog size", ""),
+        ("Skew", format_times(balance.state_skew), "of the best split", _SKEW),
+        ("Max / mean", format_times(balance.max_over_mean), "by instance", ""),
+        ("Idle threads", format_count(balance.idle_threads), threads, ""),
+        ("Rates over", format_span_ms(span), rates, ""),
+    )
+    names = ("label", "value", "note", "definition")
+    return [dict(zip(names, one, strict=True)) for one in told]

@@ -8,44 +8,25 @@ from rest_framework import serializers
 
 from console.streams.serializers import StreamsPlace
 from jobs.streams.balance.advice import Advice
-from jobs.streams.balance.load import (
-    BY_BYTES,
-    BY_RATE,
-    Balance,
-    Load,
-    Spread,
-    SubtopologyLoad,
-    TaskLoad,
-)
+from jobs.streams.balance.load import RATE, STATE, Balance, Load, Spread, TaskLoad
 
 
 class StreamsBalancePlace(StreamsPlace):
     """Of which cluster an application is, and which tasks are the largest."""
 
     order = serializers.ChoiceField(
-        required=False, default=BY_BYTES, choices=[BY_BYTES, BY_RATE], help_text="Largest tasks by."
+        required=False, default=STATE, choices=[STATE, RATE], help_text="The largest tasks by this."
     )
 
 
 class _PlainSerializer(serializers.Serializer[Any]):
-    """The fields of a dataclass; null where it has None."""
+    """The fields of a dataclass, or tuples of them; null where it has None."""
 
     of: ClassVar[type]
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         hints = get_type_hints(self.of)
         return {name: _field(hint) for name, hint in hints.items()} | super().get_fields()
-
-
-def _field(hint: Any) -> serializers.Field[Any, Any, Any, Any]:
-    parts = get_args(hint)
-    if parts == (str, ...):
-        return serializers.ListField(child=serializers.CharField())
-    kind = _KINDS[parts[0] if parts else hint]
-    found: serializers.Field[Any, Any, Any, Any] = (
-        kind(many=True) if ... in parts else kind(allow_null=type(None) in parts)
-    )
-    return found
 
 
 class TaskLoadSerializer(_PlainSerializer):
@@ -61,15 +42,9 @@ class LoadSerializer(_PlainSerializer):
 
 
 class SpreadSerializer(_PlainSerializer):
-    """How uneven the tasks of a subtopology are, and the largest."""
+    """How uneven the tasks of a subtopology are by state or rate, and the largest."""
 
     of = Spread
-
-
-class SubtopologyLoadSerializer(_PlainSerializer):
-    """A subtopology with the spread of state and of records/s."""
-
-    of = SubtopologyLoad
 
 
 class AdviceSerializer(_PlainSerializer):
@@ -90,9 +65,16 @@ _KINDS: dict[Any, Any] = {
     TaskLoad: TaskLoadSerializer,
     Load: LoadSerializer,
     Spread: SpreadSerializer,
-    SubtopologyLoad: SubtopologyLoadSerializer,
     bool: serializers.BooleanField,
     int: serializers.IntegerField,
     float: serializers.FloatField,
     str: serializers.CharField,
 }
+
+
+def _field(hint: Any) -> serializers.Field[Any, Any, Any, Any]:
+    parts = get_args(hint)
+    kind = _KINDS[parts[0] if parts else hint]
+    if ... not in parts:
+        return kind(allow_null=type(None) in parts)  # type: ignore[no-any-return]  # each is a field
+    return serializers.ListField(child=kind())

@@ -15,6 +15,7 @@ from typing import Any
 from jobs.numbers import (
     format_bytes,
     format_count,
+    format_least,
     format_percent,
     format_rate,
     format_span_s,
@@ -22,7 +23,15 @@ from jobs.numbers import (
     sum_of,
 )
 from jobs.streams.application import Application, Protocol, Role
-from jobs.streams.balance.load import BY_BYTES, Balance, Load, Spread, TaskLoad, heaviest
+from jobs.streams.balance.load import (
+    RATE,
+    STATE,
+    Balance,
+    Load,
+    TaskLoad,
+    heaviest,
+    is_whole_seen,
+)
 
 _MOST_NAMED = 5
 # Against the best split, against the mean of a subtopology; and what a move has to leave of the largest load.
@@ -122,11 +131,9 @@ def advice_on(
     return (*found, *_back_and_forth(balance, earlier))
 
 
-def balance_mapping(
-    balance: Balance, advice: Iterable[Advice], order: str = BY_BYTES
-) -> dict[str, Any]:
+def balance_mapping(balance: Balance, advice: Iterable[Advice], by: str = STATE) -> dict[str, Any]:
     """Return a balance with its largest tasks and advice as plain values."""
-    told = asdict(replace(balance, tasks=heaviest(balance, order)))
+    told = asdict(replace(balance, tasks=heaviest(balance, by)))
     return told | {"task_count": len(balance.tasks), "advice": [asdict(one) for one in advice]}
 
 
@@ -134,17 +141,12 @@ def balance_lines(told: dict[str, Any]) -> Iterator[str]:
     """Yield what `balance_mapping` holds as lines for people."""
     yield f"balance  state of the largest instance {format_times(told['state_skew'])} of the best split"
     for one in told["instances"]:
-        least = "at least " if one["state_unknown"] else ""
+        size = format_least(one["state_bytes"], one["state_unknown"], format_bytes)
         yield (
-            f"  {one['place']}  {one['threads']} threads  {one['active']} active  {one['copies']} copies"
-            f"  {least}{format_bytes(one['state_bytes'])} ({format_percent(one['state_share'])})"
-            f"  {format_rate(one['records_per_s'])}"
+            f"  {one['place']}  {one['threads']} threads, {one['active']} active, {one['copies']} copies, "
+            f"state {size} ({format_percent(one['state_share'])}), {format_rate(one['records_per_s'])}"
         )
-    for one in told["tasks"][:_MOST_NAMED]:
-        size, rate = format_bytes(one["state_bytes"]), format_rate(one["records_per_s"])
-        yield f"  task {one['task']}  {one['place'] or 'no thread'}  {size}  {rate}"
-    for one in told["advice"]:
-        yield f"  Advice: {one['what']} {one['why']} {one['next']}"
+    yield from (f"  Advice: {one['what']} {one['why']} {one['next']}" for one in told["advice"])
 
 
 def _restore(records: int | None, size_bytes: int | None, rate_per_s: float | None) -> str:
@@ -156,64 +158,56 @@ def _restore(records: int | None, size_bytes: int | None, rate_per_s: float | No
 
 
 def _hot(application: Application, balance: Balance) -> Iterator[Advice]:
-    found: list[tuple[Spread, str, str, str]] = []
-    for one in balance.subtopologies:
-        state, rate = one.state, one.rate
-        if rate and rate.max_over_mean >= _HOT and rate.largest >= _SMALL_RATE:
-            found.append((rate, one.subtopology, "records", format_rate(rate.largest)))
-        elif state and state.max_over_mean >= _HOT and state.largest >= _SMALL_BYTES:
-            found.append((state, one.subtopology, "state", format_bytes(state.largest)))
-    for spread, name, noun, size in sorted(found, key=lambda one: -one[0].max_over_mean)[
-        :_MOST_NAMED
-    ]:
+    least = {STATE: _SMALL_BYTES, RATE: _SMALL_RATE}
+    hot = [
+        one
+        for one in balance.spreads
+        if (one.max_over_mean or 0) >= _HOT and (one.largest or 0) >= least[one.by]
+    ]
+    for one in sorted(hot, key=lambda one: -(one.max_over_mean or 0))[:_MOST_NAMED]:
+        noun, form = ("state", format_bytes) if one.by == STATE else ("records", format_rate)
         yield Advice(
             "hot-partition",
-            f"Task {spread.task} has {format_percent(spread.top_share)} of the {noun} of subtopology {name} "
-            f"({size}), {format_times(spread.max_over_mean)} the mean of its tasks.",
-            "A key is in one partition at any partition count: if a hot key is the cause, more partitions do "
-            "not help.",
+            f"Task {one.task} has {format_percent(one.top_share)} of the {noun} of subtopology "
+            f"{one.subtopology} ({form(one.largest)}), {format_times(one.max_over_mean)} the mean of all.",
+            "A key is in one partition at any partition count: no number of them helps against a hot key.",
             "Count the keys with key-skew. For a hot key: salt it, or aggregate in two stages. Do not change "
             "the partitions of an input topic in place: keys move, their state does not.",
-            next(iter(application.subtopologies[name].source_topics), None),
+            next(iter(application.subtopologies[one.subtopology].source_topics), None),
         )
 
 
 def _uneven(
     application: Application, balance: Balance, rate_per_s: float | None
 ) -> Iterator[Advice]:
-    skew = balance.state_skew
-    if skew is None or skew < _UNEVEN or not balance.counts_are_even:
+    heavy = max(balance.instances, key=lambda one: one.bytes_per_thread, default=None)
+    is_uneven = (balance.state_skew or 0) >= _UNEVEN and balance.counts_are_even
+    if not is_uneven or heavy is None or (heavy.state_bytes or 0) < _SMALL_BYTES:
         return
-    heavy = max(balance.instances, key=lambda one: one.bytes_per_thread)
-    if (heavy.state_bytes or 0) < _SMALL_BYTES:
-        return
-    total = sum(one.stateful for one in balance.instances)
-    what = (
-        f"{heavy.place} has {format_percent(heavy.state_share)} of the state "
-        f"({format_bytes(heavy.state_bytes)}) with {heavy.stateful} of {total} stateful tasks, "
-        f"{format_times(skew)} the best split of these tasks over these threads."
-    )
     move = best_move(balance)
-    why = "The built-in assignors count tasks, not bytes: they move nothing."
-    if move is not None and balance.state_bytes:
-        back = f", and {move.back.task} the other way" if move.back else ""
-        after = (heavy.state_bytes or 0) - move.moved_bytes
-        why += (
-            f" Moving {move.task.task} from {heavy.place} to {move.target.place}{back}: "
-            f"{format_percent(heavy.state_share)} → {format_percent(after / balance.state_bytes)} of the "
-            f"state on {heavy.place}; {_restore(move.records, move.size_bytes, rate_per_s)}."
-        )
-    custom = (
-        "A TaskAssignor (KIP-924) can place tasks by size."
-        if application.protocol is Protocol.CLASSIC
-        else "The broker assigns the tasks of the streams protocol; it takes no TaskAssignor (KIP-924)."
-    )
+    custom = "A TaskAssignor (KIP-924) can place tasks by size."
+    if application.protocol is Protocol.STREAMS:
+        custom = "The broker assigns the tasks of the streams protocol; it takes no TaskAssignor."
     yield Advice(
         "size-skew",
-        what,
-        why,
-        f"{custom} More threads on {heavy.place} lower the load of each thread there; assignors that divide "
-        "tasks by threads then give it more tasks.",
+        f"{heavy.place} has {format_percent(heavy.state_share)} of the state "
+        f"({format_bytes(heavy.state_bytes)}) with {heavy.stateful} of "
+        f"{sum(one.stateful for one in balance.instances)} stateful tasks, "
+        f"{format_times(balance.state_skew)} the best split of these tasks over these threads.",
+        "The built-in assignors count tasks, not bytes: they move nothing."
+        + ("" if move is None else _told(move, balance, rate_per_s)),
+        f"{custom} More threads on {heavy.place} lower the load of each thread there, but assignors that "
+        "divide tasks by threads then give it more tasks.",
+    )
+
+
+def _told(move: Move, balance: Balance, rate_per_s: float | None) -> str:
+    heavy, back = move.source, f", and {move.back.task} the other way" if move.back else ""
+    after = ((heavy.state_bytes or 0) - move.moved_bytes) / (balance.state_bytes or 1)
+    return (
+        f" Moving {move.task.task} from {heavy.place} to {move.target.place}{back}: "
+        f"{format_percent(heavy.state_share)} → {format_percent(after)} of the state on {heavy.place}; "
+        f"{_restore(move.records, move.size_bytes, rate_per_s)}."
     )
 
 
@@ -222,17 +216,17 @@ def _without_copy(
 ) -> Iterator[Advice]:
     alone = [one for one in balance.tasks if one.state_bytes and not one.copies]
     records, size = _sums(alone)
-    instances = len(balance.instances)
-    if application.left_out or balance.idle_threads is None or size < LARGE_BYTES or instances < 2:  # noqa: PLR2004
+    count = len(balance.instances)
+    if not is_whole_seen(application) or size < LARGE_BYTES or count == 1:
         return
     key = "num.standby.replicas=1"
     if application.protocol is Protocol.STREAMS:
         key = "streams.num.standby.replicas=1 in the configuration of the group"
     yield Advice(
         "no-standby",
-        f"{format_count(len(alone))} stateful tasks have no standby.",
+        f"{len(alone):,} stateful tasks have no standby.",
         f"If all of them move: {_restore(records, size, rate_per_s)}.",
-        f"Set {key}. It costs about {format_bytes(size / instances)} more on each of {instances} instances.",
+        f"Set {key}. It costs about {format_bytes(size / max(1, count))} more on each of {count} instances.",
     )
 
 
@@ -241,12 +235,11 @@ def _idle(balance: Balance) -> Iterator[Advice]:
         return
     empty = [one.place for one in balance.instances if not one.active and not one.copies]
     named = f" Without any task: {', '.join(empty[:_MOST_NAMED])}." if empty else ""
-    more = f" {len(empty) - _MOST_NAMED} more have none." if len(empty) > _MOST_NAMED else ""
     count, threads = balance.idle_threads, len(balance.threads)
     yield Advice(
         "idle-threads",
         f"{count} of {threads} threads are more than there are tasks, copies counted.",
-        f"A task runs on one thread: these threads do nothing.{named}{more}",
+        f"A task runs on one thread: these threads do nothing.{named}",
         f"Stop {count} threads or the instances without a task, unless they are a reserve.",
     )
 

@@ -9,17 +9,17 @@ the largest task where that is more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from jobs.numbers import sum_of
-from jobs.streams.application import Application, Role, TaskId
+from jobs.streams.application import Application, Role, TaskId, Thread
 from jobs.streams.lag import StateOfTask, input_rates, states_of_tasks
 from jobs.streams.observation import Facts
 
 MOST_TASKS = 100
-BY_BYTES, BY_RATE = "bytes", "rate"
+STATE, RATE = "state_bytes", "records_per_s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,19 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How uneven the tasks of a subtopology are; `task` is the largest, with `largest` of it."""
+    """How uneven the tasks of a subtopology are `by` state or rate, and the largest `task`.
 
-    task: str
-    largest: float
-    top_share: float
-    max_over_mean: float
-    cv: float
-
-
-@dataclass(frozen=True, slots=True)
-class SubtopologyLoad:
-    """A subtopology; a spread is None where a number is not known, or all are 0."""
+    None where a number is not known, or all are 0. `cv` is the standard deviation over the mean.
+    """
 
     subtopology: str
     tasks: int
-    state: Spread | None
-    rate: Spread | None
-
-    @property
-    def spreads(self) -> tuple[tuple[str, Spread | None], ...]:
-        return ("state", self.state), ("records/s", self.rate)
+    by: str
+    task: str | None = None
+    largest: float | None = None
+    top_share: float | None = None
+    max_over_mean: float | None = None
+    cv: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ class Balance:
     tasks: tuple[TaskLoad, ...]
     instances: tuple[Load, ...]
     threads: tuple[Load, ...]
-    subtopologies: tuple[SubtopologyLoad, ...]
+    spreads: tuple[Spread, ...]
     state_bytes: int | None
     state_unknown: int
     state_skew: float | None
@@ -115,68 +107,45 @@ def balance_of(
     """Return how the load is spread; `states` are of the same facts (None: computed here)."""
     states = states_of_tasks(application, facts) if states is None else states
     sizes, rates = sizes_of(application, states), input_rates(application, facts)
-    active, copies = _held(application)
     tasks = []
     for task, placements in application.placements.items():
-        runs = [one for one in placements if one.role is Role.ACTIVE][:1]
-        state = states.get(task)
-        tasks.append(
-            TaskLoad(
-                str(task),
-                task.subtopology,
-                runs[0].process.place if runs else None,
-                runs[0].process.process_id if runs else None,
-                tuple(
-                    sorted({p.process.process_id for p in placements if p.role is not Role.ACTIVE})
-                ),
-                sizes[task],
-                None if state is None else state.records,
-                rates.get(task),
-            )
-        )
-    is_whole = _is_whole(application)
-    total = sum_of(sizes[task] for own in active.values() for task in own)
+        runs = next((one.process for one in placements if one.role is Role.ACTIVE), None)
+        place, process_id = (runs.place, runs.process_id) if runs else (None, None)
+        copies = {one.process.process_id for one in placements if one.role is not Role.ACTIVE}
+        records = states[task].records if task in states else None
+        load = (tuple(sorted(copies)), sizes[task], records, rates.get(task))
+        tasks.append(TaskLoad(str(task), task.subtopology, place, process_id, *load))
+    is_whole = is_whole_seen(application)
+    total = sum_of(sizes[task] for one in application.threads for task in one.now.active)
+    # An instance without a task has 0 where that is all that it has.
+    nothing = [0] if is_whole else []
     whole_bytes = total.value if is_whole and not total.unknown else None
 
-    def load(place: str, process_id: str, members: Collection[str]) -> Load:
-        mine = [task for one in members for task in active[one]]
-        other = [task for one in members for task in copies[one]]
-        state = sum_of(sizes[task] for task in mine)
-        rate = sum_of(rates.get(task) for task in mine)
-        return Load(
-            place,
-            process_id,
-            len(members),
-            len(mine),
-            sum(sizes[task] != 0 for task in mine),
-            len(other),
-            *state,
-            (state.value or 0) / whole_bytes if whole_bytes else None,
-            sum_of(sizes[task] for task in (*mine, *other)).value,
-            *rate,
-            max(0, len(members) - len(mine) - len(other)) if is_whole else None,
-        )
+    def load_of(place: str, process_id: str, threads: Sequence[Thread]) -> Load:
+        active = [task for one in threads for task in one.now.active]
+        copies = [task for one in threads for task in (*one.now.standby, *one.now.warm_up)]
+        state = sum_of([sizes[task] for task in active] or nothing)
+        stateful = sum(sizes[task] != 0 for task in active)
+        share = (state.value or 0) / whole_bytes if whole_bytes else None
+        both = sum_of([sizes[task] for task in (*active, *copies)] or nothing).value
+        rate = sum_of([rates.get(task) for task in active] or nothing)
+        idle = max(0, len(threads) - len(active) - len(copies)) if is_whole else None
+        counts = (len(threads), len(active), stateful, len(copies))
+        return Load(place, process_id, *counts, *state, share, both, *rate, idle)
 
-    instances = tuple(
-        load(one.place, one.process_id, [each.member_id for each in one.threads])
-        for one in application.processes
-    )
-    before = facts.before
+    own = application.processes
+    instances = tuple(load_of(one.place, one.process_id, one.threads) for one in own)
     return Balance(
         tuple(tasks),
         instances,
-        tuple(
-            load(thread.client_id, one.process_id, [thread.member_id])
-            for one in application.processes
-            for thread in one.threads
-        ),
-        tuple(_subtopologies(tasks, is_whole=is_whole)),
+        tuple(load_of(t.client_id, one.process_id, [t]) for one in own for t in one.threads),
+        tuple(_spreads(tasks, is_whole=is_whole)),
         *total,
-        _skew(instances, [one.state_bytes or 0 for one in tasks if one.place], whole_bytes),
+        _skew(instances, tasks, whole_bytes),
         state_skew(application, states),
         _are_even(instances) if whole_bytes else None,
         idle_threads(application),
-        None if before is None else facts.observed_at_ms - before.observed_at_ms,
+        None if facts.before is None else facts.observed_at_ms - facts.before.observed_at_ms,
     )
 
 
@@ -184,82 +153,56 @@ def sizes_of(
     application: Application, states: Mapping[TaskId, StateOfTask]
 ) -> dict[TaskId, int | None]:
     """Return bytes of state of each task: 0 without state, None where not known or a store is not settled."""
-    unsettled = {
-        name
-        for one in application.stores.values()
-        if not one.is_global and (len(one.candidates) > 1 or one.changelog is None)
-        for name in one.candidates
+    known: dict[str, int | None] = {
+        name: 0 for name, one in application.subtopologies.items() if one.is_stateful is False
     }
-    stateless = {n for n, one in application.subtopologies.items() if one.is_stateful is False}
-    found: dict[TaskId, int | None] = {}
-    for task in application.placements:
-        state = states.get(task)
-        if task.subtopology in unsettled:
-            found[task] = None
-        elif state is not None:
-            found[task] = state.size_bytes
-        else:
-            found[task] = 0 if task.subtopology in stateless else None
-    return found
+    for one in application.stores.values():
+        if not one.is_global and (len(one.candidates) > 1 or one.changelog is None):
+            known |= dict.fromkeys(one.candidates)
+    return {
+        task: states[task].size_bytes
+        if task in states and known.get(task.subtopology, 0) is not None
+        else known.get(task.subtopology)
+        for task in application.placements
+    }
 
 
 def state_skew(application: Application, states: Mapping[TaskId, StateOfTask]) -> float | None:
     """Return the state of the largest instance over the mean; None: not known, no state, one instance."""
     sizes = sizes_of(application, states)
-    active, _ = _held(application)
     totals = [
-        sum_of(sizes[task] for one in process.threads for task in active[one.member_id])
-        for process in application.processes
+        sum_of(sizes[task] for task in one.tasks(Role.ACTIVE)) for one in application.processes
     ]
     known = [one.value or 0 for one in totals if not one.unknown]
-    if not _is_whole(application) or len(known) < len(totals) or len(known) < 2 or not any(known):  # noqa: PLR2004
-        return None
-    return max(known) / fmean(known)
+    is_known = is_whole_seen(application) and len(known) == len(totals) > 1 and any(known)
+    return max(known) / fmean(known) if is_known else None
 
 
 def idle_threads(application: Application) -> int | None:
     """Return how many threads there are beyond tasks, copies counted; None where not all are known."""
-    if not _is_whole(application):
-        return None
     mentions = sum(len(own) for own in application.placements.values())
-    return max(0, len(application.threads) - mentions)
+    idle = max(0, len(application.threads) - mentions)
+    return idle if is_whole_seen(application) else None
 
 
-def heaviest(balance: Balance, order: str = BY_BYTES) -> tuple[TaskLoad, ...]:
-    """Return the largest tasks by state or by records/s; those of unknown size come last."""
-    name = "records_per_s" if order == BY_RATE else "state_bytes"
-
-    def rank(one: TaskLoad) -> float:
-        value = getattr(one, name)
-        return 1 if value is None else -value
-
-    return tuple(sorted(balance.tasks, key=rank)[:MOST_TASKS])
-
-
-def _is_whole(application: Application) -> bool:
+def is_whole_seen(application: Application) -> bool:
+    """Say whether all tasks are known: nothing is left out, and the bytes of all members can be read."""
     return not application.left_out and not any(one.problem for one in application.threads)
 
 
-def _held(
-    application: Application,
-) -> tuple[dict[str, list[TaskId]], dict[str, list[TaskId]]]:
-    """Return active tasks and copies by member; a task that two have at a change counts for the first."""
-    active: dict[str, list[TaskId]] = defaultdict(list)
-    copies: dict[str, list[TaskId]] = defaultdict(list)
-    for task, placements in application.placements.items():
-        for n, one in enumerate(placements):
-            if one.role is not Role.ACTIVE:
-                copies[one.thread.member_id].append(task)
-            elif n == 0:
-                active[one.thread.member_id].append(task)
-    return active, copies
+def heaviest(balance: Balance, by: str = STATE) -> tuple[TaskLoad, ...]:
+    """Return the largest tasks by `STATE` or `RATE`; those without a number come last."""
+    known = [one for one in balance.tasks if getattr(one, by) is not None]
+    known.sort(key=lambda one: -getattr(one, by))
+    return (*known, *(one for one in balance.tasks if getattr(one, by) is None))[:MOST_TASKS]
 
 
-def _skew(instances: Sequence[Load], sizes: Sequence[int], total: int | None) -> float | None:
+def _skew(instances: Sequence[Load], tasks: Iterable[TaskLoad], total: int | None) -> float | None:
     if not total:
         return None
     threads = [one.threads for one in instances]
-    best = max(total / sum(threads), max(sizes) / max(threads))
+    largest = max(one.state_bytes or 0 for one in tasks if one.place)
+    best = max(total / sum(threads), largest / max(threads))
     return max(one.bytes_per_thread for one in instances) / best
 
 
@@ -268,22 +211,17 @@ def _are_even(instances: Sequence[Load]) -> bool:
     return all(abs(one.stateful - by_thread * one.threads) < 1 for one in instances)
 
 
-def _subtopologies(tasks: Iterable[TaskLoad], *, is_whole: bool) -> Iterator[SubtopologyLoad]:
+def _spreads(tasks: Iterable[TaskLoad], *, is_whole: bool) -> Iterator[Spread]:
     by_name: dict[str, list[TaskLoad]] = defaultdict(list)
     for one in tasks:
         by_name[one.subtopology].append(one)
     for name, own in by_name.items():
-        spreads = [
-            _spread(own, values) if is_whole else None
-            for values in ([one.state_bytes for one in own], [one.records_per_s for one in own])
-        ]
-        yield SubtopologyLoad(name, len(own), *spreads)
-
-
-def _spread(tasks: Sequence[TaskLoad], values: Sequence[float | None]) -> Spread | None:
-    known = [one for one in values if one is not None]
-    if len(known) < len(values) or not any(known):
-        return None
-    mean, largest = fmean(known), max(known)
-    top = tasks[known.index(largest)].task
-    return Spread(top, largest, largest / sum(known), largest / mean, pstdev(known) / mean)
+        for by in (STATE, RATE):
+            values = [getattr(one, by) for one in own]
+            if not is_whole or None in values or not any(values):
+                yield Spread(name, len(own), by)
+                continue
+            mean, most = fmean(values), max(values)
+            top = own[values.index(most)].task
+            shape = most / sum(values), most / mean, pstdev(values) / mean
+            yield Spread(name, len(own), by, top, most, *shape)

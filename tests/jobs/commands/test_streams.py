@@ -77,6 +77,16 @@ def test_a_person_reads_instances_stores_tasks_and_the_holder_of_a_key(tmp_path,
         assert line in said, line
 
 
+def test_the_balance_is_printed_with_what_is_not_known(tmp_path, capsys):
+    assert main(["streams", capture(tmp_path), "--application", "app", "--balance"]) == 0
+    said = capsys.readouterr().out
+    assert "h1:1  1 threads, 2 active, 2 copies, state not known" in said
+    assert main(["streams", capture(tmp_path), "--balance", "--json"]) == 0
+    (told,) = documents(capsys)
+    assert told["balance"]["task_count"] == 4
+    assert told["balance"]["instances"][0]["state_share"] is None
+
+
 def test_the_topology_is_printed_for_graphviz(tmp_path, capsys):
     assert main(["streams", capture(tmp_path), "--dot"]) == 0
     said = capsys.readouterr().out
