@@ -101,11 +101,15 @@ def decode_current(number: int, value: bytes) -> Current:
 
 
 def offsets_partition(group: str, partitions: int) -> int:
-    """Return the partition of `__consumer_offsets` that has a group: Java's hash of its id."""
+    """Return the partition of `__consumer_offsets` that has a group: by Java's hash of its id.
+
+    As Kafka's Utils.abs: the absolute value, and 0 for the lowest number of 32 bits.
+    """
     units, found = group.encode("utf-16-be"), 0
     for at in range(0, len(units), 2):
         found = (31 * found + int.from_bytes(units[at : at + 2])) & 0xFFFFFFFF
-    return (found & 0x7FFFFFFF) % partitions
+    size = min(found, (1 << 32) - found)
+    return (0 if size == 1 << 31 else size) % partitions
 
 
 def _versioned(value: bytes) -> MessageReader:
