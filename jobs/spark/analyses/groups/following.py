@@ -174,7 +174,7 @@ class Group:
             self._told.add("moves", {**named, **one})
 
     def rows(self) -> tuple[Row | None, list[Row]]:
-        """Return the row of the group, None without a rebalance that is told, and those of its clients."""
+        """Return the row of the group, None without a rebalance in the range, and those of its clients."""
         stats = self._stats
         if not stats["rebalances"] and stats["deleted_ms"] is None:
             return None, []

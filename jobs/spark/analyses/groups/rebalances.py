@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jobs.cluster.errors import InvalidFields, NotAuthorized
+from jobs.cluster.errors import ClusterFault, InvalidFields, NotAuthorized
 from jobs.patterns.java import NotEvaluated
 from jobs.patterns.matching import glob_expression
 from jobs.spark.analyses.analysis import (
@@ -83,7 +83,10 @@ def works_of(connection: Connection, arguments: Mapping[str, Any]) -> list[Work]
         with ClusterClient(connection, timeout_s=30) as client:
             topics = topics_named(client, TOPIC, "cluster")
             spans = spans_of(client, topics, {**_WHOLE, "to": arguments["to"]})
-    except NotAuthorized as fault:
+    except ClusterFault as fault:
+        # A topic that may not be described has its error as a text only.
+        if not isinstance(fault, NotAuthorized) and "AUTHORIZATION_FAILED" not in fault.message:
+            raise
         text = f"The records of {TOPIC} may not be read: {fault.message}"
         hint = f"It needs READ and DESCRIBE on {TOPIC}. Managed services often forbid that."
         raise NotAuthorized(text, cluster=fault.cluster, hint=hint) from None
