@@ -16,6 +16,10 @@ Row = dict[str, Any]
 # A client that came back in so many rebalances within so long is flapping.
 _RETURNS, _WITHIN_MS = 3, 3_600_000
 _MOST_LISTED = 20
+_UNTIL_KNOWN = (
+    "joined", "left", "moved", "duration_ms", "leader", "assignor", "version", "joined_members",
+    "left_members",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -222,19 +226,10 @@ class Group:
             "generation": number,
             "at_ms": at_ms,
             "members": len(members) if is_whole else None,
-            "joined": None,
-            "left": None,
-            "moved": None,
             "missed": missed,
             "reason": "emptied" if is_whole and not members else "not_known",
-            "duration_ms": None,
-            "leader": None,
-            "assignor": None,
-            "version": None,
-            "joined_members": None,
-            "left_members": None,
             "is_known": self._is_known,
-        }
+        } | dict.fromkeys(_UNTIL_KNOWN)
         if self._is_known:
             row |= {"joined": len(joined), "left": len(left)}
             row["joined_members"], row["left_members"] = joined[:_MOST_LISTED], left[:_MOST_LISTED]

@@ -23,6 +23,7 @@ from jobs.wire.rebatch.table import Int64s
 from jobs.wire.topics import group_epochs as wire
 
 _ALWAYS = 1 << 62
+_MOST_CLIENTS = 10_000
 
 
 def reduce_groups(
@@ -46,6 +47,9 @@ def reduce_groups(
         for index in group_records(records):
             groups.take(records, int(index), is_whole=not gaps.before)
     told = [one for one in groups.rows() if one[0] is not None]
+    clients = [row for _, own in told for row in own]
+    clients.sort(key=lambda row: (-row["is_flapping"], -row["leaves"]))
+    groups.told.counts["clients_left_out"] += len(clients[_MOST_CLIENTS:])
     row = {
         "partition": span.partition,
         "log_start": span.log_start,
@@ -64,7 +68,7 @@ def reduce_groups(
         "rebalances": groups.told.rebalances,
         "moves": groups.told.moves,
         "groups": [group for group, _ in told],
-        "members": [row for _, clients in told for row in clients],
+        "members": clients[:_MOST_CLIENTS],
         "partitions": [row],
     }
     return {name: pa.Table.from_pylist(list(rows)) for name, rows in tables.items()}
