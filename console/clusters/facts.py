@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,15 +54,24 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
 
 
 def cluster_analyses(
-    alias: str, topic: str = "", analyses: Mapping[str, Analysis] = QUESTIONS
+    alias: str,
+    topic: str = "",
+    analyses: Mapping[str, Analysis] = QUESTIONS,
+    *,
+    about: Collection[str] = (),
+    group: str = "",
 ) -> list[tuple[str, str]]:
-    """Return title and address of the form of each kind about a cluster, and a topic, filled in."""
-    given = {"cluster": alias, "topics": topic, "topic": topic}
+    """Return title and address of the form of each kind about a cluster, and a topic or group, filled in.
+
+    With `about`, only kinds that have one of these arguments.
+    """
+    given = {"cluster": alias, "topics": topic, "topic": topic, "group": group}
     found = []
     for kind, analysis in analyses.items():
         by_name = {one.name: one for one in analysis.arguments}
         cluster = by_name.get("cluster")
-        if cluster and cluster.type is ArgumentType.CLUSTER and cluster.is_required:
+        is_about = not about or not by_name.keys().isdisjoint(about)
+        if cluster and cluster.type is ArgumentType.CLUSTER and cluster.is_required and is_about:
             values = {name: text for name, text in given.items() if text and name in by_name}
             href = f"{reverse('runs:new-analysis', args=[kind])}?{urlencode(values)}"
             found.append((analysis.title, href))

@@ -128,7 +128,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
         "topic": topic,
         "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": topic_facts(topic),
-        "analyses": cluster_analyses(alias, name),
+        "analyses": cluster_analyses(alias, name, about=("topic", "topics")),
         "table": table,
         "groups": groups,
     }
@@ -153,6 +153,7 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
         "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": group_facts(group),
         "table": table,
+        "analyses": cluster_analyses(alias, group=group_id, about=("group",)),
     }
     return render_page(request, "clusters/group.html", context, is_live=True)
 

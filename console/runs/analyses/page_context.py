@@ -320,7 +320,7 @@ EVENTS = Group(
 )
 _TRACED = {"slips", "outbox", "claim-checks", "dead-letters", "replay-plan"}
 _OF_EVENTS = _TRACED | {"redrive", "tiered-reach"}
-_PACED = {"topic-profile", "key-skew", "copy-audit", "store-at"} | _TRACED
+_PACED = {"topic-profile", "key-skew", "copy-audit", "store-at", "rebalances"} | _TRACED
 _OF_RECORDS = (_PACED - _TRACED) | {"refine", "backtest"}
 _SENTENCES = {
     "before-a-moment": "All metadata changes in the minutes before a moment, by cause and by minute.",
@@ -340,6 +340,7 @@ _SENTENCES = {
     "key-skew": "Hot keys, skew of partitions, and the partitioner that the producers use.",
     "copy-audit": "Missing, extra, duplicated, reordered and altered records of a copy, with offsets.",
     "store-at": "The value of a key, or the size of a Kafka Streams store, at a moment or offset.",
+    "rebalances": "Rebalances of consumer groups and Kafka Streams: members, moves, flapping clients.",
     "dead-letters": "Records that services could not process, by step and exception.",
     "replay-plan": "Dead letters that can be sent again: source, target, order and duplicates.",
     "slips": "Routing slips: funnel and dwell time by step, stuck slips, violations, one timeline.",

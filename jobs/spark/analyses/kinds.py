@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jobs.spark.analyses.analysis import Analysis
+from jobs.spark.analyses.groups import rebalances
 from jobs.spark.analyses.metadata import (
     before_a_moment,
     config_changes,
@@ -48,6 +49,7 @@ _ALL: tuple[Analysis, ...] = (
     key_skew.ANALYSIS,
     copy_audit.ANALYSIS,
     store_at.ANALYSIS,
+    rebalances.ANALYSIS,
     slips.ANALYSIS,
     outbox.ANALYSIS,
     claim_checks.ANALYSIS,

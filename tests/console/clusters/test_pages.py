@@ -306,6 +306,18 @@ def test_a_group_of_which_offsets_are_left_out_says_so(east, viewer, sign_in):
     assert "Not described" not in text
 
 
+def test_a_group_leads_an_operator_to_its_rebalances(east, viewer, operator, sign_in):
+    link = "/runs/new/rebalances/?cluster=east&amp;group=group-00000"
+    assert link in text_of(sign_in(operator).get(page("east/groups/group-00000/")))
+    assert link not in text_of(sign_in(viewer).get(page("east/groups/group-00000/")))
+
+
+def test_a_topic_leads_to_kinds_about_topics_only(east, operator, sign_in):
+    text = text_of(sign_in(operator).get(page("east/topics/topic-00000/")))
+    assert "/runs/new/topic-profile/" in text
+    assert "/runs/new/rebalances/" not in text
+
+
 def test_long_ids_of_groups_and_values_of_settings_are_cut(east, viewer, sign_in):
     Group.objects.filter(group_id="group-00000").update(group_id="g" * 1_000)
     Topic.objects.filter(name="topic-00000").update(configs={"cleanup.policy": "v" * 9_000})

@@ -47,7 +47,7 @@ def reduce_partition(
     """
     (reader,) = readers
     span, moment = reader.span, work.extra["moment"]
-    gaps = _Gaps(moment)
+    gaps = Gaps(moment)
     keys = _Entries(moment) if options["key"] is None else _OneKey(moment, options)
     reason = ""
     for chunk in reader:
@@ -77,7 +77,7 @@ def reduce_partition(
     return {"partitions": pa.Table.from_pylist([row]), "changes": pa.Table.from_pylist(changes)}
 
 
-class _Gaps:
+class Gaps:
     """Offsets without a record that neither markers nor aborted batches explain: removed ones.
 
     `before` and `after` count them beside the moment; `last`: the first offset behind the last of them (0:
@@ -140,7 +140,7 @@ class _Entries:
         _take(self._index, self._keys, self._seen, self._moment, rows)
         return int(self._seen[0]) <= MOST_KEYS
 
-    def told(self, gaps: _Gaps, log_start: int) -> tuple[dict[str, Any], Since]:
+    def told(self, gaps: Gaps, log_start: int) -> tuple[dict[str, Any], Since]:
         """Return what is known of the moment, and since when all is; `…_unknown` are upper bounds."""
         count, newest, newest_ms = map(int, self._seen)
         times, sizes = self._keys[:count, 1], self._keys[:count, 2]
@@ -203,7 +203,7 @@ class _OneKey:
             else None,
         }
 
-    def told(self, gaps: _Gaps, log_start: int) -> tuple[dict[str, Any], Since]:
+    def told(self, gaps: Gaps, log_start: int) -> tuple[dict[str, Any], Since]:
         """Return what is known of the key at the moment, and since when it is."""
         if self._before:
             state = "deleted" if self._before[-1]["is_tombstone"] else "value"
@@ -224,7 +224,7 @@ class _OneKey:
         return [{**row, "place": place} for row, place in zip(rows, places, strict=True)]
 
 
-def _since(gaps: _Gaps, log_start: int, place: Place) -> Since:
+def _since(gaps: Gaps, log_start: int, place: Place) -> Since:
     """Return a place since when all is known, where a log has gaps; None where it is not known."""
     if not gaps.before + gaps.after:
         return 0, None

@@ -225,7 +225,9 @@ def test_the_form_of_a_kind_leads_to_its_terms(as_operator):
     assert 'href="/runs/new/#records-terms">Certificate, Backtest</a>' in text
 
 
-@pytest.mark.parametrize("kind", ["topic-profile", "key-skew", "copy-audit", "store-at"])
+@pytest.mark.parametrize(
+    "kind", ["topic-profile", "key-skew", "copy-audit", "store-at", "rebalances"]
+)
 def test_kinds_about_records_are_in_the_group_of_records(kind):
     assert group_of(ANALYSES[kind]) is RECORDS
 
