@@ -110,6 +110,7 @@ PLACES = {
     "streams:list": [],
     "streams:detail": ["east", "shop"],
     "streams:description": ["east", "shop"],
+    "streams:rebalances": ["east", "shop"],
     "streams:key-lookup": ["east", "shop"],
     "tracing:extractors": ["east"],
     "tracing:new-extractor": ["east"],

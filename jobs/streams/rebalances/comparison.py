@@ -80,6 +80,18 @@ def change_between(before: Application, after: Application) -> Change:
     )
 
 
+def after_another(change: Change, replaced: Change) -> Change:
+    """Return a change since the same moment as one that it replaces, with what only that one saw."""
+    both = dict.fromkeys((*replaced.reasons, *change.reasons))
+    both.pop(Reason.UNKNOWN, None)
+    counts = (replaced.stopped_tasks, change.stopped_tasks)
+    return replace(
+        change,
+        reasons=tuple(both) or (Reason.UNKNOWN,),
+        stopped_tasks=None if None in counts else max(one or 0 for one in counts),
+    )
+
+
 def as_watched(
     change: Change, since_ms: int, earlier: Change | None, *, is_gap: bool, was_empty: bool
 ) -> Change:

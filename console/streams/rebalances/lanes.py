@@ -1,0 +1,80 @@
+"""Lanes of instances: which ran when, with how many tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+
+from console.frame.pages.state_timeline import (
+    Event,
+    StateInterval,
+    StateTimeline,
+    TimelineRow,
+    draw_timeline,
+    in_order,
+    with_gaps,
+)
+from console.frame.pages.timerange import TimeRange
+from console.streams.rebalances.queries import Rebalance
+from jobs.severity import Severity
+from jobs.streams.application import Role
+from jobs.streams.rebalances.changes import Instance, Reason
+
+# What a page draws within its time.
+MOST_BARS, MOST_MARKS = 400, 100
+_SHORT_ID = 8
+
+
+def draw_instances(
+    rebalances: Sequence[Rebalance], time_range: TimeRange, until: datetime
+) -> tuple[StateTimeline, int]:
+    """Return a lane per instance, and of how many instances there is no lane.
+
+    `rebalances` are in the order of time. The lanes end at `until`.
+    """
+    lanes: dict[str, list[StateInterval]] = {}
+    places: dict[str, str] = {}
+    for one, after in pairwise([*rebalances, None]):
+        if one is None:
+            break
+        end = until if after is None else after.taken_at
+        for instance in one.change.instances if end > time_range.start else ():
+            places[instance.process_id] = instance.place
+            _add(lanes.setdefault(instance.process_id, []), instance, one, end)
+    gaps = [(one.since, one.taken_at) for one in rebalances if one.change.is_gap and one.since]
+    names = Counter(places.values())
+    rows: list[TimelineRow] = []
+    left = MOST_BARS
+    for name in sorted(lanes, key=lambda one: (places[one], one)):
+        place = places[name]
+        label = place if names[place] == 1 else f"{place} · {name[:_SHORT_ID]}"
+        row = TimelineRow(label, with_gaps(lanes[name], gaps))
+        left -= len(row.segments)
+        if rows and left < 0:
+            break
+        rows.append(row)
+    marks = in_order(filter(None, map(_mark, rebalances)), MOST_MARKS)
+    return draw_timeline(rows, time_range, until, marks), len(lanes) - len(rows)
+
+
+def _add(lane: list[StateInterval], instance: Instance, one: Rebalance, end: datetime) -> None:
+    """Add what an instance has; the same as before makes no new bar."""
+    roles = zip(Role, (instance.active, instance.standby, instance.warm_up), strict=True)
+    word = ", ".join(f"{count:,} {role.value}" for role, count in roles if count) or "no task"
+    severity = Severity.HEALTHY if instance.active else Severity.INFO
+    detail = f"{instance.threads:,} threads"
+    if lane and (lane[-1].word, lane[-1].detail, lane[-1].end) == (word, detail, one.taken_at):
+        lane[-1] = replace(lane[-1], end=end)
+    else:
+        lane.append(StateInterval(word, severity, one.taken_at, end, detail=detail))
+
+
+def _mark(one: Rebalance) -> Event | None:
+    if Reason.FIRST_SEEN in one.change.reasons:
+        return None
+    is_loss = not {Reason.LEFT, Reason.SHUTDOWN}.isdisjoint(one.change.reasons)
+    severity = Severity.WARNING if is_loss else Severity.INFO
+    return Event(one.taken_at, "Rebalance", one.reasons, severity)
