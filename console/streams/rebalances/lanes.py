@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from console.frame.pages.state_timeline import (
@@ -21,7 +21,7 @@ from console.frame.pages.timerange import TimeRange
 from console.streams.rebalances.queries import Rebalance
 from jobs.severity import Severity
 from jobs.streams.application import Role
-from jobs.streams.rebalances.changes import Instance, Reason
+from jobs.streams.rebalances.changes import MOST_INSTANCES, Instance, Reason
 
 # What a page draws within its time.
 MOST_BARS, MOST_MARKS = 400, 100
@@ -30,8 +30,8 @@ _SHORT_ID = 8
 
 def draw_instances(
     rebalances: Sequence[Rebalance], time_range: TimeRange, until: datetime
-) -> tuple[StateTimeline, int]:
-    """Return a lane per instance, and of how many instances there is no lane.
+) -> tuple[StateTimeline, bool]:
+    """Return a lane per instance, and whether some instances have none.
 
     `rebalances` are in the order of time. The lanes end at `until`.
     """
@@ -44,7 +44,11 @@ def draw_instances(
         for instance in one.change.instances if end > time_range.start else ():
             places[instance.process_id] = instance.place
             _add(lanes.setdefault(instance.process_id, []), instance, one, end)
-    gaps = [(one.since, one.taken_at) for one in rebalances if one.change.is_gap and one.since]
+    gaps = [
+        (datetime.fromtimestamp(one.change.since_ms / 1000, UTC), one.taken_at)
+        for one in rebalances
+        if one.change.is_gap and one.change.since_ms is not None
+    ]
     names = Counter(places.values())
     rows: list[TimelineRow] = []
     left = MOST_BARS
@@ -57,7 +61,8 @@ def draw_instances(
             break
         rows.append(row)
     marks = in_order(filter(None, map(_mark, rebalances)), MOST_MARKS)
-    return draw_timeline(rows, time_range, until, marks), len(lanes) - len(rows)
+    is_cut = any(len(one.change.instances) == MOST_INSTANCES for one in rebalances)
+    return draw_timeline(rows, time_range, until, marks), is_cut or len(rows) < len(lanes)
 
 
 def _add(lane: list[StateInterval], instance: Instance, one: Rebalance, end: datetime) -> None:

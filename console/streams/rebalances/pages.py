@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -27,14 +27,14 @@ from console.streams.rebalances.queries import (
     rebalances_until,
 )
 from console.streams.snapshots import picture_of
-from jobs.numbers import DASH, format_age, format_count, format_span_ms, read_whole
-from jobs.streams.rebalances.changes import MOST_MOVES, Change, Flapping, flapping
+from jobs.numbers import DASH, format_count, format_span_ms, read_whole
+from jobs.streams.rebalances.changes import MOST_MOVES, Flapping, flapping
 from jobs.streams.rebalances.comparison import first_seen
 
 MOST_FLAPPING = 20
 _LARGEST_ID = 2**63 - 1
-NEXT = "Planned by the assignor for its warm-up tasks or for revoked ones. Only the classic protocol has it."
-FLAPPING = "Threads that joined more often than the group had generations. Only the classic protocol counts joins."
+NEXT = "Planned by the assignor for warm-up tasks or revoked ones. Classic protocol only."
+FLAPPING = "Threads that joined more often than the group had generations. Classic protocol only."
 UNAVAILABLE = (
     "The largest in the range. The time between the last collection before and the first one after is an "
     "upper bound for the tasks that changed their thread."
@@ -58,22 +58,23 @@ def rebalances_page(request: HttpRequest, alias: str, application_id: str) -> Ht
         seconds=MOST_ROUNDS * settings.STREAMS_INTERVAL_S
     )
     until = row.facts_at if is_old and row.facts_at else now
-    lanes, without_lane = draw_instances(drawn, time_range, until)
+    lanes, is_cut = draw_instances(drawn, time_range, until)
     flaps = flapping([one.change for one in shown])
     count = list_changes(row, time_range).count() if len(shown) == MOST_CHANGES else len(shown)
     selected = _selected(request, row)
+    moves = () if selected is None else selected.change.moves
     context = {
         **around_application(row, picture, "rebalances"),
         "time_range": time_range,
         "facts": _facts(count, shown, flaps, picture.application.next_rebalance_ms, now),
         "lanes": lanes,
-        "without_lane": without_lane,
+        "is_cut": is_cut,
         "rebalances": cut(shown, len(shown), request.GET, "rebalances"),
         "total": count,
         "flapping": flaps[:MOST_FLAPPING],
         "flapping_count": len(flaps),
         "selected": selected,
-        "moves": None if selected is None else _moves(request, selected),
+        "moves": cut(moves, len(moves), request.GET, "moves"),
         "most_moves": MOST_MOVES,
         "equivalents": equivalents.of_rebalances(row),
     }
@@ -85,11 +86,6 @@ def _selected(request: HttpRequest, row: Any) -> Rebalance | None:
     return None if pk is None else rebalance_of(list_changes(row).filter(pk=pk).first())
 
 
-def _moves(request: HttpRequest, selected: Rebalance) -> Any:
-    moves = selected.moved(selected.change.moves)
-    return cut(moves, len(moves), request.GET, "moves")
-
-
 def _facts(
     count: int,
     shown: Sequence[Rebalance],
@@ -98,7 +94,7 @@ def _facts(
     now: datetime,
 ) -> list[dict[str, Any]]:
     """Return how many rebalances, the longest time without active thread, the next one, flapping threads."""
-    longest = max((_longest(one.change) for one in shown), default=0)
+    longest = max((one.change.unavailable_ms or 0 for one in shown), default=0)
     counts_joins = any(one.change.generations is not None for one in shown)
     return [
         {"label": "Changes", "value": format_count(count), "note": "in the time range"},
@@ -108,30 +104,19 @@ def _facts(
             "note": "a task, at most" if longest else "no task changed its thread",
             "definition": UNAVAILABLE,
         },
-        {"label": "Next planned rebalance", **_next(next_ms, now), "definition": NEXT},
+        {"label": "Next planned rebalance", "definition": NEXT, **_next(next_ms, now)},
         {
             "label": "Flapping threads",
             "value": format_count(len(flaps)) if counts_joins else DASH,
+            "severity": "warning" if flaps else "",
             "definition": FLAPPING,
-            **({"severity": "warning"} if flaps else {}),
         },
     ]
 
 
-def _longest(change: Change) -> int:
-    return change.unavailable_ms or 0
-
-
 def _next(next_ms: int | None, now: datetime) -> dict[str, str]:
-    if next_ms is None:
-        return {"value": "None", "note": ""}
     if not next_ms:
-        return {"value": "At once", "note": "follow-up rebalance"}
-    try:
-        at = datetime.fromtimestamp(next_ms / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return {"value": DASH, "note": "the group tells a time that is no date"}
-    if at < now:
-        return {"value": "Due", "note": f"since {format_age(at, now)}, probing rebalance"}
-    in_ms = (at - now).total_seconds() * 1000
-    return {"value": f"in {format_span_ms(in_ms)}", "note": "probing rebalance"}
+        return {"value": "None" if next_ms is None else "At once"}
+    left_ms = next_ms - now.timestamp() * 1000
+    value = f"in {format_span_ms(left_ms)}" if left_ms > 0 else "Due"
+    return {"value": value, "note": "probing rebalance"}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
 from console.frame.pages.timerange import TimeRange
 from console.streams.models import StreamsApplication, StreamsSnapshot
-from jobs.streams.rebalances.changes import FORM, Change, Move
+from jobs.streams.rebalances.changes import FORM, Change
 
 MOST_CHANGES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Rebalance:
+class Rebalance(NamedTuple):
     """A change and the moment of its snapshot; `pk` is 0 where the change was not kept."""
 
     pk: int
@@ -23,37 +22,8 @@ class Rebalance:
     change: Change
 
     @property
-    def since(self) -> datetime | None:
-        """The last moment at which the application was seen as it was before."""
-        since_ms = self.change.since_ms
-        return None if since_ms is None else datetime.fromtimestamp(since_ms / 1000, UTC)
-
-    @property
     def reasons(self) -> str:
         return ", ".join(self.change.reasons).capitalize()
-
-    @property
-    def joined(self) -> list[str]:
-        return self.places(self.change.joined)
-
-    @property
-    def left(self) -> list[str]:
-        return self.places(self.change.left)
-
-    @property
-    def restarted(self) -> list[str]:
-        return self.places(self.change.restarted)
-
-    def places(self, process_ids: tuple[str, ...]) -> list[str]:
-        return [self.change.places[one] for one in process_ids]
-
-    def moved(self, moves: tuple[Move, ...]) -> list[tuple[Move, str, str]]:
-        """Return moves with the places they name; empty for no instance."""
-        places = self.change.places
-        return [
-            (one, places.get(one.source or "", ""), places.get(one.target or "", ""))
-            for one in moves
-        ]
 
 
 def list_changes(

@@ -22,8 +22,6 @@ class Reason(StrEnum):
     JOINED = "instance joined"
     LEFT = "instance left"
     RESTARTED = "instance restarted"
-    REJOINED = "member rejoined"
-    THREADS = "threads changed"
     TOOK_OVER = "standby or warm-up took over"
     PROBING = "probing rebalance"
     FOLLOW_UP = "follow-up rebalance"
@@ -76,26 +74,23 @@ class Flapping(NamedTuple):
 class Change:
     """What differs between two moments of an application; instances are named by process ids.
 
-    Of many `instances`, `joined`, `left`, `restarted` and `moves` the first are kept; the counts are of all.
-    `is_partial`: one of the moments is beyond the limits, so who joined, left and moved is not known (counts
-    are None). `places` gives where each named instance is. `generations` is how many the group had at most,
-    None where nothing tells; `joins` holds only threads that joined more often. `stopped_tasks` counts the
-    active tasks that another thread runs now, or none. Who ran them since `since_ms` is not known: each was
-    without an active thread for `unavailable_ms` at most (None: not watched, or no task changed its thread).
-    `waiting_since_ms` is from when on some tasks may have had no thread. `is_gap`: the group was not watched,
-    and there may have been several rebalances.
+    Of many `instances` and `moves` the first are kept; `move_count` is of all. `is_partial`: one of the
+    moments is beyond the limits, so who joined, left and moved is not known (no ids, counts are None).
+    `places` gives where each named instance is. `generations` is how many the group had at most, None where
+    nothing tells; `joins` holds only threads that joined more often. `stopped_tasks` counts the active tasks
+    that changed their thread. Who ran them since `since_ms` is not known: each was without an active thread
+    for `unavailable_ms` at most (None: not watched, or no task changed its thread). `waiting_since_ms` is
+    from when on some tasks may have had no thread. `is_gap`: the group was not watched, and there may have
+    been several rebalances.
     """
 
     at_ms: int
     reasons: tuple[Reason, ...]
     generation: int | None
     instances: tuple[Instance, ...]
-    instance_count: int
     places: Mapping[str, str]
     joined: tuple[str, ...] = ()
-    joined_count: int | None = 0
     left: tuple[str, ...] = ()
-    left_count: int | None = 0
     restarted: tuple[str, ...] = ()
     moves: tuple[Move, ...] = ()
     move_count: int | None = 0
@@ -110,24 +105,8 @@ class Change:
     waiting_since_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON; moves name instances by their places in `places`."""
-        number = {one: at for at, one in enumerate(self.places)}
-        told: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        for name in ("reasons", "joined", "left", "restarted"):
-            told[name] = list(told[name])
-        told["instances"] = [list(one) for one in self.instances]
-        told["joins"] = [list(one) for one in self.joins]
-        told["places"] = list(self.places.items())
-        told["moves"] = [
-            [
-                one.task,
-                one.role,
-                None if one.source is None else number[one.source],
-                None if one.target is None else number[one.target],
-            ]
-            for one in self.moves
-        ]
-        return {"form": FORM, **told}
+        """Return what JSON keeps; tuples become lists there."""
+        return {"form": FORM} | {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any] | None) -> Change | None:
@@ -135,23 +114,11 @@ class Change:
         if told is None or told.get("form") != FORM:
             return None
         values = {name: one for name, one in told.items() if name != "form"}
-        names = [one for one, _ in told["places"]]
         values |= {name: tuple(told[name]) for name in ("joined", "left", "restarted")}
-        values |= {
-            "reasons": tuple(Reason(one) for one in told["reasons"]),
-            "instances": tuple(Instance(*one) for one in told["instances"]),
-            "joins": tuple(ThreadJoins(*one) for one in told["joins"]),
-            "places": dict(told["places"]),
-            "moves": tuple(
-                Move(
-                    task,
-                    Role(role),
-                    None if source is None else names[source],
-                    None if target is None else names[target],
-                )
-                for task, role, source, target in told["moves"]
-            ),
-        }
+        values["reasons"] = tuple(map(Reason, told["reasons"]))
+        values["instances"] = tuple(Instance(*one) for one in told["instances"])
+        values["joins"] = tuple(ThreadJoins(*one) for one in told["joins"])
+        values["moves"] = tuple(Move(task, Role(role), *own) for task, role, *own in told["moves"])
         return cls(**values)
 
 

@@ -35,7 +35,6 @@ def first_seen(application: Application) -> Change:
         (Reason.FIRST_SEEN,),
         application.generation,
         shown,
-        len(application.processes),
         {one.process_id: one.place for one in shown},
         next_rebalance_ms=application.next_rebalance_ms,
         is_partial=bool(application.left_out),
@@ -52,8 +51,6 @@ def change_between(before: Application, after: Application) -> Change:
             base,
             reasons=tuple(_told_reasons(before, after)) or (Reason.UNKNOWN,),
             is_partial=True,
-            joined_count=None,
-            left_count=None,
             move_count=None,
             stopped_tasks=None,
         )
@@ -62,18 +59,15 @@ def change_between(before: Application, after: Application) -> Change:
     restarted = [one for one in new if one in old and _is_restarted(old[one], new[one])]
     moves = list(_moves(before, after))
     kept = moves[:MOST_MOVES]
-    shown = [one.process_id for one in base.instances]
-    named = [*shown, *joined[:MOST_INSTANCES], *left[:MOST_INSTANCES], *restarted[:MOST_INSTANCES]]
-    named += [name for one in kept for name in (one.source, one.target) if name is not None]
+    named = {name for one in kept for name in (one.source, one.target) if name is not None}
+    named.update(joined, left, restarted, base.places)
     return replace(
         base,
         reasons=tuple(_reasons(before, after, restarted, moves)) or (Reason.UNKNOWN,),
-        places={name: (new.get(name) or old[name]).place for name in named},
-        joined=tuple(joined[:MOST_INSTANCES]),
-        joined_count=len(joined),
-        left=tuple(left[:MOST_INSTANCES]),
-        left_count=len(left),
-        restarted=tuple(restarted[:MOST_INSTANCES]),
+        places={name: (new.get(name) or old[name]).place for name in sorted(named)},
+        joined=tuple(joined),
+        left=tuple(left),
+        restarted=tuple(restarted),
         moves=tuple(kept),
         move_count=len(moves),
         stopped_tasks=_stopped(before, after),
@@ -177,7 +171,6 @@ def _reasons(
         yield Reason.FIRST_MEMBERS
         return
     old, new = _by_id(before), _by_id(after)
-    both = old.keys() & new.keys()
     copies = {
         (str(task), name)
         for task, own in _holders(before).items()
@@ -187,8 +180,6 @@ def _reasons(
         Reason.LEFT: old.keys() - new.keys(),
         Reason.JOINED: new.keys() - old.keys(),
         Reason.RESTARTED: restarted,
-        Reason.REJOINED: any(_is_rejoined(old[one], new[one]) for one in both),
-        Reason.THREADS: any(_clients(old[one]) != _clients(new[one]) for one in both),
     }
     yield from (reason for reason, is_shown in shown.items() if is_shown)
     yield from _told_reasons(before, after)
@@ -236,10 +227,6 @@ def _topology_reasons(before: Application, after: Application) -> Iterator[Reaso
         yield Reason.TOPOLOGY
 
 
-def _clients(process: Process) -> list[str]:
-    return sorted(one.client_id for one in process.threads)
-
-
 def _has_grown(was: Thread, now: Thread) -> bool:
     return was.joins is not None and now.joins is not None and now.joins > was.joins
 
@@ -259,13 +246,6 @@ def _is_restarted(old: Process, new: Process) -> bool:
     pairs = list(_paired(old.threads, new.threads))
     is_same = any(one.member_id in known for one in new.threads)
     return bool(pairs) and not is_same and not any(_has_grown(*each) for each in pairs)
-
-
-def _is_rejoined(old: Process, new: Process) -> bool:
-    return any(
-        was.member_id != now.member_id and _has_grown(was, now)
-        for was, now in _paired(old.threads, new.threads)
-    )
 
 
 def _joins(before: Application, after: Application) -> tuple[int | None, tuple[ThreadJoins, ...]]:
