@@ -224,6 +224,7 @@ ODD_PAGES = {
     ),
     "no-promotion": Odd("/availability/west/promotion/", "admin", "Not evaluated yet"),
     "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
+    "streams-rebalance": Odd("/streams/east/shop/rebalances/?rebalance=2", "admin", "Moved tasks"),
     "streams-compact": Odd("/streams/west/clicks/", "admin", "190-199"),
     "streams-rebalancing": Odd("/streams/west/shop/", "viewer", "shows no tasks"),
     "streams-never-whole": Odd("/streams/west/new/", "admin", "Its tasks are unknown"),

@@ -28,7 +28,8 @@ from console.streams.rebalances.queries import (
 )
 from console.streams.snapshots import picture_of
 from jobs.numbers import DASH, format_count, format_span_ms, read_whole
-from jobs.streams.rebalances.changes import MOST_MOVES, Flapping, flapping
+from jobs.streams.application import Application, Protocol
+from jobs.streams.rebalances.changes import Flapping, flapping
 from jobs.streams.rebalances.comparison import first_seen
 
 MOST_FLAPPING = 20
@@ -66,7 +67,7 @@ def rebalances_page(request: HttpRequest, alias: str, application_id: str) -> Ht
     context = {
         **around_application(row, picture, "rebalances"),
         "time_range": time_range,
-        "facts": _facts(count, shown, flaps, picture.application.next_rebalance_ms, now),
+        "facts": _facts(count, shown, flaps, picture.application, now),
         "lanes": lanes,
         "is_cut": is_cut,
         "rebalances": cut(shown, len(shown), request.GET, "rebalances"),
@@ -75,7 +76,6 @@ def rebalances_page(request: HttpRequest, alias: str, application_id: str) -> Ht
         "flapping_count": len(flaps),
         "selected": selected,
         "moves": cut(moves, len(moves), request.GET, "moves"),
-        "most_moves": MOST_MOVES,
         "equivalents": equivalents.of_rebalances(row),
     }
     return render_page(request, "streams/rebalances/page.html", context, is_live=True)
@@ -90,12 +90,12 @@ def _facts(
     count: int,
     shown: Sequence[Rebalance],
     flaps: Sequence[Flapping],
-    next_ms: int | None,
+    application: Application,
     now: datetime,
 ) -> list[dict[str, Any]]:
     """Return how many rebalances, the longest time without active thread, the next one, flapping threads."""
+    is_classic = application.protocol is Protocol.CLASSIC
     longest = max((one.change.unavailable_ms or 0 for one in shown), default=0)
-    counts_joins = any(one.change.generations is not None for one in shown)
     return [
         {"label": "Changes", "value": format_count(count), "note": "in the time range"},
         {
@@ -104,10 +104,14 @@ def _facts(
             "note": "a task, at most" if longest else "no task changed its thread",
             "definition": UNAVAILABLE,
         },
-        {"label": "Next planned rebalance", "definition": NEXT, **_next(next_ms, now)},
+        {
+            "label": "Next planned rebalance",
+            "definition": NEXT,
+            **_next(application.next_rebalance_ms, now),
+        },
         {
             "label": "Flapping threads",
-            "value": format_count(len(flaps)) if counts_joins else DASH,
+            "value": format_count(len(flaps)) if is_classic else DASH,
             "severity": "warning" if flaps else "",
             "definition": FLAPPING,
         },

@@ -241,7 +241,7 @@ def _paired(old: Iterable[Thread], new: Iterable[Thread]) -> Iterator[tuple[Thre
 
 
 def _is_restarted(old: Process, new: Process) -> bool:
-    """Whether the threads of one name are other members, and none went on to count its joins."""
+    """Whether the threads of one name are other members, and none has counted further joins."""
     known = {one.member_id for one in old.threads}
     pairs = list(_paired(old.threads, new.threads))
     is_same = any(one.member_id in known for one in new.threads)

@@ -1,23 +1,20 @@
 """The page of rebalances and its route: lanes, what moved, why, and only of the time that is asked for."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from console.streams.collection.rows import save_application
-from console.streams.models import StreamsApplication, StreamsSnapshot
+from console.streams.models import StreamsSnapshot
 from jobs.streams.rebalances.changes import Change, ThreadJoins
 from jobs.streams.stored import pack_application, unpack_application
 from tests.console.making import count_queries, make_cluster
 from tests.console.streams.making import (
     SHOP,
     group,
+    make_rebalances,
     make_round,
     make_streams,
-    member,
-    observation,
     two_instances,
 )
 from tests.console.streams.test_pages import text_of
@@ -29,14 +26,7 @@ V1 = f"/api/v1/streams/{SHOP}/rebalances/"
 
 @pytest.fixture
 def shop():
-    """Two instances ran for six minutes; two minutes without a round later one of them had left."""
-    cluster, now = make_cluster("east"), timezone.now()
-    make_round(cluster)
-    alone = group(member(1, (0, 1, 2, 3)), group_epoch=6)
-    for minutes, found in ((10, two_instances()), (4, two_instances()), (2, alone), (0, alone)):
-        at = now - timedelta(minutes=minutes)
-        row = StreamsApplication.objects.first()
-        save_application(cluster, row, observation(found, at), at)
+    make_rebalances(make_cluster("east"), timezone.now())
 
 
 def last() -> StreamsSnapshot:
@@ -115,7 +105,7 @@ def test_the_next_rebalance_is_named(visitor, next_ms, told):
     snapshot = last()
     planned = replace(unpack_application(bytes(snapshot.content)), next_rebalance_ms=next_ms)
     snapshot.content = pack_application(planned)
-    snapshot.fingerprint = "another"
+    snapshot.fingerprint = f"next {next_ms}"
     snapshot.save()
     assert f"Next planned rebalance {told}" in text_of(visitor.get(PAGE))
 
