@@ -24,7 +24,7 @@ from jobs.streams.application import Role
 from jobs.streams.rebalances.changes import MOST_INSTANCES, Instance, Reason
 
 # What a page draws within its time.
-MOST_BARS, MOST_MARKS = 400, 100
+MOST_BARS, MOST_MARKS = 200, 50
 _SHORT_ID = 8
 
 
@@ -36,14 +36,19 @@ def draw_instances(
     `rebalances` are in the order of time. The lanes end at `until`.
     """
     lanes: dict[str, list[StateInterval]] = {}
-    places: dict[str, str] = {}
+    latest: dict[str, Instance] = {}
     for one, after in pairwise([*rebalances, None]):
         if one is None:
             break
         end = until if after is None else after.taken_at
         for instance in one.change.instances if end > time_range.start else ():
-            places[instance.process_id] = instance.place
-            _add(lanes.setdefault(instance.process_id, []), instance, one, end)
+            lane = lanes.setdefault(instance.process_id, [])
+            if latest.get(instance.process_id) == instance and lane[-1].end == one.taken_at:
+                lane[-1] = replace(lane[-1], end=end)
+            else:
+                lane.append(_interval(instance, one.taken_at, end))
+            latest[instance.process_id] = instance
+    places = {name: one.place for name, one in latest.items()}
     gaps = [
         (datetime.fromtimestamp(one.change.since_ms / 1000, UTC), one.taken_at)
         for one in rebalances
@@ -65,16 +70,11 @@ def draw_instances(
     return draw_timeline(rows, time_range, until, marks), is_cut or len(rows) < len(lanes)
 
 
-def _add(lane: list[StateInterval], instance: Instance, one: Rebalance, end: datetime) -> None:
-    """Add what an instance has; the same as before makes no new bar."""
+def _interval(instance: Instance, start: datetime, end: datetime) -> StateInterval:
     roles = zip(Role, (instance.active, instance.standby, instance.warm_up), strict=True)
     word = ", ".join(f"{count:,} {role.value}" for role, count in roles if count) or "no task"
     severity = Severity.HEALTHY if instance.active else Severity.INFO
-    detail = f"{instance.threads:,} threads"
-    if lane and (lane[-1].word, lane[-1].detail, lane[-1].end) == (word, detail, one.taken_at):
-        lane[-1] = replace(lane[-1], end=end)
-    else:
-        lane.append(StateInterval(word, severity, one.taken_at, end, detail=detail))
+    return StateInterval(word, severity, start, end, detail=f"{instance.threads:,} threads")
 
 
 def _mark(one: Rebalance) -> Event | None:

@@ -30,13 +30,20 @@ class RebalanceInstanceSerializer(serializers.Serializer[Any]):
     warm_up = serializers.IntegerField()
 
 
+class RebalancePlaceSerializer(serializers.Serializer[Any]):
+    """An instance, and where it is."""
+
+    process_id = serializers.CharField()
+    place = serializers.CharField()
+
+
 class RebalanceMoveSerializer(serializers.Serializer[Any]):
     """A task that another instance has in a role; null: no instance."""
 
     task = serializers.CharField()
     role = serializers.ChoiceField(choices=TASK_ROLES)
-    moved_from = serializers.CharField(source="source", allow_null=True, help_text="Process id.")
-    moved_to = serializers.CharField(source="target", allow_null=True, help_text="Process id.")
+    moved_from = RebalancePlaceSerializer(source="source", allow_null=True)
+    moved_to = RebalancePlaceSerializer(source="target", allow_null=True)
 
 
 class RebalanceJoinsSerializer(serializers.Serializer[Any]):
@@ -48,15 +55,14 @@ class RebalanceJoinsSerializer(serializers.Serializer[Any]):
 
 
 class StreamsChangeSerializer(serializers.Serializer[Any]):
-    """What a rebalance changed; a count is null where it is not known, `places` are by process id."""
+    """What a rebalance changed; a count is null where it is not known."""
 
     reasons = serializers.ListField(child=serializers.ChoiceField(choices=REBALANCE_REASONS))
     generation = serializers.IntegerField(allow_null=True)
     instances = RebalanceInstanceSerializer(many=True)
-    places = serializers.DictField(child=serializers.CharField())
-    joined = serializers.ListField(child=serializers.CharField())
-    left = serializers.ListField(child=serializers.CharField())
-    restarted = serializers.ListField(child=serializers.CharField())
+    joined = RebalancePlaceSerializer(many=True)
+    left = RebalancePlaceSerializer(many=True)
+    restarted = RebalancePlaceSerializer(many=True)
     moves = RebalanceMoveSerializer(many=True)
     move_count = serializers.IntegerField(allow_null=True)
     stopped_tasks = serializers.IntegerField(allow_null=True)

@@ -293,8 +293,10 @@ def test_a_snapshot_keeps_what_differs_from_the_one_before(cluster):
     later = NOW + timedelta(seconds=70)
     run(cluster, seen(observation(ALONE, later)), later)
     change = changes()[1]
-    assert change.left == ("process-2",)
-    assert [one.target for one in change.moves if one.role is Role.ACTIVE] == ["process-1"] * 2
+    assert [one.process_id for one in change.left] == ["process-2"]
+    assert [one.target.process_id for one in change.moves if one.role is Role.ACTIVE] == [
+        "process-1"
+    ] * 2
     assert (change.is_gap, change.unavailable_ms, change.generations) == (False, 70_000, 1)
 
 

@@ -127,10 +127,11 @@ def test_a_stranger_of_the_cluster_sees_nothing(client, shop):
 def test_rebalances_over_rest(visitor):
     newest, first = visitor.get(V1).json()["results"]
     change = newest["change"]
-    assert (change["reasons"], change["left"]) == (["instance left"], ["process-2"])
-    assert change["moves"][0] == {
-        "task": "0_2", "role": "active", "moved_from": "process-2", "moved_to": "process-1",
-    }  # fmt: skip
+    left = {"process_id": "process-2", "place": "shop-2.example:8080"}
+    taken = {"process_id": "process-1", "place": "shop-1.example:8080"}
+    assert (change["reasons"], change["left"]) == (["instance left"], [left])
+    move = {"task": "0_2", "role": "active", "moved_from": left, "moved_to": taken}
+    assert change["moves"][0] == move
     assert first["change"]["reasons"] == ["first seen"]
 
 
