@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -35,20 +35,14 @@ def draw_instances(
 
     `rebalances` are in the order of time. The lanes end at `until`.
     """
-    lanes: dict[str, list[StateInterval]] = {}
-    latest: dict[str, Instance] = {}
+    lanes: dict[str, list[tuple[Instance, datetime, datetime]]] = {}
     for one, after in pairwise([*rebalances, None]):
         if one is None:
             break
         end = until if after is None else after.taken_at
         for instance in one.change.instances if end > time_range.start else ():
-            lane = lanes.setdefault(instance.process_id, [])
-            if latest.get(instance.process_id) == instance and lane[-1].end == one.taken_at:
-                lane[-1] = replace(lane[-1], end=end)
-            else:
-                lane.append(_interval(instance, one.taken_at, end))
-            latest[instance.process_id] = instance
-    places = {name: one.place for name, one in latest.items()}
+            lanes.setdefault(instance.process_id, []).append((instance, one.taken_at, end))
+    places = {name: own[-1][0].place for name, own in lanes.items()}
     gaps = [
         (datetime.fromtimestamp(one.change.since_ms / 1000, UTC), one.taken_at)
         for one in rebalances
@@ -60,7 +54,7 @@ def draw_instances(
     for name in sorted(lanes, key=lambda one: (places[one], one)):
         place = places[name]
         label = place if names[place] == 1 else f"{place} · {name[:_SHORT_ID]}"
-        row = TimelineRow(label, with_gaps(lanes[name], gaps))
+        row = TimelineRow(label, with_gaps(_intervals(lanes[name]), gaps))
         left -= len(row.segments)
         if rows and left < 0:
             break
@@ -70,11 +64,21 @@ def draw_instances(
     return draw_timeline(rows, time_range, until, marks), is_cut or len(rows) < len(lanes)
 
 
-def _interval(instance: Instance, start: datetime, end: datetime) -> StateInterval:
-    roles = zip(Role, (instance.active, instance.standby, instance.warm_up), strict=True)
-    word = ", ".join(f"{count:,} {role.value}" for role, count in roles if count) or "no task"
-    severity = Severity.HEALTHY if instance.active else Severity.INFO
-    return StateInterval(word, severity, start, end, detail=f"{instance.threads:,} threads")
+def _intervals(seen: Iterable[tuple[Instance, datetime, datetime]]) -> list[StateInterval]:
+    """Return what an instance had; the same as before makes no new bar."""
+    lane: list[StateInterval] = []
+    latest: Instance | None = None
+    for instance, start, end in seen:
+        if instance == latest and lane[-1].end == start:
+            lane[-1] = replace(lane[-1], end=end)
+            continue
+        roles = zip(Role, (instance.active, instance.standby, instance.warm_up), strict=True)
+        word = ", ".join(f"{count:,} {role.value}" for role, count in roles if count) or "no task"
+        severity = Severity.HEALTHY if instance.active else Severity.INFO
+        detail = f"{instance.threads:,} threads"
+        lane.append(StateInterval(word, severity, start, end, detail=detail))
+        latest = instance
+    return lane
 
 
 def _mark(one: Rebalance) -> Event | None:
