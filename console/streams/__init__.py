@@ -1,6 +1,6 @@
 """Kafka Streams applications: who runs what, how far behind, who serves a key.
 
-Sub-rooms: `collection`, `application`, `balance`, `lookup`.
+Sub-rooms: `collection`, `application`, `rebalances`, `balance`, `lookup`.
 
 In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`,
 `serializers`, `pages`, `page_context`, `equivalents`, `navigation`, `tasks`.

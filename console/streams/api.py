@@ -22,6 +22,11 @@ from console.streams.balance.serializers import BalanceSerializer, StreamsBalanc
 from console.streams.balance.told import balance_told
 from console.streams.lookup.answers import KeyQuestion, look_up
 from console.streams.models import StreamsApplication
+from console.streams.rebalances.queries import list_changes
+from console.streams.rebalances.serializers import (
+    StreamsRebalanceFilters,
+    StreamsRebalanceSerializer,
+)
 from console.streams.serializers import (
     KeyLookupQuery,
     KeyLookupSerializer,
@@ -54,6 +59,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "key_lookup": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
         "balance": StreamsBalancePlace,
+        "list_rebalances": StreamsRebalanceFilters,
     }
     # An id may be of several clusters: the query has the cluster, which is checked here.
     anywhere_actions: ClassVar = (
@@ -61,6 +67,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "retrieve",
         "list_tasks",
         "balance",
+        "list_rebalances",
         "set_description",
         "key_lookup",
     )
@@ -110,6 +117,13 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         """Return how state, records and tasks are spread, the largest tasks, and what is sound to change."""
         row = self._application("view")
         return Response(balance_mapping(*balance_told(row, picture_of(row)), self.asked["order"]))
+
+    @extend_schema(responses=StreamsRebalanceSerializer(many=True))
+    @action(detail=True, url_path="rebalances", url_name="rebalances")
+    def list_rebalances(self, request: Request, application_id: str) -> Response:
+        """List what changed at each rebalance, the newest first; without a time all that is kept."""
+        rows = list_changes(self._application("view"), self.asked.get("time_range"))
+        return self.paged(rows, StreamsRebalanceSerializer, "-pk")
 
     @extend_schema(
         request=NewDescriptionSerializer,

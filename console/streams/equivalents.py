@@ -29,6 +29,11 @@ def of_balance(row: StreamsApplication) -> Equivalents:
     return Equivalents(f"GET {_path(row)}balance/?{_query(row)}", f"{_command(row)} --balance")
 
 
+def of_rebalances(row: StreamsApplication) -> Equivalents:
+    """Return the equivalent of an application's rebalances; the command sees one moment only."""
+    return Equivalents(f"GET {_path(row)}rebalances/?{_query(row)}", "")
+
+
 def of_description(row: StreamsApplication) -> Equivalents:
     return Equivalents(
         f"PUT {_path(row)}description/?{_query(row)}", f"{_command(row)} --topology FILE"

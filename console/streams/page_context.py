@@ -13,7 +13,12 @@ from console.streams import queries
 from console.streams.models import StreamsApplication
 from console.streams.snapshots import Picture
 
-_TABS = (("detail", "Overview"), ("balance", "Balance"), ("key-lookup", "Key lookup"))
+_TABS = (
+    ("detail", "Overview"),
+    ("rebalances", "Rebalances"),
+    ("balance", "Balance"),
+    ("key-lookup", "Key lookup"),
+)
 
 
 def find_application(alias: str, application_id: str) -> StreamsApplication:
