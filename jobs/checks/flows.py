@@ -88,8 +88,8 @@ AUDIT_OLD = _flow("copy_audit_old", "Copy audit old", "Is it still known that th
     thresholds=(_seconds(AGE_S, 8 * 86_400, text="Age of the verdict.", least=3600),))
 STREAMS = _flow("streams_failover", "Kafka Streams application not ready for a failover",
     "Could Kafka Streams applications resume on the target with their state?",
-    "The flow selects the group of the application, which could not resume: topics are not copied, renamed or "
-    "of other partition counts, changelogs are behind the checkpoints, offsets are not translated, or the "
+    "The flow selects the group of the application, which could not resume: topics are not copied, renamed "
+    "or of other partition counts, changelogs are behind the checkpoints, offsets are not translated, or the "
     "application id is taken on the target. Unknown is not a finding.",
     Severity.WARNING, is_advice=True,
     runbook="The readiness page of the flow has the reasons for each application, and what to do.")

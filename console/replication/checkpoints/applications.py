@@ -97,7 +97,8 @@ def answers_for_flows(
     rows = list(flows)
     found: dict[int, list[ApplicationAnswer]] = {row.pk: [] for row in rows}
     applications: dict[int, list[Any]] = defaultdict(list)
-    for one in streams.applications_of({row.source_id for row in rows}).exclude(state=_GONE):
+    sources = {row.source_id for row in rows}
+    for one in streams.applications_of(sources).exclude(state=_GONE) if rows else ():
         if application_id in {None, one.application_id}:
             applications[one.cluster_id].append(one)
     if not applications:
@@ -185,17 +186,17 @@ class _World:
             named |= Q(name__startswith=f"{name}-")
             mine |= Q(group_id=name) | Q(group_id__startswith=f"{name}-")
         self.topics: dict[int, dict[str, TargetTopic]] = defaultdict(dict)
-        rows = Topic.objects.filter(named, cluster__in=targets).order_by()
+        rows: Any = Topic.objects.filter(named, cluster__in=targets).order_by()
         for pk, name, count, settings in rows.values_list(
             "cluster", "name", "partition_count", "configs"
         ):
             self.topics[pk][name] = TargetTopic(count, str(settings.get(CLEANUP_POLICY) or ""))
-        groups = Group.objects.filter(mine, cluster__in=targets).order_by()
+        groups: Any = Group.objects.filter(mine, cluster__in=targets).order_by()
         self.groups: dict[int, dict[str, int | None]] = defaultdict(dict)
         for pk, group, members in groups.values_list("cluster", "group_id", "member_count"):
             self.groups[pk][group] = members
         self.used: dict[tuple[int, str], set[str]] = defaultdict(set)
-        offsets = GroupOffset.objects.filter(
+        offsets: Any = GroupOffset.objects.filter(
             group__cluster__in=targets,
             group__group_id__in=self._names,
             committed_offset__isnull=False,
@@ -205,7 +206,7 @@ class _World:
         ).distinct():
             self.used[pk, group].add(topic)
         self.read_at: dict[tuple[int, str], datetime | None] = {}
-        rounds = CollectionRound.objects.filter(
+        rounds: Any = CollectionRound.objects.filter(
             cluster__in=targets, noun__in=[Noun.TOPICS, Noun.GROUPS]
         )
         for pk, noun, at in rounds.values_list("cluster", "noun", "succeeded_at"):
