@@ -21,27 +21,39 @@ from jobs.wire.topics.streams_topics import CLEANUP_POLICY, changelog_store, is_
 MOST_NAMES = 3
 # A copy ends before the marker of the last transaction.
 _MARKER = 1
+# A round reads for no longer, and a run reports its positions no later.
+READ_WITHIN_MS, _REPORTED_WITHIN_MS = 45_000, 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Changelog:
-    """A changelog with the state behind it; `ends` are those of `Needs.observed_at_ms`."""
+    """A changelog with the state behind it."""
 
     state: str
-    ends: Mapping[int, int] = field(default_factory=dict)
     cleanup_policy: str = ""
+
+
+class Reading(NamedTuple):
+    """Ends of changelogs, by topic and partition, that were read between two moments."""
+
+    from_ms: int
+    until_ms: int
+    ends: Mapping[str, Mapping[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What an application needs on another cluster; `partitions` has the topics whose count is known."""
+    """What an application needs on another cluster; `partitions` has the topics whose count is known.
+
+    `readings` are the newest ends of its changelogs, then those of its last rebalance.
+    """
 
     application_id: str
     sources: frozenset[str]
     changelogs: Mapping[str, Changelog]
     repartitions: frozenset[str]
     partitions: Mapping[str, int]
-    observed_at_ms: int
+    readings: tuple[Reading, ...] = ()
     left_out: str = ""
 
 
@@ -116,8 +128,11 @@ class Failover(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-def needs_of(application: Application, facts: Facts) -> Needs:
-    """Return what an application needs, as it was last seen whole."""
+def needs_of(application: Application, facts: Facts, joined: Facts, until_ms: int) -> Needs:
+    """Return what an application needs, as it was last seen whole.
+
+    `facts` were read until a moment, `joined` are the changelogs as of the last rebalance.
+    """
     name, seen = application.application_id, application.topic_partitions
     read = {topic for one in application.subtopologies.values() for topic in one.source_topics}
     of_store = {one.changelog: one for one in application.stores.values() if one.changelog}
@@ -128,7 +143,7 @@ def needs_of(application: Application, facts: Facts) -> Needs:
         if store is not None and store.candidates:
             state += f" of subtopology {' or '.join(store.candidates)}"
         policy = known.settings.get(CLEANUP_POLICY, "") if known else ""
-        changelogs[topic] = Changelog(state, known.ends if known else {}, policy)
+        changelogs[topic] = Changelog(state, policy)
     repartitions = frozenset(one for one in {*seen, *read} if is_repartition(name, one))
     return Needs(
         name,
@@ -136,9 +151,17 @@ def needs_of(application: Application, facts: Facts) -> Needs:
         changelogs,
         repartitions,
         seen,
-        facts.observed_at_ms,
+        (
+            _reading(facts, changelogs, until_ms),
+            _reading(joined, changelogs, joined.observed_at_ms + READ_WITHIN_MS),
+        ),
         " ".join(application.left_out),
     )
+
+
+def _reading(facts: Facts, changelogs: Collection[str], until_ms: int) -> Reading:
+    ends = {topic: one.ends for topic, one in facts.topics.items() if topic in changelogs}
+    return Reading(facts.observed_at_ms, until_ms, ends)
 
 
 def judge_failover(needs: Needs, side: FlowSide) -> Failover:
@@ -255,14 +278,15 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
     unknown: list[str] = []
     for topic in changelogs:
         for number, row in side.copied[topic].items():
-            missing = _missing(row, needs.changelogs[topic].ends.get(number), newest, needs, side)
+            ends = [(one, one.ends.get(topic, {}).get(number)) for one in needs.readings]
+            missing = _missing(row, ends, newest, side.measured_at_ms)
             if missing is None:
                 unknown.append(f"{topic}-{number}")
             elif missing:
                 behind[f"{topic}-{number}"] = missing
     read = (
         f"Newest checkpoint {_clock(newest)}, copy measured {_clock(side.measured_at_ms)}, changelog ends "
-        f"read {_clock(needs.observed_at_ms)}."
+        f"read {' and '.join(_clock(one.from_ms) for one in needs.readings if one.ends)}."
     )
     if behind:
         yield Reason(
@@ -281,20 +305,23 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
         )
 
 
-def _missing(row: Copied, end: int | None, newest: int, needs: Needs, side: FlowSide) -> int | None:
+def _missing(
+    row: Copied, ends: Iterable[tuple[Reading, int | None]], newest: int, measured_at_ms: int
+) -> int | None:
     """Return how many records are missing that were there before the newest checkpoint; None: not known."""
     reached = row.reached
     if reached is None:
         # Nothing was ever copied: an empty partition has nothing to miss at its measurement.
-        return 0 if row.is_copied and side.measured_at_ms >= newest else None
-    if row.lag == 0 and side.measured_at_ms >= newest:
+        return 0 if row.is_copied and measured_at_ms >= newest else None
+    if row.lag == 0 and measured_at_ms >= newest:
         return 0
-    if end is None:
+    known = [(one, end) for one, end in ends if end is not None]
+    if any(one.from_ms >= newest and reached >= end for one, end in known):
+        return 0
+    if newest > measured_at_ms - _REPORTED_WITHIN_MS:
         return None
-    if needs.observed_at_ms >= newest and reached >= end:
-        return 0
-    is_between = needs.observed_at_ms <= newest <= side.measured_at_ms
-    return end - reached if is_between and end - reached > _MARKER else None
+    behind = max((end - reached for one, end in known if one.until_ms <= newest), default=0)
+    return behind if behind > _MARKER else None
 
 
 def _repartitions(needs: Needs, side: FlowSide) -> Iterator[Reason]:

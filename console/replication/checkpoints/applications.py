@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
@@ -162,8 +162,9 @@ class _World:
             self.copied[pk, topic][number] = Copied(*numbers)
         self.measured: dict[int, list[datetime | None]] = defaultdict(list)
         halves = FlowRound.objects.filter(flow__in=ids).exclude(noun=FlowRound.Noun.SYNCS)
-        for pk, at in halves.values_list("flow", "succeeded_at"):
-            self.measured[pk].append(at)
+        for pk, at, took_ms in halves.values_list("flow", "succeeded_at", "duration_ms"):
+            begun = at and at - timedelta(milliseconds=took_ms or 0)
+            self.measured[pk].append(begun)
         groups = [short(name) for name in self._names]
         answers = GroupReadiness.objects.filter(flow__in=ids, group__in=groups)
         keys = {row.pk: row for row in answers.only("flow", "group", "updated_at").order_by()}

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from django.db.models import Max
 
-from console.streams.models import StreamsApplication, StreamsSnapshot
+from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import Picture
-from jobs.streams.failover import Needs, needs_of
+from jobs.streams.failover import READ_WITHIN_MS, Needs, needs_of
 
 MOST_KEPT = 1000
 _AT_ONCE = 8
@@ -29,15 +29,27 @@ def read_needs(rows: Iterable[StreamsApplication]) -> dict[int, Needs]:
     if missing := wanted.keys() - found.keys():
         of_each = StreamsSnapshot.objects.filter(application__in=missing).order_by()
         newest = of_each.values("application").annotate(newest=Max("pk")).values("newest")
-        snapshots = StreamsSnapshot.objects.filter(pk__in=newest).defer("changelogs")
-        for one in snapshots.select_related("application").iterator(_AT_ONCE):
+        snapshots = StreamsSnapshot.objects.filter(pk__in=newest)
+        related = snapshots.select_related("application__cluster__streams_round")
+        for one in related.iterator(_AT_ONCE):
             picture = Picture(one.application, one)
-            found[one.application_id] = needs_of(picture.application, picture.facts)
+            until_ms = _read_until_ms(one.application, picture.facts.observed_at_ms)
+            found[one.application_id] = needs_of(
+                picture.application, picture.facts, picture.joined, until_ms
+            )
             _kept.pop(one.application_id, None)
             while len(_kept) >= MOST_KEPT:
                 _kept.pop(next(iter(_kept)), None)
             _kept[one.application_id] = (_key(one.application), found[one.application_id])
     return found
+
+
+def _read_until_ms(row: StreamsApplication, observed_at_ms: int) -> int:
+    """Return when facts were read at the latest: the end of their round, or of a later one."""
+    of_round: StreamsRound | None = getattr(row.cluster, "streams_round", None)
+    ended = of_round.finished_at if of_round else None
+    ended_ms = int(ended.timestamp() * 1000) if ended else 0
+    return ended_ms if ended_ms > observed_at_ms else observed_at_ms + READ_WITHIN_MS
 
 
 def _key(row: StreamsApplication) -> _Key:

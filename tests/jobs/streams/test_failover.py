@@ -10,23 +10,26 @@ from jobs.streams.failover import (
     Copied,
     FlowSide,
     Needs,
+    Reading,
     TargetTopic,
     judge_failover,
     needs_of,
 )
+from jobs.streams.lag import NOT_KEPT
 from tests.jobs.streams.written import TOPICS, facts, observation, two_processes
 
 CHANGELOG, REPARTITION = "app-totals-changelog", "app-by-user-repartition"
 # Checkpoint, then the ends of the changelog, then the copy; in ms.
-BEFORE, CHECKPOINT, AFTER = 10_000, 20_000, 30_000
+BEFORE, CHECKPOINT, AFTER = 10_000, 100_000, 140_000
+JUST_AFTER = CHECKPOINT + 1_000
 DONE = Copied(50, 0, 50, 0)
 NEEDS = Needs(
     "app",
     frozenset({"orders"}),
-    {CHANGELOG: Changelog("store totals of subtopology 0", {0: 50, 1: 50}, "compact")},
+    {CHANGELOG: Changelog("store totals of subtopology 0", "compact")},
     frozenset(),
     {"orders": 2, CHANGELOG: 2},
-    AFTER,
+    (Reading(AFTER, AFTER, {CHANGELOG: {0: 50, 1: 50}}),),
 )
 SIDE = FlowSide(
     "west",
@@ -133,29 +136,35 @@ LAGGING = Copied(40, 0, 60, 20)
 @pytest.mark.parametrize(
     ("row", "ends_at", "measured_at", "code", "ready"),
     [
-        (DONE, BEFORE, AFTER, None, True),
-        (Copied(50, 0, 60, 10), AFTER, BEFORE, None, True),
-        (Copied(None, 0, 0, 0), BEFORE, AFTER, None, True),
-        (LAGGING, BEFORE, AFTER, "changelog_behind", False),
-        (Copied(49, 0, 60, 11), BEFORE, AFTER, "progress_unknown", None),
-        (LAGGING, AFTER, AFTER, "progress_unknown", None),
-        (LAGGING, BEFORE, BEFORE, "progress_unknown", None),
-        (DONE, BEFORE, BEFORE, "progress_unknown", None),
+        (DONE, [BEFORE], AFTER, None, True),
+        (Copied(50, 0, 60, 10), [AFTER], BEFORE, None, True),
+        (Copied(None, 0, 0, 0), [BEFORE], AFTER, None, True),
+        (LAGGING, [BEFORE], AFTER, "changelog_behind", False),
+        (LAGGING, [AFTER, BEFORE], AFTER, "changelog_behind", False),
+        (Copied(49, 0, 60, 11), [BEFORE], AFTER, "progress_unknown", None),
+        (LAGGING, [AFTER], AFTER, "progress_unknown", None),
+        (LAGGING, [CHECKPOINT - 100], AFTER, "progress_unknown", None),
+        (LAGGING, [BEFORE], JUST_AFTER, "progress_unknown", None),
+        (DONE, [BEFORE], BEFORE, "progress_unknown", None),
+        (LAGGING, [], AFTER, "progress_unknown", None),
     ],
     ids=[
         "no lag after the checkpoint",
         "the copy passed an end that was read after the checkpoint",
         "an empty partition",
         "records from before the checkpoint are missing",
+        "records from before the last rebalance are missing",
         "what is missing may be a marker",
         "what is missing may be newer than the checkpoint",
-        "the copy was measured before the checkpoint",
+        "the reading ended after the checkpoint",
+        "the position may have been reported before the checkpoint",
         "both readings are older than the checkpoint",
+        "no ends were kept",
     ],
 )
 def test_a_changelog_is_compared_with_the_newest_checkpoint(row, ends_at, measured_at, code, ready):
-    needs = replace(NEEDS, changelogs={CHANGELOG: Changelog("store totals", {0: 50})})
-    needs = replace(needs, observed_at_ms=ends_at, partitions={"orders": 2, CHANGELOG: 1})
+    readings = tuple(Reading(at, at + 500, {CHANGELOG: {0: 50}}) for at in ends_at)
+    needs = replace(NEEDS, readings=readings, partitions={"orders": 2, CHANGELOG: 1})
     copied = {**SIDE.copied, CHANGELOG: {0: row}}
     side = replace(SIDE, copied=copied, measured_at_ms=measured_at)
     side = replace(side, topics={**SIDE.topics, CHANGELOG: TargetTopic(1)})
@@ -165,7 +174,7 @@ def test_a_changelog_is_compared_with_the_newest_checkpoint(row, ends_at, measur
 
 
 def test_what_is_missing_is_counted():
-    needs = replace(NEEDS, observed_at_ms=BEFORE)
+    needs = replace(NEEDS, readings=(Reading(BEFORE, BEFORE, {CHANGELOG: {0: 50, 1: 50}}),))
     (reason,) = judge_failover(needs, replace(SIDE, copied=copy_of(LAGGING))).reasons
     assert reason.text.startswith(f"10 records of 1 changelog partition ({CHANGELOG}-0)")
 
@@ -194,9 +203,10 @@ def test_what_is_left_out_makes_an_answer_unknown_and_not_better():
 
 def test_the_needs_of_an_application_come_from_what_was_seen():
     seen = observation(two_processes(), {**TOPICS, REPARTITION: facts(4)})
-    needs = needs_of(application_of(seen), seen.facts)
+    needs = needs_of(application_of(seen), seen.facts, NOT_KEPT, AFTER)
     assert needs.sources == {"orders"}
     assert needs.repartitions == {REPARTITION}
     changelog = needs.changelogs[CHANGELOG]
     assert changelog.state.startswith("store totals of subtopology 0")
-    assert (changelog.ends[0], changelog.cleanup_policy) == (50, "compact")
+    assert changelog.cleanup_policy == "compact"
+    assert [one.ends for one in needs.readings] == [{CHANGELOG: dict.fromkeys(range(4), 50)}, {}]

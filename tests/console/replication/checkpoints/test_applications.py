@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from console.accounts.models import ClusterGrant
 from console.checks.areas.area import Given
 from console.checks.areas.flows import judge
 from console.clusters.models import CollectionRound, Noun
@@ -18,7 +19,7 @@ from console.reports.kinds.asked import Asked
 from console.reports.kinds.disaster_recovery import read as read_report
 from jobs.checks.settings import Settings
 from jobs.reports.periods import named_period
-from tests.console.making import make_flow, make_partition, make_topic
+from tests.console.making import make_flow, make_partition, make_topic, make_user
 from tests.console.streams.making import CHANGELOG, SHOP, group, make_streams, member
 
 pytestmark = pytest.mark.django_db
@@ -142,8 +143,8 @@ def test_the_disaster_recovery_report_has_the_answer(now):
 
 def test_a_flow_that_a_person_may_not_see_is_not_on_the_page_of_the_application(sign_in, now):
     flow = make_ready(now, copied={"orders": 100})
-    person = make_user("reader", role=None)
-    give_role(person, "viewer", flow.source)
+    person = make_user("")
+    ClusterGrant.objects.create(user=person, cluster=flow.source, role="viewer")
     shown = sign_in(person).get(f"/streams/east/{SHOP}/").content.decode()
     assert SHOP in shown
     assert flow.name not in shown
