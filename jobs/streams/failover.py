@@ -21,8 +21,10 @@ from jobs.wire.topics.streams_topics import CLEANUP_POLICY, changelog_store, is_
 MOST_NAMES = 3
 # A copy ends before the marker of the last transaction.
 _MARKER = 1
-# A round reads for no longer, and a run reports its positions no later.
-READ_WITHIN_MS, _REPORTED_WITHIN_MS = 45_000, 30_000
+# A round reads for no longer.
+READ_WITHIN_MS = 45_000
+# A run of crosslog reports its positions no later, and Connect writes those of MirrorMaker 2 each minute.
+REPORTED_WITHIN_MS, WRITTEN_WITHIN_MS = 30_000, 90_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ class FlowSide:
     `remote` names the copy of each topic that the flow selects, `elsewhere` are topics that another flow of
     the same clusters selects. `unproven` counts the partitions with commits and without a checkpoint, by
     topic. `used_topics` are those that the group of this id committed on the target, `prefixed` the topics of
-    the target whose names begin with the id. `stale` are sentences on what is too old to judge by.
+    the target whose names begin with the id. `stale` are sentences on what is too old to judge by. A position
+    may be older than its measurement by `reported_within_ms`.
     """
 
     target: str
@@ -110,6 +113,7 @@ class FlowSide:
     used_topics: frozenset[str] = frozenset()
     prefixed: frozenset[str] = frozenset()
     stale: tuple[str, ...] = ()
+    reported_within_ms: int = REPORTED_WITHIN_MS
 
 
 class Reason(NamedTuple):
@@ -279,7 +283,7 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
     for topic in changelogs:
         for number, row in side.copied[topic].items():
             ends = [(one, one.ends.get(topic, {}).get(number)) for one in needs.readings]
-            missing = _missing(row, ends, newest, side.measured_at_ms)
+            missing = _missing(row, ends, newest, side)
             if missing is None:
                 unknown.append(f"{topic}-{number}")
             elif missing:
@@ -306,19 +310,19 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
 
 
 def _missing(
-    row: Copied, ends: Iterable[tuple[Reading, int | None]], newest: int, measured_at_ms: int
+    row: Copied, ends: Iterable[tuple[Reading, int | None]], newest: int, side: FlowSide
 ) -> int | None:
     """Return how many records are missing that were there before the newest checkpoint; None: not known."""
-    reached = row.reached
+    reached, is_newer = row.reached, side.measured_at_ms >= newest
     if reached is None:
         # Nothing was ever copied: an empty partition has nothing to miss at its measurement.
-        return 0 if row.is_copied and measured_at_ms >= newest else None
-    if row.lag == 0 and measured_at_ms >= newest:
+        return 0 if row.is_copied and is_newer else None
+    if row.lag == 0 and is_newer:
         return 0
     known = [(one, end) for one, end in ends if end is not None]
     if any(one.from_ms >= newest and reached >= end for one, end in known):
         return 0
-    if newest > measured_at_ms - _REPORTED_WITHIN_MS:
+    if newest > side.measured_at_ms - side.reported_within_ms:
         return None
     behind = max((end - reached for one, end in known if one.until_ms <= newest), default=0)
     return behind if behind > _MARKER else None

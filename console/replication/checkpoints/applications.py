@@ -26,6 +26,8 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_client import rename_topic
 from jobs.severity import Severity
 from jobs.streams.failover import (
+    REPORTED_WITHIN_MS,
+    WRITTEN_WITHIN_MS,
     Copied,
     Failover,
     FlowSide,
@@ -268,6 +270,7 @@ class _World:
             frozenset(self.used[target, name]),
             own_topics(name, groups, there),
             tuple(self._stale(row, one)),
+            WRITTEN_WITHIN_MS if row.is_watched else REPORTED_WITHIN_MS,
         )
 
     def _stale(self, row: ReplicationFlow, one: Any) -> Iterable[str]:
