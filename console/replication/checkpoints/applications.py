@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Q
+from django.urls import reverse
 
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun, Topic
 from console.frame.pages.addresses import address_of
@@ -59,13 +60,18 @@ _MOST_PROOFS = 2000
 
 @dataclass(frozen=True, slots=True)
 class ApplicationAnswer:
-    """The answer for one application in one flow; `has_group`: the flow selects its group."""
+    """The answer for one application in one flow; `has_group`: the flow selects its group.
+
+    It is shown on a page of the flow, or else on that of the application.
+    """
 
     flow: ReplicationFlow
     cluster: str
     application_id: str
     has_group: bool
     failover: Failover
+    is_of_flow: bool = True
+    READY: ClassVar = "topics, changelogs and offsets are on the target."
 
     @property
     def word(self) -> str:
@@ -76,8 +82,16 @@ class ApplicationAnswer:
         return _WORDS[self.failover.ready][1]
 
     @property
+    def named(self) -> str:
+        """What follows is about: the application, or on its own page the flow."""
+        target = f"{self.flow.name} to {self.flow.target.alias}"
+        return f"{self.application_id if self.is_of_flow else target}: "
+
+    @property
     def href(self) -> str:
-        return address_of("streams:detail", self.cluster, self.application_id)
+        if self.is_of_flow:
+            return address_of("streams:detail", self.cluster, self.application_id)
+        return reverse("replication:checkpoints", args=[self.flow.pk])
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the answer as REST gives it."""
@@ -126,7 +140,7 @@ def answers_for_application(application: Any, user: Any, now: datetime) -> list[
     flows = ReplicationFlow.objects.filter(source=application.cluster_id)
     shown = visible(user, flows.select_related("source", "target"))
     found = answers_for_flows(shown, now, application.application_id)
-    return [one for own in found.values() for one in own]
+    return [replace(one, is_of_flow=False) for own in found.values() for one in own]
 
 
 @dataclass
