@@ -114,7 +114,9 @@ def save(judged: Iterable[Judged], now: datetime) -> None:
         found = [one for part in parts for one in part.found]
         if found or key in open_now:
             codes = {str(code) for part in parts for code in part.codes}
-            store.save(parts[0].scope, LIFE, found, now, codes)
+            applied = store.Applied(codes)
+            applied.unjudged = frozenset(key for part in parts for key in part.unjudged)
+            store.save(parts[0].scope, LIFE, found, now, applied)
 
 
 def _key(scope: Model | None) -> tuple[Any, ...]:

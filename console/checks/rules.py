@@ -5,7 +5,7 @@ Rooms with rules in the console import these in their `AppConfig.ready`.
 
 from __future__ import annotations
 
-from jobs.checks import brokers, clusters, crosslog, flows, groups, partitions, replicas, streams
+from jobs.checks import brokers, clusters, crosslog, flows, groups, partitions, replicas
 from jobs.objectives import checks as objectives
 from jobs.quorum.health import compare, describe_quorum_rules, metadata_log_rules
 from jobs.replication.findings import (
@@ -15,6 +15,7 @@ from jobs.replication.findings import (
     partition_failures,
     worker_failures,
 )
+from jobs.streams.audit import rules, running
 
 RULES = (
     clusters,
@@ -23,7 +24,8 @@ RULES = (
     replicas,
     groups,
     flows,
-    streams,
+    running,
+    *rules.MODULES,
     crosslog,
     objectives,
     describe_quorum_rules,

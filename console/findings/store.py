@@ -23,6 +23,12 @@ _SUBJECT, _TOPIC = 600, 320
 _BATCH = 500
 
 
+class Applied(frozenset[str]):
+    """The codes whose rules were applied, but to the `unjudged` subjects, which are (code, subject)."""
+
+    unjudged: frozenset[Key] = frozenset()
+
+
 def save(
     scope: Model | None,
     life: Life,
@@ -36,14 +42,17 @@ def save(
     Without a `scope` they are about crosslog itself.
 
     A constant number of statements.
-    `judged` are the codes whose rules were applied (None: all). What was over before it was seen is kept as
-    ended, once.
+    `judged` are the codes whose rules were applied (None: all); `Applied` has the subjects to which
+    they were not. What was over before it was seen is kept as ended, once.
     """
     owner = OF_CROSSLOG if scope is None else {_field_of(scope): scope}
     mine = {"kind": life.kind, **owner}
     open_now = list(Finding.objects.filter(**mine, closed_at=None))
     told = [_within_limits(one) for one in found]
-    change = findings.follow(open_now, pending or {}, told, judged, now, life)
+    left = judged.unjudged if isinstance(judged, Applied) else ()
+    waiting = {(code, short(subject, _SUBJECT)) for code, subject in left}
+    followed = [row for row in open_now if (row.code, row.subject) not in waiting]
+    change = findings.follow(followed, pending or {}, told, judged, now, life)
     opened = [_row(mine, one, began, now) for one, began in change.opened]
     changed = [row for row, one in change.kept if _differs(row, one)]
     for row, one in change.kept:

@@ -37,7 +37,7 @@ class StreamsApplication(models.Model):
     `facts` are offsets and commits (`jobs.streams.stored.pack_facts`) of `facts_at`, when it was last seen
     whole. `description` is what `Topology#describe()` printed, empty for none; `broker_description` is the
     same from the broker (KIP-1331). `audit` has the conditions of the last collection
-    (`jobs.checks.streams.audit`), empty before the first. `problem` is a sentence while its group cannot be
+    (`jobs.streams.audit.rules`), empty before the first. `problem` is a sentence while its group cannot be
     described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for nothing: counts are
     at least what is shown then, and what follows from all tasks is null.
     """

@@ -37,9 +37,10 @@ def where(alias: str, **_: Any) -> Collection[int]:
 
 
 def applications_of(clusters_: Collection[int]) -> QuerySet[StreamsApplication]:
-    """Return the applications of clusters with their rounds."""
+    """Return the applications of clusters with their rounds and audits."""
     rows = StreamsApplication.objects.filter(cluster__in=clusters_)
-    return rows.select_related("cluster__streams_round").defer(*_LARGE)
+    large = [name for name in _LARGE if name != "audit"]
+    return rows.select_related("cluster__streams_round").defer(*large)
 
 
 def list_rounds() -> QuerySet[StreamsRound]:

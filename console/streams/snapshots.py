@@ -70,12 +70,12 @@ class Picture:
     @cached_property
     def facts(self) -> Facts:
         """Offsets and commits; empty before it was seen whole."""
-        return _facts(self._row.facts)
+        return facts_in(self._row.facts)
 
     @cached_property
     def joined(self) -> Facts:
         """The changelogs when the last rebalance was first seen; empty where they were not kept."""
-        return NOT_KEPT if self._snapshot is None else _facts(self._snapshot.changelogs)
+        return NOT_KEPT if self._snapshot is None else facts_in(self._snapshot.changelogs)
 
     @cached_property
     def description(self) -> DescribedTopology | None:
@@ -182,7 +182,8 @@ def described(application: Application, facts: Facts, text: str) -> Application:
     return application if description is None else with_description(application, facts, description)
 
 
-def _facts(packed: bytes | memoryview) -> Facts:
+def facts_in(packed: bytes | memoryview) -> Facts:
+    """Return stored facts; `NOT_KEPT` without any, or in a form that this version does not read."""
     try:
         return unpack_facts(bytes(packed)) if packed else NOT_KEPT
     except OtherForm:

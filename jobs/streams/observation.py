@@ -16,6 +16,7 @@ class TopicFacts:
 
     `starts` and `ends` are offsets (the end is the high watermark), `newest_ms` the largest record timestamp,
     `sizes` the bytes of the leader's log; `settings` are those that were read (`cleanup.policy` ...).
+    `replicas` is how many the partition with the fewest has, None: not known.
     """
 
     partitions: int
@@ -24,6 +25,7 @@ class TopicFacts:
     newest_ms: Mapping[int, int] = field(default_factory=dict)
     sizes: Mapping[int, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    replicas: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,12 @@ def fingerprint_of(application: Application) -> str:
 def pack_facts(facts: Facts) -> bytes:
     """Return facts as bytes for `unpack_facts`."""
     topics = {
-        name: [one.partitions, *(_pairs(getattr(one, part)) for part in _PARTS), dict(one.settings)]
+        name: [
+            one.partitions,
+            *(_pairs(getattr(one, part)) for part in _PARTS),
+            dict(one.settings),
+            one.replicas,
+        ]
         for name, one in sorted(facts.topics.items())
     }
     committed = [
@@ -113,8 +118,13 @@ def unpack_facts(content: bytes) -> Facts:
     return Facts(
         told["observed_at_ms"],
         {
-            name: TopicFacts(count, dict(starts), dict(ends), dict(newest), dict(sizes), settings)
-            for name, (count, starts, ends, newest, sizes, settings) in told["topics"].items()
+            # Rows of earlier versions do not have the number of replicas.
+            name: TopicFacts(
+                count, dict(starts), dict(ends), dict(newest), dict(sizes), settings, *replicas
+            )
+            for name, (count, starts, ends, newest, sizes, settings, *replicas) in told[
+                "topics"
+            ].items()
         },
         {
             TopicPartition(topic, number): CommittedOffset(offset, metadata)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Model
 
 from jobs.checks.settings import Settings
-from jobs.findings import Finding
+from jobs.findings import Finding, Key
 
 # A clock that differs this much from the time that passed was set, or there were no rounds.
 JUMP_S = 120
@@ -21,12 +21,14 @@ class Judged:
     """Findings about a cluster, a flow or a log (None: crosslog itself).
 
     `codes` are the checks that were applied there: others are neither confirmed nor over. A scope
-    whose data is too old to judge has none of its checks here: not judged is Unknown.
+    whose data is too old to judge has none of its checks here: not judged is Unknown. `unjudged` are single
+    subjects (code, subject) of these checks that were not judged.
     """
 
     scope: Model | None
     codes: Collection[str]
     found: tuple[Finding, ...] = ()
+    unjudged: frozenset[Key] = frozenset()
 
 
 @dataclass(slots=True)

@@ -13,20 +13,24 @@ from django.db.models.functions import Length
 
 from console.clusters.models import Cluster
 from console.streams.models import StreamsApplication, StreamsSnapshot
-from console.streams.snapshots import described
+from console.streams.snapshots import described, facts_in
 from jobs import limits
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.limits import SENTENCE, short
 from jobs.numbers import largest_of, sum_of
 from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
-from jobs.streams.lag import changelogs_of, input_lags
+from jobs.streams.audit.conditions import Seen
+from jobs.streams.audit.rules import audit
+from jobs.streams.lag import NOT_KEPT, changelogs_of, input_lags
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
 
 GONE = "Gone"
+# How far back the rules of the audit see changes.
+CHANGES_OF = timedelta(hours=1)
 _STABLE = "Stable"
 
 
@@ -52,6 +56,7 @@ def save_application(
         facts = seen.facts
         shown = described(application, facts, row.description if row else "")
         values |= counts_of(shown, facts)
+        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -69,6 +74,33 @@ def save_application(
         )
         if "facts" in values:
             _save_snapshot(kept, application, facts, now, day_bytes)
+
+
+def _audit(
+    row: StreamsApplication | None,
+    application: Application,
+    facts: Facts,
+    misrouted: float | None,
+    now: datetime,
+) -> dict[str, Any]:
+    """Return the audit of an application that was seen whole."""
+    if row is None:
+        return audit(Seen(application, facts, misrouted=misrouted))
+    since = now - CHANGES_OF
+    newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
+    changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
+    before = facts_in(row.facts)
+    return audit(
+        Seen(
+            application,
+            facts,
+            None if before is NOT_KEPT else before,
+            facts_in(newest or b""),
+            tuple(one for one in changes.values_list("change", flat=True) if one),
+            misrouted,
+            row.audit.get("memory", {}),
+        )
+    )
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:

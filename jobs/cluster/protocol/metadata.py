@@ -21,11 +21,15 @@ from jobs.cluster.protocol.transport.primitives import topic_name
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Leader of a partition; `leader` is None without one, `leader_epoch` -1 when not reported."""
+    """Leader of a partition; `leader` is None without one, `leader_epoch` -1 when not reported.
+
+    `replica_count` 0: not known.
+    """
 
     partition: int
     leader: int | None
     leader_epoch: int
+    replica_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +141,5 @@ def _topic(topic: MetadataResponseTopic, where: Where) -> TopicMetadata:
 
 def _partition(partition: MetadataResponsePartition) -> PartitionMetadata:
     leader = partition.leader_id if partition.leader_id >= 0 else None
-    return PartitionMetadata(partition.partition_index, leader, partition.leader_epoch)
+    count = len(partition.replica_nodes)
+    return PartitionMetadata(partition.partition_index, leader, partition.leader_epoch, count)

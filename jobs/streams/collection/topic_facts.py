@@ -140,6 +140,7 @@ def _facts(name: str, metadata: ClusterMetadata, answered: _Answered) -> TopicFa
         {}
         if isinstance(settings, ClusterFault)
         else {key: one.value for key, one in settings.items() if one.value is not None},
+        min((one.replica_count for one in numbers.values()), default=0) or None,
     )
 
 

@@ -10,7 +10,7 @@ from console.checks.areas import streams
 from console.checks.areas.area import Given
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.checks.settings import Setting, Settings
-from jobs.checks.streams import CHECKS
+from jobs.streams.audit.running import CHECKS
 from tests.console.making import NOW, make_cluster
 from tests.console.streams.making import (
     group,
@@ -18,6 +18,7 @@ from tests.console.streams.making import (
     make_streams,
     member,
     two_instances,
+    without_endpoint,
 )
 
 pytestmark = pytest.mark.django_db
@@ -80,8 +81,21 @@ def test_an_application_that_was_not_described_leaves_open_what_was_found_of_it(
     make_streams(cluster, group(state="Empty", group_id="billing"))
     known = {str(row.pk): {"streams_not_running": 90.0}}
     (judged,), _ = judge(known)
-    assert ALL - set(judged.codes) == {"streams_not_running"}
+    assert set(judged.codes) == ALL
+    assert {key for key in judged.unjudged if key[1] == "shop"} == {(code, "shop") for code in ALL}
     assert [one.subject for one in judged.found] == ["billing"]
+
+
+def test_keys_that_the_application_sends_to_the_wrong_instance_are_a_finding():
+    make_streams(make_cluster(), without_endpoint())
+    assert "streams_keys_misrouted" in codes()
+
+
+def test_an_application_that_rebalances_keeps_the_findings_of_its_last_audit():
+    row = make_streams(make_cluster(), without_endpoint())
+    StreamsApplication.objects.filter(pk=row.pk).update(state="Reconciling")
+    ((judged,), _) = judge()
+    assert ("streams_keys_misrouted", "shop") in judged.unjudged
 
 
 def test_more_applications_take_no_more_queries():

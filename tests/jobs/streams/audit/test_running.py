@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jobs.checks.settings import Setting, Settings
-from jobs.checks.streams import CHECKS, Application, judge_application
+from jobs.streams.audit.conditions import Condition
+from jobs.streams.audit.routing import MISROUTED
+from jobs.streams.audit.running import CHECKS, Application, judge_application
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
-WHOLE = Application(1, "east", "shop", "Stable", 0)
+WHOLE = Application(1, "east", "shop", "Stable", 0, {})
 LONG = {one.id: 7 * 86_400.0 for one in CHECKS}
 
 
@@ -67,7 +69,7 @@ def test_a_condition_that_ends_waits_from_the_beginning():
 def test_what_a_rebalance_hides_is_neither_found_nor_over():
     waited = {"streams_tasks_unassigned": 400.0}
     result = judge(replace(WHOLE, state="Assigning", tasks_without_thread=None), waited)
-    assert result.unknown == {"streams_tasks_unassigned"}
+    assert {"streams_tasks_unassigned", MISROUTED.id} <= result.unknown
     assert result.waited["streams_tasks_unassigned"] == 400.0
     assert result.found == []
 
@@ -75,3 +77,39 @@ def test_what_a_rebalance_hides_is_neither_found_nor_over():
 def test_a_group_pattern_excludes_applications():
     settings = [Setting("streams_not_running", group="sho*", is_excluded=True)]
     assert judge(replace(WHOLE, state="Empty"), settings=settings).found == []
+
+
+def misrouted(holds=True, value=40.0):
+    found = Condition(MISROUTED, "sends keys astray.", {"misrouted_percent": value}, holds, value)
+    return replace(WHOLE, conditions={MISROUTED.id: found})
+
+
+@pytest.mark.parametrize(
+    ("most", "is_found"), [pytest.param(0, True, id="above"), pytest.param(50, False, id="below")]
+)
+def test_a_condition_with_a_number_is_a_finding_above_its_threshold(most, is_found):
+    setting = Setting(MISROUTED.id, {"most": most})
+    assert [one.code for one in judge(misrouted(), settings=[setting]).found] == [
+        MISROUTED.id
+    ] * is_found
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(misrouted(holds=None), id="the rule does not know"),
+        pytest.param(replace(misrouted(), state="PreparingRebalance"), id="it rebalances"),
+        pytest.param(replace(WHOLE, conditions=None), id="the audit is of another time"),
+    ],
+)
+def test_a_condition_that_is_not_known_keeps_what_was_waited(one):
+    result = judge(one)
+    assert MISROUTED.id in result.unknown
+    assert result.waited[MISROUTED.id] == LONG[MISROUTED.id]
+    assert MISROUTED.id not in {found.code for found in result.found}
+
+
+def test_an_application_without_members_has_no_condition_of_its_audit():
+    result = judge(replace(misrouted(), state="Empty"))
+    assert {one.code for one in result.found} == {"streams_not_running"}
+    assert result.unknown == set()

@@ -1,4 +1,4 @@
-"""Checks of Kafka Streams applications, as their groups show them. Pure."""
+"""Checks of whether an application runs, and how conditions of all checks become findings. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
-from jobs.checks.check import Area, Check, Pattern, Threshold, Unit, check
+from jobs.checks.check import check
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.severity import Severity
+from jobs.streams.audit import rules
+from jobs.streams.audit.conditions import FOR, MOST, Condition, lasts, streams_check, unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """An application as it was last recorded; None: not known.
 
-    `state` is the word of its group. Its lag and its commits have the checks of groups.
+    `state` is the word of its group. Its lag and its commits have the checks of groups. `conditions` are
+    those of its last audit, by check id; None: there was none since the application changed its state.
     """
 
     cluster: int
@@ -26,21 +28,17 @@ class Application:
     application_id: str
     state: str
     tasks_without_thread: int | None = None
+    conditions: Mapping[str, Condition] | None = None
 
 
-def _for(default_s: float) -> Threshold:
-    text = "Time in this state, as far as crosslog watched it, before it is a finding."
-    return Threshold("for_s", default_s, Unit.SECONDS, text, most=7 * 86_400)
-
-
-_check = partial(Check, severity=Severity.CRITICAL, area=Area.STREAMS, narrowed_by=Pattern.GROUP)
+_check = partial(streams_check, severity=Severity.CRITICAL)
 NOT_RUNNING = _check(
     id="streams_not_running",
     title="Kafka Streams application not running",
     question="Does every application have members?",
     rule="The group of the application has no members. Deleted groups are not judged.",
     runbook="Start the application. Delete its group if it is no longer used.",
-    thresholds=(_for(60),),
+    thresholds=(lasts(60),),
 )
 REBALANCING = _check(
     id="streams_rebalancing",
@@ -49,7 +47,7 @@ REBALANCING = _check(
     rule="The group has been in a state other than Stable and Empty for longer than the threshold.",
     severity=Severity.WARNING,
     runbook="Look for instances that restart or exceed max.poll.interval.ms. NotReady: create the topics.",
-    thresholds=(_for(300),),
+    thresholds=(lasts(300),),
 )
 UNASSIGNED = _check(
     id="streams_tasks_unassigned",
@@ -57,9 +55,10 @@ UNASSIGNED = _check(
     question="Does a thread run every task?",
     rule="The group is Stable, and no thread has some of its tasks.",
     runbook="Their partitions are not processed. Look for assignment errors in the application's log.",
-    thresholds=(_for(300),),
+    thresholds=(lasts(300),),
 )
-CHECKS = (NOT_RUNNING, REBALANCING, UNASSIGNED)
+_OWN = (NOT_RUNNING, REBALANCING, UNASSIGNED)
+CHECKS = (*_OWN, *rules.CHECKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Judgement:
     unknown: set[str] = field(default_factory=set)
 
 
-@check(*CHECKS)
+@check(*_OWN)
 def judge_application(
     one: Application,
     settings: Settings,
@@ -81,28 +80,35 @@ def judge_application(
 ) -> Judgement:
     """Return what is wrong with an application; `waited` is that of the round before."""
     result = Judgement()
-    for rule, holds, text, evidence in _conditions(one):
+    for condition in _conditions(one):
+        rule = condition.check
         values = settings.values(rule, cluster=one.cluster, group=one.application_id)
         before = waited.get(rule.id)
-        if holds is None and before is not None:
+        if values is None:
+            continue
+        holds = condition.holds
+        if holds and condition.value is not None:
+            holds = condition.value > values[MOST]
+        if holds is None:
             result.unknown.add(rule.id)
-            result.waited[rule.id] = before
-        if values is None or not holds:
+            if before is not None:
+                result.waited[rule.id] = before
+        if not holds:
             continue
         held_s = result.waited[rule.id] = 0.0 if before is None else before + passed_s
-        if held_s >= values["for_s"]:
+        if held_s >= values.get(FOR, 0):
             found = rule.finding(
-                f"Kafka Streams application {one.application_id} of {one.alias} {text}",
+                f"Kafka Streams application {one.application_id} of {one.alias} {condition.text}",
                 subject=one.application_id,
-                evidence=evidence,
+                evidence=condition.evidence,
                 since=now - timedelta(seconds=held_s),
             )
             result.found.append(found)
     return result
 
 
-def _conditions(one: Application) -> Iterator[tuple[Check, bool | None, str, dict[str, Any]]]:
-    """Yield whether the condition of each check holds (None: not known), its text and its numbers.
+def _conditions(one: Application) -> Iterator[Condition]:
+    """Yield the condition of each check.
 
     A group shows its tasks while it is Stable, and without members has none.
     """
@@ -110,6 +116,13 @@ def _conditions(one: Application) -> Iterator[tuple[Check, bool | None, str, dic
     is_moving, state = has_members and one.state != "Stable", {"state": one.state}
     lone = one.tasks_without_thread
     is_lone = None if is_moving or lone is None else has_members and lone > 0
-    yield NOT_RUNNING, one.state == "Empty", "has no members: no task runs.", state
-    yield REBALANCING, is_moving, f"is in state {one.state}.", state
-    yield UNASSIGNED, is_lone, f"has {lone or 0:,} tasks that no thread runs.", {"tasks": lone}
+    text = "has no members: no task runs."
+    yield Condition(NOT_RUNNING, text, state, holds=one.state == "Empty")
+    yield Condition(REBALANCING, f"is in state {one.state}.", state, holds=is_moving)
+    text = f"has {lone or 0:,} tasks that no thread runs."
+    yield Condition(UNASSIGNED, text, {"tasks": lone}, holds=is_lone)
+    for rule in rules.CHECKS if has_members else ():
+        if is_moving or one.conditions is None:
+            yield unknown(rule)
+        else:
+            yield one.conditions.get(rule.id) or Condition(rule, holds=False)

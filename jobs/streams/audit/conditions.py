@@ -1,0 +1,117 @@
+"""What a rule about a Kafka Streams application is given, and what it returns. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
+from jobs.severity import Severity
+from jobs.streams.application import Application, Role, TaskId
+from jobs.streams.lag import NOT_KEPT, StandbyLag, StateOfTask, standby_lags, states_of_tasks
+from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
+from jobs.streams.observation import Facts
+
+MOST_NAMED = 5
+FOR, MOST = "for_s", "most"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An application as one collection saw it whole, with its description.
+
+    `before` are the facts of the collection before (None: there was none), `joined` the changelogs when the
+    last rebalance was first seen. `changes` are what differs between the snapshots of the last hour
+    (`StreamsSnapshot.change`), oldest first. `misrouted` is the share of keys that the application's own
+    answers send to the wrong instance, None: not known. `memory` is what rules kept in the last audit; a
+    rule replaces its own entry.
+    """
+
+    application: Application
+    facts: Facts
+    before: Facts | None = None
+    joined: Facts = NOT_KEPT
+    changes: Sequence[Mapping[str, Any]] = ()
+    misrouted: float | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether no task, thread or partition is left out: else what follows from all is not known."""
+        return not self.application.left_out
+
+    @cached_property
+    def states(self) -> Mapping[TaskId, StateOfTask]:
+        return states_of_tasks(self.application, self.facts)
+
+    @cached_property
+    def standby_lags(self) -> tuple[StandbyLag, ...]:
+        """How far copies were behind at most when the last rebalance was first seen."""
+        return standby_lags(self.application, states_of_tasks(self.application, self.joined))
+
+    @cached_property
+    def answered(self) -> MetadataState | NotKnowable:
+        """What the application itself answers."""
+        return metadata_state(self.application)
+
+    @cached_property
+    def stateful(self) -> frozenset[str]:
+        """The subtopologies with state, as far as known."""
+        parts = self.application.subtopologies.values()
+        return frozenset(one.subtopology for one in parts if one.is_stateful)
+
+    @cached_property
+    def copies(self) -> Mapping[TaskId, int]:
+        """How many standbys and warm-ups each task has."""
+        return {
+            task: sum(one.role is not Role.ACTIVE for one in own)
+            for task, own in self.application.placements.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether the condition of a check holds for an application; `holds` None: not known.
+
+    `text` follows "Kafka Streams application NAME of CLUSTER". `value` is compared with the threshold `most`
+    of the check; the condition holds only above it.
+    """
+
+    check: Check
+    text: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    holds: bool | None = True
+    value: float | None = None
+
+
+Rule: TypeAlias = Callable[[Seen], Iterable[Condition]]
+
+
+def unknown(check: Check) -> Condition:
+    """Return that it is not known whether the condition of a check holds."""
+    return Condition(check, holds=None)
+
+
+def lasts(default_s: float) -> Threshold:
+    """Return the threshold `for_s`: how long a condition holds before it is a finding."""
+    text = "Time in this state, as far as crosslog watched it, before it is a finding."
+    return Threshold(FOR, default_s, Unit.SECONDS, text, most=7 * 86_400)
+
+
+def most(default: float, unit: Unit, text: str, **limits: float) -> Threshold:
+    """Return the threshold `most`, with which `Condition.value` is compared."""
+    return Threshold(MOST, default, unit, text, **limits)
+
+
+def some(names: Collection[object]) -> str:
+    """Return the first names for a sentence, and how many more there are."""
+    shown = ", ".join(str(one) for one, _ in zip(names, range(MOST_NAMED), strict=False))
+    more = len(names) - MOST_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+streams_check = partial(
+    Check, severity=Severity.WARNING, area=Area.STREAMS, narrowed_by=Pattern.GROUP
+)

@@ -1,0 +1,41 @@
+"""The audit of an application: every rule applied to what one collection saw, and its form in a row. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jobs.checks.check import Check
+from jobs.limits import SENTENCE, short
+from jobs.streams.audit import routing
+from jobs.streams.audit.conditions import Condition, Rule, Seen
+
+# Modules with `CHECKS` and the `RULES` that judge them.
+MODULES = (routing,)
+RULES: tuple[Rule, ...] = tuple(rule for module in MODULES for rule in module.RULES)
+CHECKS: tuple[Check, ...] = tuple(one for module in MODULES for one in module.CHECKS)
+_BY_ID = {one.id: one for one in CHECKS}
+
+
+def audit(seen: Seen) -> dict[str, Any]:
+    """Return the conditions of an application and the memory of the rules, as `conditions_in` reads them."""
+    found = [one for rule in RULES for one in rule(seen)]
+    return {
+        "at_ms": seen.application.observed_at_ms,
+        "conditions": {one.check.id: _packed(one) for one in found if one.holds is not False},
+        "memory": seen.memory,
+    }
+
+
+def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition]:
+    """Return the conditions of a stored audit by check id; without one, that of a check does not hold."""
+    found: dict[str, Condition] = {}
+    for code, (text, evidence, holds, value) in stored.get("conditions", {}).items():
+        # A check may be gone since.
+        if code in _BY_ID:
+            found[code] = Condition(_BY_ID[code], text, evidence, holds, value)
+    return found
+
+
+def _packed(one: Condition) -> list[Any]:
+    return [short(one.text, SENTENCE), dict(one.evidence), one.holds, one.value]
