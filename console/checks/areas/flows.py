@@ -12,12 +12,14 @@ from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.replication.flows import queries as flows
 from console.replication.flows.queries import Flow
-from jobs.checks.flows import AuditFacts, FlowFacts, NotReady, evaluate, judged
+from jobs.checks.flows import STREAMS, AuditFacts, FlowFacts, NotReady, evaluate, judged
 
 MOST_TOPICS, MOST_REASONS = 5, 3
 # What an application needs on the target changes slowly.
 APPLICATIONS_EVERY_S = 60
-_APPLICATIONS = "applications"
+_APPLICATIONS_AT_S = "applications_at_s"
+FlowApplications = tuple[tuple[NotReady, ...] | None, frozenset[tuple[str, str]]]
+_NOT_JUDGED: FlowApplications = (None, frozenset())
 # By flow: topic, number and remote topic of partitions that failed or are retried.
 Failing = Mapping[int, Sequence[tuple[str, int, str]]]
 # By cluster, topic and number: the brokers that are down of the replicas of an offline partition.
@@ -31,41 +33,32 @@ def judge(given: Given) -> Iterator[Judged]:
     flows.with_audits(rows, given.now)
     failing = flows.failing_partitions()
     offline = clusters.brokers_of_offline_partitions(given.now) if failing else {}
-    before: Mapping[str, Any] = given.memory
+    before: Mapping[str, float] = given.memory
     given.memory = {
         str(row.pk): before.get(str(row.pk), 0) + given.passed_s
         for row in rows
         if row.status.state == "starting" and row.is_wanted and not _is_ahead(row, given.now)
     }
-    not_ready, given.memory[_APPLICATIONS] = _applications(
-        rows, before.get(_APPLICATIONS), given.now
-    )
+    at_s = before.get(_APPLICATIONS_AT_S, 0)
+    is_due = not 0 <= given.now.timestamp() - at_s < APPLICATIONS_EVERY_S
+    given.memory[_APPLICATIONS_AT_S] = given.now.timestamp() if is_due else at_s
+    applications = dict(_applications(rows, given.now)) if is_due else {}
     for row in rows:
         facts = _facts(row, given.memory.get(str(row.pk), 0), failing, offline, given.now)
-        facts = replace(facts, not_ready=not_ready.get(row.pk))
-        yield Judged(row, judged(facts), evaluate(facts, given.settings, given.now))
+        not_ready, unjudged = applications.get(row.pk, _NOT_JUDGED)
+        facts = replace(facts, not_ready=not_ready)
+        found = evaluate(facts, given.settings, given.now)
+        yield Judged(row, judged(facts), found, unjudged)
 
 
-def _applications(
-    rows: Sequence[Flow], known: Mapping[str, Any] | None, now: datetime
-) -> tuple[dict[int, tuple[NotReady, ...]], dict[str, Any]]:
-    """Return the applications that are not ready by flow, and what to remember.
-
-    A flow has no entry while nothing is judged, or while one of which there is a finding is unknown.
-    """
-    if known and 0 <= now.timestamp() - known["at_s"] < APPLICATIONS_EVERY_S:
-        return {}, dict(known)
-    found: dict[int, tuple[NotReady, ...]] = {}
-    remembered: dict[str, Any] = {"at_s": now.timestamp()}
+def _applications(rows: Sequence[Flow], now: datetime) -> Iterator[tuple[int, FlowApplications]]:
+    """Yield the applications that are not ready by flow, and findings on which there is no answer."""
     for pk, answers in flows.answers.answers_for_flows(rows, now).items():
-        covered = {one.application_id: one.failover for one in answers if one.has_group}
-        bad = {name for name, one in covered.items() if one.ready is False}
-        before = set((known or {}).get(str(pk), ()))
-        unknown = {name for name in before if name in covered and covered[name].ready is None}
-        remembered[str(pk)] = sorted(bad | unknown)
-        if not unknown:
-            found[pk] = tuple(_not_ready(name, covered[name].reasons) for name in sorted(bad))
-    return found, remembered
+        covered = [one for one in answers if one.has_group]
+        unknown = {one.application_id for one in covered if one.failover.ready is None}
+        bad = (one for one in covered if one.failover.ready is False)
+        found = tuple(_not_ready(one.application_id, one.failover.reasons) for one in bad)
+        yield pk, (found, frozenset((STREAMS.id, name) for name in unknown))
 
 
 def _not_ready(application_id: str, reasons: Sequence[Any]) -> NotReady:
