@@ -57,9 +57,12 @@ SECOND_NAMES = {
     "console/quorum: Log = MetadataLog",
     "console/quorum: Moment = history.Moment",
     "console/quorum: OutsideHistory = history.OutsideHistory",
+    "console/replication/checkpoints: answers_for_application = applications.answers_for_application",
+    "console/replication/checkpoints: answers_for_flows = applications.answers_for_flows",
     "console/replication/flows: Flow = ReplicationFlow",
     "console/replication/flows: answers = readiness",
     "console/replication/flows: crashed = with_crashes",
+    "console/streams: read_needs = needs.read_needs",
 }
 TREES = ("jobs", "console", "templates", "tests", "tools", "bench")
 ONLY_IN_THE_CONSOLE = {

@@ -10,8 +10,11 @@ from django.db.models import QuerySet
 
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.streams.application import needs
 from console.streams.models import StreamsApplication, StreamsRound
 
+# Other rooms read queries only.
+read_needs = needs.read_needs
 # What a list does not need and what is large.
 _LARGE = ("facts", "description", "broker_description", "cautions", "audit")
 

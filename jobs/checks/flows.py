@@ -86,6 +86,13 @@ AUDIT_OLD = _flow("copy_audit_old", "Copy audit old", "Is it still known that th
     "is not judged.", Severity.INFO, is_advice=True,
     runbook="Run the copy audit of the flow again, or schedule it: it reads only what is not proven yet.",
     thresholds=(_seconds(AGE_S, 8 * 86_400, text="Age of the verdict.", least=3600),))
+STREAMS = _flow("streams_failover", "Kafka Streams application not ready for a failover",
+    "Could Kafka Streams applications resume on the target with their state?",
+    "The flow selects the group of the application, which could not resume: topics are not copied, renamed "
+    "or of other partition counts, changelogs are behind the checkpoints, offsets are not translated, or the "
+    "application id is taken on the target. Unknown is not a finding.",
+    Severity.WARNING, is_advice=True,
+    runbook="The readiness page of the flow has the reasons for each application, and what to do.")
 # fmt: on
 OF_STATES = {
     "failing": FAILING,
@@ -111,13 +118,23 @@ class AuditFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class NotReady:
+    """An application that could not resume on the target: why, and what to do."""
+
+    application_id: str
+    reasons: tuple[str, ...]
+    todo: str = ""
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FlowFacts:
     """A flow as it was last recorded.
 
     `is_active`: it is started, or MirrorMaker 2 replicates it. `state` is its state in words, with reason,
     hint and begin. `lag_ms` counts while `is_measured`; None: not known. `offline` counts the partitions that
     cannot be replicated because they are offline, by cluster; `offline_brokers` are down. `audit` None: the
-    copy was never audited.
+    copy was never audited. `not_ready` None: applications were not judged.
     """
 
     pk: int
@@ -142,6 +159,7 @@ class FlowFacts:
     rpo_ms: int | None = None
     rpo_records: int | None = None
     audit: AuditFacts | None = None
+    not_ready: tuple[NotReady, ...] | None = None
 
     @property
     def label(self) -> str:
@@ -261,6 +279,21 @@ def audit_is_old(flow: FlowFacts, settings: Settings, now: datetime) -> Iterator
         )
 
 
+@check(STREAMS)
+def applications_not_ready(flow: FlowFacts, settings: Settings) -> Iterator[Finding]:
+    """Find Kafka Streams applications that could not resume on the target of a flow."""
+    if flow.values(settings, STREAMS) is None:
+        return
+    for one in flow.not_ready or ():
+        yield STREAMS.finding(
+            f"Kafka Streams application {one.application_id} could not resume on {flow.target}: "
+            f"{' '.join(one.reasons)}",
+            one.todo,
+            subject=one.application_id,
+            evidence={"reasons": list(one.codes)},
+        )
+
+
 def judged(flow: FlowFacts) -> set[str]:
     """Return the checks that the recorded state of a flow allows."""
     codes = {one.id for one in OF_STATES.values()} - _NOT_SEEN.get(flow.state, set())
@@ -270,6 +303,8 @@ def judged(flow: FlowFacts) -> set[str]:
         codes.add(LAG.id)
     if not flow.is_active or flow.rpo_ms is not None:
         codes.add(RPO.id)
+    if flow.not_ready is not None:
+        codes.add(STREAMS.id)
     return codes
 
 
@@ -283,6 +318,7 @@ def evaluate(flow: FlowFacts, settings: Settings, now: datetime) -> tuple[Findin
         *records_at_risk(flow, settings),
         *copy_differs(flow, settings),
         *audit_is_old(flow, settings, now),
+        *applications_not_ready(flow, settings),
     )
     codes = judged(flow)
     return tuple(one for one in found if one.code in codes)

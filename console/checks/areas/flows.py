@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from console.checks.areas.area import Area, Given, Judged
 from console.clusters import queries as clusters
 from console.replication.flows import queries as flows
 from console.replication.flows.queries import Flow
-from jobs.checks.flows import AuditFacts, FlowFacts, evaluate, judged
+from jobs.checks.flows import STREAMS, AuditFacts, FlowFacts, NotReady, evaluate, judged
 
-MOST_TOPICS = 5
+MOST_TOPICS, MOST_REASONS = 5, 3
+# What an application needs on the target changes slowly.
+APPLICATIONS_EVERY_S = 60
+_APPLICATIONS_AT_S = "applications_at_s"
+FlowApplications = tuple[tuple[NotReady, ...] | None, frozenset[tuple[str, str]]]
+_NOT_JUDGED: FlowApplications = (None, frozenset())
 # By flow: topic, number and remote topic of partitions that failed or are retried.
 Failing = Mapping[int, Sequence[tuple[str, int, str]]]
 # By cluster, topic and number: the brokers that are down of the replicas of an offline partition.
@@ -32,9 +39,32 @@ def judge(given: Given) -> Iterator[Judged]:
         for row in rows
         if row.status.state == "starting" and row.is_wanted and not _is_ahead(row, given.now)
     }
+    at_s = before.get(_APPLICATIONS_AT_S, 0)
+    is_due = not 0 <= given.now.timestamp() - at_s < APPLICATIONS_EVERY_S
+    given.memory[_APPLICATIONS_AT_S] = given.now.timestamp() if is_due else at_s
+    applications = dict(_applications(rows, given.now)) if is_due else {}
     for row in rows:
         facts = _facts(row, given.memory.get(str(row.pk), 0), failing, offline, given.now)
-        yield Judged(row, judged(facts), evaluate(facts, given.settings, given.now))
+        not_ready, unjudged = applications.get(row.pk, _NOT_JUDGED)
+        facts = replace(facts, not_ready=not_ready)
+        found = evaluate(facts, given.settings, given.now)
+        yield Judged(row, judged(facts), found, unjudged)
+
+
+def _applications(rows: Sequence[Flow], now: datetime) -> Iterator[tuple[int, FlowApplications]]:
+    """Yield the applications that are not ready by flow, and findings on which there is no answer."""
+    for pk, answers in flows.answers.answers_for_flows(rows, now).items():
+        covered = [one for one in answers if one.has_group]
+        unknown = {one.application_id for one in covered if one.failover.ready is None}
+        bad = (one for one in covered if one.failover.ready is False)
+        found = tuple(_not_ready(one.application_id, one.failover.reasons) for one in bad)
+        yield pk, (found, frozenset((STREAMS.id, name) for name in unknown))
+
+
+def _not_ready(application_id: str, reasons: Sequence[Any]) -> NotReady:
+    sure = [one for one in reasons if not one.is_unknown]
+    told = tuple(one.text for one in sure[:MOST_REASONS])
+    return NotReady(application_id, told, sure[0].todo, tuple(one.code for one in sure))
 
 
 def _is_ahead(row: Flow, now: datetime) -> bool:

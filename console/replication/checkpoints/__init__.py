@@ -2,6 +2,6 @@
 
 Sub-rooms: `rounds`.
 
-In reading order: `models`, `queries`, `api`, `serializers`, `pages`, `tables`, `facts`,
+In reading order: `models`, `applications`, `queries`, `api`, `serializers`, `pages`, `tables`, `facts`,
 `history`, `text`, `series`, `news`.
 """

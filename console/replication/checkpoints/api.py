@@ -122,6 +122,9 @@ def _answer(flow: ReplicationFlow) -> dict[str, Any]:
         "ready_share": share.share,
         "ready_since": share.since,
         "freshness": FreshnessSerializer(readiness_queries.freshness_of(flow)).data,
+        "applications": [
+            one.to_mapping() for one in readiness_queries.answers_for_flows([flow], now)[flow.pk]
+        ],
         "topics": TopicReadinessSerializer(readiness_queries.list_topics(flow), many=True).data,
     }
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from console.frame.errors import or_404
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
+from console.frame.tables.page import cut
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.facts import flow_answer_facts, group_answer_facts
@@ -42,12 +43,14 @@ def checkpoints_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     for row in table.rows:
         row.recent_behind = lines[row.group]
     answer = readiness_queries.answer_of(flow)
+    applications = readiness_queries.answers_for_flows([flow], now)[flow.pk]
     around = around_flow(request, flow, "checkpoints")
     context = {
         **around,
         "table": table,
         "topics": topics,
         "answer": answer,
+        "applications": cut(applications, len(applications), request.GET, "applications"),
         "facts": flow_answer_facts(flow, answer, share_ready(flow, "", now), now),
         "freshness": [*around["freshness"], readiness_queries.freshness_of(flow)],
         "states": draw_answers(flow, "", around["time_range"], now),

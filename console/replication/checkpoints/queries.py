@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.replication.checkpoints import applications
 from console.replication.checkpoints.text import SEVERITIES, WORDS
 from console.replication.flows.models import (
     CheckpointSample,
@@ -22,6 +23,10 @@ from console.replication.flows.models import (
 )
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.severity import Severity
+
+# Other rooms read queries only.
+answers_for_application = applications.answers_for_application
+answers_for_flows = applications.answers_for_flows
 
 
 def list_answers() -> QuerySet[FlowReadiness]:

@@ -167,6 +167,27 @@ class TopicReadinessSerializer(serializers.ModelSerializer[TopicReadiness]):
         read_only_fields = fields
 
 
+class FailoverReasonSerializer(serializers.Serializer[Any]):
+    """Why an application is not ready, or why that is unknown, and what to do."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+    todo = serializers.CharField()
+    is_unknown = serializers.BooleanField()
+
+
+class ApplicationFailoverSerializer(serializers.Serializer[Any]):
+    """Whether a Kafka Streams application could resume on the target with its state; null: not known."""
+
+    flow = serializers.IntegerField()
+    flow_name = serializers.CharField()
+    cluster = serializers.CharField()
+    application_id = serializers.CharField()
+    is_group_selected = serializers.BooleanField()
+    ready = serializers.BooleanField(allow_null=True)
+    reasons = FailoverReasonSerializer(many=True)
+
+
 class FlowReadinessSerializer(_Answer):
     """The answer for a flow. `ready_share` is how much of the last 30 days it was ready; null: not known."""
 
@@ -185,6 +206,7 @@ class FlowReadinessSerializer(_Answer):
     )
     since = serializers.DateTimeField(allow_null=True)
     freshness = FreshnessSerializer()
+    applications = ApplicationFailoverSerializer(many=True)
     topics = TopicReadinessSerializer(many=True)
 
 

@@ -23,6 +23,7 @@ from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.findings.codes import DRIFT
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State
 from jobs.reports.kinds.flows.recovery import (
+    ApplicationAnswer,
     DisasterRecoveryRecorded,
     Exercise,
     FlowRecovery,
@@ -56,6 +57,7 @@ def read(asked: Asked) -> DisasterRecoveryRecorded:
         tuple(risks),
         read_objectives(asked, "flow", flows),
         read_audits(asked, flows),
+        tuple(_applications(flows, asked.now)),
     )
 
 
@@ -180,6 +182,21 @@ def _risks(flow: Any, findings: Sequence[Any], period: Period) -> Iterator[Risk]
                 told["hint"],
                 row.since,
                 _page(flow, row.group),
+            )
+
+
+def _applications(flows: Sequence[Any], now: datetime) -> Iterator[ApplicationAnswer]:
+    for own in answers.answers_for_flows(flows, now).values():
+        for one in own:
+            reasons = one.failover.reasons
+            yield ApplicationAnswer(
+                one.flow.name,
+                one.application_id,
+                one.word,
+                one.severity,
+                " ".join(reason.text for reason in reasons),
+                " ".join(dict.fromkeys(reason.todo for reason in reasons)),
+                _page(one.flow),
             )
 
 

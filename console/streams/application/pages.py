@@ -19,6 +19,7 @@ from console.frame.pages.render import render_page
 from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
 from console.frame.tables.page import cut
+from console.replication.checkpoints import queries as checkpoints
 from console.streams import actions, equivalents, page_context, queries
 from console.streams.application.differences import compare
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
@@ -56,6 +57,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
     stores = list(application.stores.values())
     threads = [(each, one) for each in application.processes for one in each.threads]
     costs = picture.once("costs", lambda: _dearest_first(picture))
+    through = checkpoints.answers_for_application(row, request.user, timezone.now())
     compared = picture.lasting("compared", lambda: compare(picture))
     context = {
         **around_application(row, picture, "detail"),
@@ -73,6 +75,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
         "lag_order": order,
         "standbys": picture.once("standbys", lambda: _furthest_behind(picture)),
         "standby_count": len(picture.standby_lags),
+        "failover": cut(through, len(through), query, "failover"),
         "costs": cut(costs, len(costs), query, "costs"),
         "compared": compared,
         "differences": compared.different[:MOST_DIFFERENCES],

@@ -115,7 +115,7 @@ def test_time_that_a_flow_is_starting_is_counted_from_round_to_round():
     flow = make_flow(is_wanted=True)
     first = given()
     assert found(first) == {}
-    assert first.memory == {str(flow.pk): 5.0}
+    assert first.memory[str(flow.pk)] == 5.0
     assert "flow_stopped" in found(given(memory={str(flow.pk): 299.0}))
 
 

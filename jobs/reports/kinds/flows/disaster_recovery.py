@@ -47,6 +47,7 @@ def build(recorded: DisasterRecoveryRecorded, before: DisasterRecoveryRecorded |
         _groups(recorded, flows, earlier),
         recovery_tables.exercises(recorded, before),
         recovery_tables.risks(recorded),
+        *recovery_tables.applications(recorded),
         recovery_tables.freshness(recorded),
         audit_section(recorded.audits, recorded.period),
     )

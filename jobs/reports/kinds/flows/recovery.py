@@ -73,6 +73,19 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationAnswer:
+    """Whether a Kafka Streams application could resume on the target with its state, as of the report."""
+
+    flow: str
+    application_id: str
+    word: str
+    level: Severity
+    why: str
+    todo: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
 class Freshness:
     """When checkpoints and offset syncs of a flow were last written and read, as of the report."""
 
@@ -107,6 +120,7 @@ class DisasterRecoveryRecorded:
     risks: tuple[Risk, ...] = ()
     objectives: tuple[ObjectiveResult, ...] = ()
     audits: CopyAudits = field(default_factory=CopyAudits)
+    applications: tuple[ApplicationAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

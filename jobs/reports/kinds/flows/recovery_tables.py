@@ -166,6 +166,33 @@ _RISKS = Layout(
     "No finding and no obstacle was open at the end of the period.",
 )
 _NOW = "When the report was made."
+
+
+def applications(recorded: DisasterRecoveryRecorded) -> tuple[Section, ...]:
+    """Return whether Kafka Streams applications could resume on the targets; nothing without any."""
+    rows = sorted(
+        recorded.applications,
+        key=lambda one: (WORST_FIRST.index(one.level), one.flow, one.application_id),
+    )
+    if not rows:
+        return ()
+    name, title = "applications", "Kafka Streams applications"
+    return (Section(name, title, None, None, (_APPLICATIONS.fill(rows),)),)
+
+
+_APPLICATIONS = Layout(
+    "applications",
+    "Kafka Streams applications",
+    (
+        Column("ready", "Failover with state", _TYPE.TEXT, _NOW, "word"),
+        Column("flow", "Flow"),
+        Column("application", "Application", of="application_id"),
+        Column("why", "Reasons"),
+        Column("todo", "What to do"),
+    ),
+    lambda one: one.href,
+    MOST_ROWS,
+)
 _FRESHNESS = (
     Column("flow", "Flow", of="answers.flow"),
     Column(

@@ -124,7 +124,7 @@ def test_the_number_of_queries_does_not_grow_with_groups(client, flow):
         for number in range(200)
     )
     assert count_queries(client, reverse("replication:checkpoints", args=[flow.pk])) == few
-    assert few <= 33
+    assert few <= 34
 
 
 def test_the_answer_over_rest_is_the_one_of_the_page(client, flow):

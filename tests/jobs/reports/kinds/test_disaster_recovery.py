@@ -9,6 +9,7 @@ from jobs.reports.document import Figures
 from jobs.reports.kinds.flows.disaster_recovery import build
 from jobs.reports.kinds.flows.readiness import Answers, Exposure, Reason, State, Worst
 from jobs.reports.kinds.flows.recovery import (
+    ApplicationAnswer,
     DisasterRecoveryRecorded,
     Exercise,
     FlowRecovery,
@@ -32,6 +33,7 @@ READY = State("Ready", Severity.HEALTHY, is_ready=True)
 CARE = State("With care", Severity.WARNING, is_ready=False)
 UNKNOWN = State("Unknown", Severity.UNKNOWN, is_ready=False)
 BLOCKED = State("Blocked", Severity.CRITICAL, is_ready=False)
+PAGE = "/replication/1/checkpoints/"
 # Right-to-left marks, a formula and as long as Kafka lets a topic be.
 STRANGE = "=cmd|'/c'!A0 \u202ereaders\u202c " + "x" * 220
 
@@ -42,9 +44,7 @@ def after(**span):
 
 def flow(name="orders to west", *changes, groups=(), gaps=(), **fields):
     values = {"exposure": Exposure(), "holds": None, "reasons": ()} | fields
-    answers = Answers(
-        name, "", "/replication/1/checkpoints/", changes, values["exposure"], values["holds"]
-    )
+    answers = Answers(name, "", PAGE, changes, values["exposure"], values["holds"])
     return FlowRecovery(answers, START, groups, gaps, values["reasons"])
 
 
@@ -141,6 +141,18 @@ def test_the_whole_document():
         ),
         objectives=objectives_of("orders to west", NOVEMBER),
         audits=audits_of("orders to west"),
+        applications=(
+            ApplicationAnswer("clicks", "shop", "Ready", Severity.HEALTHY, "", "", PAGE),
+            ApplicationAnswer(
+                "orders to west",
+                STRANGE,
+                "Not ready",
+                Severity.WARNING,
+                "The flow does not select the group.",
+                "Add it to the groups of the flow.",
+                PAGE,
+            ),
+        ),
     )
     before = DisasterRecoveryRecorded(
         NOVEMBER.before(),
