@@ -34,6 +34,7 @@ from console.streams.serializers import (
 from console.streams.snapshots import picture_of
 from jobs.streams.documents import application_mapping, task_mappings
 from jobs.streams.keys import KeyFormat
+from jobs.wire.batches.hashes import Partitioner
 
 
 class StreamsViewSet(ApiViewSet[StreamsApplication]):
@@ -121,7 +122,11 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         asked = body_of(KeyLookupQuery, request)
         if asked["check_changelog"]:
             require(request.user, "operate", row.cluster_id)
-        question = KeyQuestion(**{**asked, "key_format": KeyFormat(asked["key_format"])})
+        kinds = {
+            "key_format": KeyFormat(asked["key_format"]),
+            "partitioner": Partitioner(asked["partitioner"]),
+        }
+        question = KeyQuestion(**{**asked, **kinds})
         return Response(look_up(row, question).to_mapping(row))
 
     def _application(self, right: Action) -> StreamsApplication:

@@ -13,11 +13,13 @@ from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.streams.application import Confidence, Protocol, Role
 from jobs.streams.keys import KeyFormat
 from jobs.streams.topology.reading import MOST_BYTES
+from jobs.wire.batches.hashes import Partitioner
 
 STREAMS_PROTOCOLS = [one.value for one in Protocol]
 TASK_ROLES = [one.value for one in Role]
 STORE_CONFIDENCES = [one.value for one in Confidence]
 KEY_FORMATS = [one.value for one in KeyFormat]
+PARTITIONERS = [one.value for one in Partitioner]
 _CLUSTER = "Alias of a cluster."
 
 
@@ -293,6 +295,12 @@ class KeyLookupQuery(BodySerializer):
     store = serializers.CharField(max_length=249)
     key = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=LONGEST_KEY)
     key_format = serializers.ChoiceField(choices=KEY_FORMATS, required=False, default="utf-8")
+    partitioner = serializers.ChoiceField(
+        choices=PARTITIONERS,
+        required=False,
+        default="murmur2",
+        help_text="The hash by which producers place the key.",
+    )
     check_changelog = serializers.BooleanField(
         required=False,
         default=False,

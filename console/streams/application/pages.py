@@ -217,8 +217,8 @@ class DescriptionForm(ActionForm):
     )
 
 
-DESCRIBED = "from the pasted description"
-UNUSED = "the pasted description is not that of what runs"
+DESCRIBED, BY_BROKER = "from the pasted description", "from the description that the broker has"
+UNUSED = "the description is not that of what runs"
 COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
 
 
@@ -241,9 +241,9 @@ def topology_of(picture: Picture) -> TopologyPicture:
     application, fit = picture.application, picture.fit
     if picture.description is not None and not fit.problems:
         described, _ = fitting(application, picture.facts, picture.description)
-        graph, note = graph_of_description(described), DESCRIBED
+        graph, note = graph_of_description(described), BY_BROKER if described.is_of_broker else DESCRIBED
         if not _is_drawable(graph):
-            graph, note = by_subtopologies(graph), f"{DESCRIBED}; too large for single processors"
+            graph, note = by_subtopologies(graph), f"{note}; too large for single processors"
     else:
         graph = graph_of_application(application)
         note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE

@@ -25,6 +25,7 @@ from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
+from jobs.streams.topology.from_broker import broker_text
 
 GONE = "Gone"
 _STABLE = "Stable"
@@ -48,9 +49,13 @@ def save_application(
         "last_seen_at": now,
         "problem": "",
     }
+    told = list(application.cautions)
     if is_whole(seen.group) and application.tasks:
         facts = seen.facts
-        shown = described(application, facts, row.description if row else "")
+        text, why = broker_text(seen.group) if isinstance(seen.group, StreamsGroup) else ("", "")
+        told.extend(filter(None, [why]))
+        values["broker_description"] = text
+        shown = described(application, facts, text, row.description if row else "")
         values |= counts_of(shown, facts)
         values |= {
             "facts": pack_facts(facts),
@@ -58,8 +63,7 @@ def save_application(
         }
     else:
         values |= _without_metadata(application, row)
-    cautions = list(application.cautions)
-    values |= {"cautions": cautions, "caution_count": len(cautions)}
+    values |= {"cautions": told, "caution_count": len(told)}
     with transaction.atomic():
         kept, _ = StreamsApplication.objects.update_or_create(
             cluster=cluster,

@@ -15,12 +15,17 @@ from jobs.streams.metadata_state import (
     NotKnowable,
     metadata_state,
 )
+from jobs.wire.batches.hashes import Partitioner
 
 # Beyond this many pairs of remainders a share is taken of the first ones.
 _MOST_REMAINDERS = 1_000_000
 
 
 SETTLE = "Paste Topology#describe() to settle it."
+OTHER_HASH = (
+    "The application takes murmur2 of the key, not the hash of its producer. It names the right partition "
+    "only if the query uses the same partitioner."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,10 @@ def jvm_answer(
         return JvmAnswer(None, None, f"{which}, and their partition counts differ. {SETTLE}")
     (answer,) = answers
     is_right, reason = _judged(application, store, state, answer, candidates, seen)
-    return JvmAnswer(answer, is_right, reason, misrouted_share(application, store, state))
+    # The share is over one hash: of two it is not known.
+    is_same = all(one.partitioner is Partitioner.MURMUR2 for one in candidates)
+    share = misrouted_share(application, store, state) if is_same else None
+    return JvmAnswer(answer, is_right, reason, share)
 
 
 def _not_known(application: Application, store: Store) -> str:
@@ -117,6 +125,8 @@ def _judged(
         return None, "No thread runs the task now: no answer is right."
     if not is_possible and answer.partition in places_of(candidates):
         return False, _elsewhere(candidates, seen.partitions)
+    if not is_possible and candidates and candidates[0].partitioner is not Partitioner.MURMUR2:
+        return False, OTHER_HASH
     if holder is None or not is_possible or holder.endpoint != answer.active:
         return False, _why(application, store, state, answer, holder if is_possible else None)
     if len(possible) == 1:
