@@ -142,7 +142,7 @@ def picture_of(row: StreamsApplication) -> Picture:
     """Return the newest picture of an application; one query when nothing is newer."""
     found = row.snapshots.defer("content", "changelogs").order_by("-pk").first()
     texts = (row.broker_description, row.description)
-    assignment = (None if found is None else (found.pk, found.fingerprint), row.description)
+    assignment = (None if found is None else (found.pk, found.fingerprint), texts)
     with _lock:
         kept = _kept.get(row.pk)
         if kept is not None and kept.key == (assignment, row.facts_at):

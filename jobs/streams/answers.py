@@ -117,8 +117,9 @@ def metadata_for_key(
 ) -> KeyAnswer:
     """Return where a key of a store is; raises `NoSuchStore`.
 
-    `partitioner` is that of the producers; the application's own answer is by murmur2. `seen` is what its changelog says: where that has the key, the key is, wherever the hash puts it. Windowed
-    and session stores take the inner key: windows are where their key is.
+    `partitioner` is that of the producers; the application's own answer is by murmur2. `seen` is what its
+    changelog says: where that has the key, the key is, wherever the hash puts it. Windowed and session stores
+    take the inner key: windows are where their key is.
     """
     found = find_store(application, store)
     if found.is_global:

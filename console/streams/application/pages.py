@@ -218,7 +218,8 @@ class DescriptionForm(ActionForm):
 
 
 DESCRIBED, BY_BROKER = "from the pasted description", "from the description that the broker has"
-UNUSED = "the description is not that of what runs"
+UNUSED = "the pasted description is not that of what runs"
+BROKER_UNUSED = "the description that the broker has is not that of what runs"
 COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
 
 
@@ -241,12 +242,17 @@ def topology_of(picture: Picture) -> TopologyPicture:
     application, fit = picture.application, picture.fit
     if picture.description is not None and not fit.problems:
         described, _ = fitting(application, picture.facts, picture.description)
-        graph, note = graph_of_description(described), BY_BROKER if described.is_of_broker else DESCRIBED
+        graph, note = (
+            graph_of_description(described),
+            BY_BROKER if described.is_of_broker else DESCRIBED,
+        )
         if not _is_drawable(graph):
             graph, note = by_subtopologies(graph), f"{note}; too large for single processors"
     else:
         graph = graph_of_application(application)
-        note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE
+        is_of_broker = picture.description is not None and picture.description.is_of_broker
+        unused = BROKER_UNUSED if is_of_broker else UNUSED
+        note = f"{unused}: subtopologies as they run" if fit.problems else COARSE
     if not _is_drawable(graph):
         return TopologyPicture(
             f"A topology with {len(graph.nodes):,} nodes and {len(graph.edges):,} edges is too large to "

@@ -62,8 +62,7 @@ def jvm_answer(
     (answer,) = answers
     is_right, reason = _judged(application, store, state, answer, candidates, seen)
     # The share is over one hash: of two it is not known.
-    is_same = all(one.partitioner is Partitioner.MURMUR2 for one in candidates)
-    share = misrouted_share(application, store, state) if is_same else None
+    share = misrouted_share(application, store, state) if _is_murmur2(candidates) else None
     return JvmAnswer(answer, is_right, reason, share)
 
 
@@ -125,10 +124,10 @@ def _judged(
         return None, "No thread runs the task now: no answer is right."
     if not is_possible and answer.partition in places_of(candidates):
         return False, _elsewhere(candidates, seen.partitions)
-    if not is_possible and candidates and candidates[0].partitioner is not Partitioner.MURMUR2:
-        return False, OTHER_HASH
     if holder is None or not is_possible or holder.endpoint != answer.active:
-        return False, _why(application, store, state, answer, holder if is_possible else None)
+        truth = holder if is_possible else None
+        is_other = truth is None and not _is_murmur2(candidates)
+        return False, OTHER_HASH if is_other else _why(application, store, state, answer, truth)
     if len(possible) == 1:
         return True, ""
     if len(seen.partitions) > 1:
@@ -138,6 +137,10 @@ def _judged(
         f"The key may be in partition {either(possible)}: the application names {answer.partition}. Look it "
         "up in the changelog."
     )
+
+
+def _is_murmur2(candidates: Iterable[Candidate]) -> bool:
+    return all(one.partitioner is Partitioner.MURMUR2 for one in candidates)
 
 
 def _elsewhere(candidates: Sequence[Candidate], partitions: Sequence[int]) -> str:

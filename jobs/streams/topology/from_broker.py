@@ -27,6 +27,8 @@ _KINDS = dict(enumerate(NodeKind, start=1))
 _SOURCE = 1
 _ERROR = "The broker could not get the description of the topology: its log says why."
 
+_UNUSED = "The description that the broker has is not used."
+
 
 def broker_text(group: StreamsGroup) -> tuple[str, str]:
     """Return the description that the broker has of a group, as text, and a sentence on why there is none.
@@ -38,12 +40,13 @@ def broker_text(group: StreamsGroup) -> tuple[str, str]:
     try:
         described = described_by_broker(group, group.description)
         text = text_of(described)
-        if len(text.encode(errors="surrogatepass")) > limits.DESCRIPTION:
-            raise DescriptionError(f"It is larger than {limits.DESCRIPTION:,} bytes.")
-        if read_description(text) != described:
-            raise DescriptionError("Names in it hold what a description separates names by.")
+        is_whole = read_description(text) == described
     except DescriptionError as wrong:
-        return "", f"The description that the broker has is not used. {wrong}"
+        return "", f"{_UNUSED} {wrong}"
+    if len(text.encode(errors="surrogatepass")) > limits.DESCRIPTION:
+        return "", f"{_UNUSED} It is larger than {limits.DESCRIPTION:,} bytes."
+    if not is_whole:
+        return "", f"{_UNUSED} Names in it hold what a description separates names by."
     return text, ""
 
 
@@ -62,9 +65,9 @@ def described_by_broker(group: StreamsGroup, told: StreamsDescription) -> Descri
         if not (name.isascii() and name.isdigit()):
             raise DescriptionError("A subtopology has no number.")
         own = tuple(_nodes(nodes, group, name))
-        found.append(DescribedSubtopology(int(name), False, own))
+        found.append(DescribedSubtopology(int(name), is_global=False, nodes=own))
     for at, pair in enumerate(told.global_stores, start=len(found)):
-        found.append(DescribedSubtopology(at, True, tuple(_nodes(pair, group))))
+        found.append(DescribedSubtopology(at, is_global=True, nodes=tuple(_nodes(pair, group))))
     return DescribedTopology(tuple(found))
 
 

@@ -132,6 +132,8 @@ class _Form:
 
 @cache
 def _form(key: int, version: int) -> _Form:
+    request: Any
+    answer: Any
     if (key, version) == (DESCRIBE_STREAMS_GROUPS.speaks.key, 1):
         request, answer = STREAMS_DESCRIBE_1
     else:
