@@ -18,12 +18,14 @@ from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
+from console.streams.application.probes import probe_application
 from console.streams.lookup.answers import KeyQuestion, look_up
 from console.streams.models import StreamsApplication
 from console.streams.serializers import (
     KeyLookupQuery,
     KeyLookupSerializer,
     NewDescriptionSerializer,
+    ProbesSerializer,
     StreamsApplicationSerializer,
     StreamsDocumentSerializer,
     StreamsFilters,
@@ -50,6 +52,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "retrieve": StreamsPlace,
         "set_description": StreamsPlace,
         "key_lookup": StreamsPlace,
+        "probe": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
     }
     # An id may be of several clusters: the query has the cluster, which is checked here.
@@ -59,6 +62,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "list_tasks",
         "set_description",
         "key_lookup",
+        "probe",
     )
     # A lookup changes nothing; its key is too personal for an address.
     access: ClassVar = {"key_lookup": "view"}
@@ -128,6 +132,14 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         }
         question = KeyQuestion(**{**asked, **kinds})
         return Response(look_up(row, question).to_mapping(row))
+
+    @extend_schema(request=None, responses=ProbesSerializer)
+    @action(detail=True, methods=["post"], url_path="probes", url_name="probes")
+    def probe(self, request: Request, application_id: str) -> Response:
+        """Connect once to each endpoint from this server; nothing is kept but the audit entry."""
+        person: Any = request.user
+        found = probe_application(self._application("operate"), person)
+        return Response(ProbesSerializer(found).data)
 
     def _application(self, right: Action) -> StreamsApplication:
         """Return the application that an address means; raises Http404, or says that a cluster is needed."""

@@ -12,6 +12,7 @@ from console.streams.lookup.answers import LONGEST_KEY
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.streams.application import Confidence, Protocol, Role
 from jobs.streams.keys import KeyFormat
+from jobs.streams.probes import ProbeAnswer
 from jobs.streams.topology.reading import MOST_BYTES
 from jobs.wire.batches.hashes import Partitioner
 
@@ -19,6 +20,7 @@ STREAMS_PROTOCOLS = [one.value for one in Protocol]
 TASK_ROLES = [one.value for one in Role]
 STORE_CONFIDENCES = [one.value for one in Confidence]
 KEY_FORMATS = [one.value for one in KeyFormat]
+PROBE_ANSWERS = [one.value for one in ProbeAnswer]
 PARTITIONERS = [one.value for one in Partitioner]
 _CLUSTER = "Alias of a cluster."
 
@@ -360,3 +362,22 @@ class KeyLookupSerializer(serializers.Serializer[Any]):
     cautions = _texts()
     application_answers = KeyJvmAnswerSerializer()
     changelog = ChangelogFindingSerializer(allow_null=True)
+
+
+class EndpointProbeSerializer(serializers.Serializer[Any]):
+    """The probe of one endpoint; `address` and `took_ms` are null where no connection was made."""
+
+    endpoint = serializers.CharField()
+    instances = _texts()
+    address = serializers.CharField(allow_null=True)
+    answer = serializers.ChoiceField(choices=PROBE_ANSWERS)
+    took_ms = _number()
+    reason = serializers.CharField(allow_blank=True)
+
+
+class ProbesSerializer(serializers.Serializer[Any]):
+    """The probes of one request, from the server of the console."""
+
+    probed_at = serializers.DateTimeField()
+    probes = EndpointProbeSerializer(many=True)
+    left_out = serializers.IntegerField(help_text="Endpoints beyond the limit of one request.")

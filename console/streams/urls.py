@@ -14,5 +14,6 @@ urlpatterns = [
     # Before the application: its id may hold slashes.
     path(f"{_APPLICATION}key-lookup/", lookup_pages.key_lookup_page, name="key-lookup"),
     path(f"{_APPLICATION}description/", application_pages.description_page, name="description"),
+    path(f"{_APPLICATION}probes/", application_pages.probes_page, name="probes"),
     path(_APPLICATION, application_pages.detail_page, name="detail"),
 ]

@@ -34,6 +34,7 @@ from jobs.streams.documents import (
 from jobs.streams.endpoints import names_in, resolved
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.observation import Observation
+from jobs.streams.probes import endpoints_of, probe_endpoints
 from jobs.streams.topology.described import DescribedTopology
 from jobs.streams.topology.from_broker import broker_text, read_broker_text
 from jobs.streams.topology.graph import dot_of, graph_of_application, graph_of_description
@@ -71,6 +72,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     searched = "also look the key up in the store's changelog, within half a minute"
     command.add_flag(parser, "--changelog", searched)
     command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
+    command.add_flag(parser, "--probe", "also connect to each endpoint once, from this machine")
     form = parser.add_mutually_exclusive_group()
     command.add_flag(form, "--json", command.ONE_DOCUMENT)
     command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
@@ -204,6 +206,9 @@ def _told(
 ) -> dict[str, Any]:
     facts = seen.facts
     told = application_mapping(application, facts) | {"tasks": task_mappings(application, facts)}
+    if arguments.probe:
+        probes = probe_endpoints(endpoints_of(application))
+        told["probes"] = [one.to_mapping() for one in probes]
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
@@ -275,6 +280,10 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"  {one['task']}  {placed}{told_lag}"
     if told["application_answers"]["reason"]:
         yield f"Own answers not known: {told['application_answers']['reason']}"
+    for one in told.get("probes", ()):
+        took = "" if one["took_ms"] is None else f" in {one['took_ms']} ms"
+        at = f"{one['answer']}{took} {one['reason']}".rstrip()
+        yield f"probe {one['endpoint']}  {one['address'] or 'not probed'}  {at}"
     if "for_store" in told:
         yield "has the store"
         for one in told["for_store"]:

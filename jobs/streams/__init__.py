@@ -3,5 +3,6 @@
 Sub-rooms: `collection`, `topology`, `lookup`.
 
 In reading order: `observation`, `application`, `bounds`, `from_classic`, `from_streams`,
-`stores`, `endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
+`stores`, `endpoints`, `probes`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`,
+`documents`, `stored`.
 """

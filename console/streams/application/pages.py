@@ -11,10 +11,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.frame.pages.addresses import address_of
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
@@ -23,12 +24,14 @@ from console.streams import actions, equivalents, page_context, queries
 from console.streams.application.differences import compare
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
 from console.streams.application.matrix import compact_rows, is_compact, matrix_of
+from console.streams.application.probes import Probed, probe_application
 from console.streams.models import StreamsApplication
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import Picture, picture_of
 from jobs.numbers import format_count, format_least, format_percent, format_span_ms
 from jobs.streams.application import Application
 from jobs.streams.assembly import fitting
+from jobs.streams.probes import endpoints_of
 from jobs.streams.topology.graph import (
     ListedNode,
     TopologyGraph,
@@ -77,6 +80,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
         "compared": compared,
         "differences": compared.different[:MOST_DIFFERENCES],
         "topology": picture.lasting("topology", lambda: topology_of(picture)),
+        "probes_href": address_of("streams:probes", alias, application_id),
         "description_href": address_of("streams:description", alias, application_id),
         "equivalents": equivalents.of_application(row),
         "task_equivalents": equivalents.of_tasks(row),
@@ -107,6 +111,26 @@ def description_page(request: HttpRequest, alias: str, application_id: str) -> H
         "equivalents": equivalents.of_description(row),
     }
     return render_page(request, "streams/application/description.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("operate", queries.where)
+def probes_page(request: HttpRequest, alias: str, application_id: str) -> HttpResponse:
+    """Probe the endpoints by POST, and show what came of it."""
+    row = find_application(alias, application_id)
+    picture = picture_of(row)
+    person: Any = request.user
+    found: list[Probed] = []
+    if request.method == "POST":
+        attempt(request, lambda: found.append(probe_application(row, person)))
+    context = {
+        **around_application(row, picture, "detail"),
+        "found": found[0] if found else None,
+        "endpoint_count": len(endpoints_of(picture.application)),
+        "equivalents": equivalents.of_probes(row),
+    }
+    return render_page(request, "streams/application/probes.html", context)
 
 
 def _matrix(picture: Picture) -> dict[str, Any]:

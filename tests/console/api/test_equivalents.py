@@ -157,6 +157,7 @@ ROUTES_OF_PAGES = {
     "availability:runbooks": {"GET runbooks/"},
     "streams:list": {"GET streams/"}, "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
+    "streams:probes": {"POST streams/{application_id}/probes/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
     "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},
     "tracing:new-extractor": {"POST extractors/", "POST extractors/try/", "GET extractors/"},
