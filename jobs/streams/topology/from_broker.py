@@ -26,8 +26,8 @@ from jobs.streams.topology.reading import DescriptionError, read_description
 _KINDS = dict(enumerate(NodeKind, start=1))
 _SOURCE = 1
 _ERROR = "The broker could not get the description of the topology: its log says why."
-
 _UNUSED = "The description that the broker has is not used."
+_DAMAGED = "Its arrows lead nowhere or in a circle, or its names hold what separates names."
 
 
 def broker_text(group: StreamsGroup) -> tuple[str, str]:
@@ -39,15 +39,19 @@ def broker_text(group: StreamsGroup) -> tuple[str, str]:
         return "", _ERROR if group.description_status == DescriptionStatus.ERROR else ""
     try:
         described = described_by_broker(group, group.description)
-        text = text_of(described)
-        is_whole = read_description(text) == described
     except DescriptionError as wrong:
         return "", f"{_UNUSED} {wrong}"
+    text = text_of(described)
     if len(text.encode(errors="surrogatepass")) > limits.DESCRIPTION:
         return "", f"{_UNUSED} It is larger than {limits.DESCRIPTION:,} bytes."
-    if not is_whole:
-        return "", f"{_UNUSED} Names in it hold what a description separates names by."
-    return text, ""
+    return (text, "") if _says(text, described) else ("", f"{_UNUSED} {_DAMAGED}")
+
+
+def _says(text: str, described: DescribedTopology) -> bool:
+    try:
+        return read_description(text) == described
+    except DescriptionError:
+        return False
 
 
 def read_broker_text(text: str) -> DescribedTopology | None:
