@@ -19,6 +19,8 @@ CAUTIONS = 100
 # One application of Kafka Streams: members, tasks, how often its threads name tasks, source partitions of its
 # tasks, topics that members name, tags of a member.
 MEMBERS, TASKS, TASK_MENTIONS, PLACES, TOPICS, TAGS = 1_000, 10_000, 60_000, 50_000, 1_000, 20
+# Bytes of the description of its topology that the broker has (KIP-1331).
+DESCRIPTION = 256 * 1024
 # What Kafka Streams commits beside an offset: characters of one commit, and of all of an application.
 COMMIT, COMMITS = 1_024, 2_000_000
 # One cluster: applications in a round, with those that are gone, and seconds and bytes of their snapshots.

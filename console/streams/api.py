@@ -18,6 +18,7 @@ from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
+from console.streams.application.probes import probe_application
 from console.streams.balance.serializers import BalanceSerializer, StreamsBalancePlace
 from console.streams.balance.told import balance_told
 from console.streams.lookup.answers import KeyQuestion, look_up
@@ -31,6 +32,7 @@ from console.streams.serializers import (
     KeyLookupQuery,
     KeyLookupSerializer,
     NewDescriptionSerializer,
+    ProbesSerializer,
     StreamsApplicationSerializer,
     StreamsDocumentSerializer,
     StreamsFilters,
@@ -42,6 +44,7 @@ from console.streams.snapshots import picture_of
 from jobs.streams.balance.advice import balance_mapping
 from jobs.streams.documents import application_mapping, task_mappings
 from jobs.streams.keys import KeyFormat
+from jobs.wire.batches.hashes import Partitioner
 
 
 class StreamsViewSet(ApiViewSet[StreamsApplication]):
@@ -57,6 +60,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "retrieve": StreamsPlace,
         "set_description": StreamsPlace,
         "key_lookup": StreamsPlace,
+        "probe": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
         "balance": StreamsBalancePlace,
         "list_rebalances": StreamsRebalanceFilters,
@@ -70,6 +74,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "list_rebalances",
         "set_description",
         "key_lookup",
+        "probe",
     )
     # A lookup changes nothing; its key is too personal for an address.
     access: ClassVar = {"key_lookup": "view"}
@@ -147,8 +152,20 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         asked = body_of(KeyLookupQuery, request)
         if asked["check_changelog"]:
             require(request.user, "operate", row.cluster_id)
-        question = KeyQuestion(**{**asked, "key_format": KeyFormat(asked["key_format"])})
+        kinds = {
+            "key_format": KeyFormat(asked["key_format"]),
+            "partitioner": Partitioner(asked["partitioner"]),
+        }
+        question = KeyQuestion(**{**asked, **kinds})
         return Response(look_up(row, question).to_mapping(row))
+
+    @extend_schema(request=None, responses=ProbesSerializer)
+    @action(detail=True, methods=["post"], url_path="probes", url_name="probes")
+    def probe(self, request: Request, application_id: str) -> Response:
+        """Connect once to each endpoint from this server; nothing is kept but the audit entry."""
+        person: Any = request.user
+        found = probe_application(self._application("operate"), person)
+        return Response(ProbesSerializer(found).data)
 
     def _application(self, right: Action) -> StreamsApplication:
         """Return the application that an address means; raises Http404, or says that a cluster is needed."""

@@ -46,6 +46,10 @@ def of_lookup(row: StreamsApplication) -> Equivalents:
     )
 
 
+def of_probes(row: StreamsApplication) -> Equivalents:
+    return Equivalents(f"POST {_path(row)}probes/?{_query(row)}", f"{_command(row)} --probe")
+
+
 def _path(row: StreamsApplication) -> str:
     return f"/api/v1/streams/{quote(row.application_id, safe='')}/"
 

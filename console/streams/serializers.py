@@ -12,12 +12,16 @@ from console.streams.lookup.answers import LONGEST_KEY
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.streams.application import Confidence, Protocol, Role
 from jobs.streams.keys import KeyFormat
+from jobs.streams.probes import ProbeAnswer
 from jobs.streams.topology.reading import MOST_BYTES
+from jobs.wire.batches.hashes import Partitioner
 
 STREAMS_PROTOCOLS = [one.value for one in Protocol]
 TASK_ROLES = [one.value for one in Role]
 STORE_CONFIDENCES = [one.value for one in Confidence]
 KEY_FORMATS = [one.value for one in KeyFormat]
+PROBE_ANSWERS = [one.value for one in ProbeAnswer]
+PARTITIONERS = [one.value for one in Partitioner]
 _CLUSTER = "Alias of a cluster."
 
 
@@ -293,6 +297,12 @@ class KeyLookupQuery(BodySerializer):
     store = serializers.CharField(max_length=249)
     key = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=LONGEST_KEY)
     key_format = serializers.ChoiceField(choices=KEY_FORMATS, required=False, default="utf-8")
+    partitioner = serializers.ChoiceField(
+        choices=PARTITIONERS,
+        required=False,
+        default="murmur2",
+        help_text="The hash by which producers place the key.",
+    )
     check_changelog = serializers.BooleanField(
         required=False,
         default=False,
@@ -352,3 +362,22 @@ class KeyLookupSerializer(serializers.Serializer[Any]):
     cautions = _texts()
     application_answers = KeyJvmAnswerSerializer()
     changelog = ChangelogFindingSerializer(allow_null=True)
+
+
+class EndpointProbeSerializer(serializers.Serializer[Any]):
+    """The probe of one endpoint; `address` and `took_ms` are null where no connection was made."""
+
+    endpoint = serializers.CharField()
+    instances = _texts()
+    address = serializers.CharField(allow_null=True)
+    answer = serializers.ChoiceField(choices=PROBE_ANSWERS)
+    took_ms = _number()
+    reason = serializers.CharField(allow_blank=True)
+
+
+class ProbesSerializer(serializers.Serializer[Any]):
+    """The probes of one request, from the server of the console."""
+
+    probed_at = serializers.DateTimeField()
+    probes = EndpointProbeSerializer(many=True)
+    left_out = serializers.IntegerField(help_text="Endpoints beyond the limit of one request.")

@@ -31,6 +31,7 @@ from jobs.streams.observation import Facts
 from jobs.streams.stored import OtherForm, unpack_application, unpack_facts
 from jobs.streams.topology.described import DescribedTopology
 from jobs.streams.topology.fitting import FITS, Fit
+from jobs.streams.topology.from_broker import read_broker_text
 from jobs.streams.topology.reading import DescriptionError, read_description
 
 T = TypeVar("T")
@@ -79,8 +80,8 @@ class Picture:
 
     @cached_property
     def description(self) -> DescribedTopology | None:
-        """What was pasted; None without."""
-        return parsed(self._row.description)
+        """What the broker has, else what was pasted; None without either."""
+        return parsed(self._row.broker_description, self._row.description)
 
     @cached_property
     def application(self) -> Application:
@@ -140,7 +141,8 @@ def _once(known: dict[str, Any], name: str, reckon: Callable[[], T]) -> T:
 def picture_of(row: StreamsApplication) -> Picture:
     """Return the newest picture of an application; one query when nothing is newer."""
     found = row.snapshots.defer("content", "changelogs").order_by("-pk").first()
-    assignment = (None if found is None else (found.pk, found.fingerprint), row.description)
+    texts = (row.broker_description, row.description)
+    assignment = (None if found is None else (found.pk, found.fingerprint), texts)
     with _lock:
         kept = _kept.get(row.pk)
         if kept is not None and kept.key == (assignment, row.facts_at):
@@ -160,7 +162,7 @@ def picture_of(row: StreamsApplication) -> Picture:
 
 
 class _Kept(NamedTuple):
-    key: tuple[tuple[tuple[int, str] | None, str], datetime | None]
+    key: tuple[tuple[tuple[int, str] | None, tuple[str, str]], datetime | None]
     picture: Picture
 
 
@@ -168,17 +170,20 @@ _kept: OrderedDict[int, _Kept] = OrderedDict()
 _lock = threading.Lock()
 
 
-def parsed(text: str) -> DescribedTopology | None:
-    """Return a stored description; None without one, or one that this version does not read."""
+def parsed(broker_text: str, pasted: str) -> DescribedTopology | None:
+    """Return the description that is used: that of the broker, else the pasted one.
+
+    None without one, or one that this version does not read.
+    """
     try:
-        return read_description(text) if text else None
+        return read_broker_text(broker_text) or (read_description(pasted) if pasted else None)
     except DescriptionError:
         return None
 
 
-def described(application: Application, facts: Facts, text: str) -> Application:
+def described(application: Application, facts: Facts, broker_text: str, pasted: str) -> Application:
     """Return an application with the stores of its description, if it has one."""
-    description = parsed(text)
+    description = parsed(broker_text, pasted)
     return application if description is None else with_description(application, facts, description)
 
 

@@ -18,5 +18,6 @@ urlpatterns = [
     path(f"{_APPLICATION}rebalances/", rebalance_pages.rebalances_page, name="rebalances"),
     path(f"{_APPLICATION}key-lookup/", lookup_pages.key_lookup_page, name="key-lookup"),
     path(f"{_APPLICATION}description/", application_pages.description_page, name="description"),
+    path(f"{_APPLICATION}probes/", application_pages.probes_page, name="probes"),
     path(_APPLICATION, application_pages.detail_page, name="detail"),
 ]

@@ -1,12 +1,13 @@
 """Groups with their members as brokers describe them: bytes of classic members, tasks of streams members.
 
-Source: DescribeGroups (API 15) and StreamsGroupDescribe (API 89, KIP-1071) of Kafka 4.3.
+Source: DescribeGroups (API 15) and StreamsGroupDescribe (API 89, KIP-1071, KIP-1331) of Kafka 4.4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,44 @@ class StreamsSubtopology:
     changelog_topics: tuple[str, ...]
 
 
+class DescriptionStatus(IntEnum):
+    """Whether the broker has the description of a topology; brokers before 4.4 were not asked."""
+
+    NOT_REQUESTED = 0
+    NOT_STORED = 1
+    ERROR = 2
+    AVAILABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsNode:
+    """A node of a topology; `kind` is 1 for a source, 2 for a processor, 3 for a sink.
+
+    A source by pattern has no `topics`, nor has a sink that chooses the topic of each record.
+    """
+
+    name: str
+    kind: int
+    topics: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
+    successors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsDescription:
+    """What the application told the broker of its topology, untrusted; global stores have two nodes each."""
+
+    subtopologies: tuple[tuple[str, tuple[StreamsNode, ...]], ...]
+    global_stores: tuple[tuple[StreamsNode, StreamsNode], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class StreamsGroup:
-    """A group of the streams protocol; `subtopologies` is None while its topology is not ready."""
+    """A group of the streams protocol; `subtopologies` is None while its topology is not ready.
+
+    `description_status` is Kafka's number (`DescriptionStatus`); `description` comes with AVAILABLE.
+    `assignor` is the one of the next assignment, None from brokers before 4.4.
+    """
 
     group_id: str
     state: str
@@ -107,3 +143,6 @@ class StreamsGroup:
     topology_epoch: int | None
     subtopologies: tuple[StreamsSubtopology, ...] | None
     members: tuple[StreamsMember, ...]
+    description_status: int = DescriptionStatus.NOT_REQUESTED
+    description: StreamsDescription | None = None
+    assignor: str | None = None

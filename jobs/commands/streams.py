@@ -14,6 +14,7 @@ from typing import Any
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.group_members import StreamsGroup
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.commands import command
@@ -35,9 +36,12 @@ from jobs.streams.documents import (
 from jobs.streams.endpoints import names_in, resolved
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.observation import Observation
+from jobs.streams.probes import endpoints_of, probe_endpoints
 from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.from_broker import broker_text, read_broker_text
 from jobs.streams.topology.graph import dot_of, graph_of_application, graph_of_description
 from jobs.streams.topology.reading import DescriptionError, read_description
+from jobs.wire.batches.hashes import Partitioner
 
 _BUDGET_S, _NAMES_S = 30.0, 3.0
 
@@ -61,12 +65,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=KeyFormat.UTF_8.value,
         help="how the key is written (default: utf-8)",
     )
+    parser.add_argument(
+        "--partitioner",
+        choices=[one.value for one in Partitioner],
+        default=Partitioner.MURMUR2.value,
+        help="the hash by which the producer placed the key (default: murmur2)",
+    )
     searched = "also look the key up in the store's changelog, within half a minute"
     command.add_flag(parser, "--changelog", searched)
     command.add_flag(
         parser, "--balance", "how state and tasks are spread, and what is sound to change"
     )
     command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
+    command.add_flag(parser, "--probe", "also connect to each endpoint once, from this machine")
     form = parser.add_mutually_exclusive_group()
     command.add_flag(form, "--json", command.ONE_DOCUMENT)
     command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
@@ -127,12 +138,24 @@ def _applications(
     seen: Sequence[Observation], description: DescribedTopology | None, *, asks_names: bool
 ) -> list[tuple[Application, Observation]]:
     """Return the applications; the names of their endpoints are requested where they were just seen."""
-    found = [(application_of(one, description), one) for one in seen]
+    used = [(one, _used(one, description)) for one in seen]
+    found = [(application_of(*one), one[0]) for one in used]
     names = {name for one, _ in found for name in names_in(one)} if asks_names else ()
     known = resolved(names, _NAMES_S)
     if all(known.values()):
         return found
-    return [(application_of(one, description, known.get), one) for one in seen]
+    return [(application_of(*one, known.get), one[0]) for one in used]
+
+
+def _used(seen: Observation, pasted: DescribedTopology | None) -> DescribedTopology | None:
+    """Return the description that the broker has, else the one of the file."""
+    group = seen.group
+    text, why = broker_text(group) if isinstance(group, StreamsGroup) else ("", "")
+    if text and pasted is not None:
+        why = "The broker has a description: --topology is not used."
+    if why:
+        command.say(f"{group.group_id}: {why}")
+    return read_broker_text(text) or pasted
 
 
 def _refuse_other(
@@ -191,15 +214,19 @@ def _told(
     if arguments.balance:
         balance = balance_of(application, facts)
         told["balance"] = balance_mapping(balance, advice_on(application, balance))
+    if arguments.probe:
+        probes = probe_endpoints(endpoints_of(application))
+        told["probes"] = [one.to_mapping() for one in probes]
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
         ]
     if key is not None:
-        answer = metadata_for_key(application, arguments.store, key)
+        by = Partitioner(arguments.partitioner)
+        answer = metadata_for_key(application, arguments.store, key, partitioner=by)
         search = _searched(application, answer, arguments.path) if arguments.changelog else None
         if search is not None:
-            answer = metadata_for_key(application, arguments.store, key, search.seen)
+            answer = metadata_for_key(application, arguments.store, key, search.seen, by)
         told["for_key"] = key_answer_mapping(answer)
         if arguments.changelog:
             told["for_key"]["changelog"] = None if search is None else _search_told(search)
@@ -211,8 +238,9 @@ def _print_dot(
 ) -> int:
     for application, seen in found:
         graph = graph_of_application(application)
-        if description is not None:
-            full, fit = fitting(application, seen.facts, description)
+        used = _used(seen, description)
+        if used is not None:
+            full, fit = fitting(application, seen.facts, used)
             if fit.problems:
                 command.say(f"{application.application_id}: {fit.caution}")
             else:
@@ -261,6 +289,10 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     if told["application_answers"]["reason"]:
         yield f"Own answers not known: {told['application_answers']['reason']}"
     yield from balance_lines(told["balance"]) if "balance" in told else ()
+    for one in told.get("probes", ()):
+        took = "" if one["took_ms"] is None else f" in {one['took_ms']} ms"
+        at = f"{one['answer']}{took} {one['reason']}".rstrip()
+        yield f"probe {one['endpoint']}  {one['address'] or 'not probed'}  {at}"
     if "for_store" in told:
         yield "has the store"
         for one in told["for_store"]:

@@ -3,6 +3,6 @@
 Sub-rooms: `collection`, `topology`, `lookup`, `rebalances`, `balance`, `audit`.
 
 In reading order: `observation`, `application`, `bounds`, `from_classic`, `from_streams`,
-`stores`, `endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`,
-`failover`.
+`stores`, `endpoints`, `probes`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`,
+`documents`, `stored`, `failover`.
 """

@@ -31,7 +31,15 @@ from jobs.streams.lookup.candidates import (
     places_of,
 )
 from jobs.streams.lookup.own_answer import SETTLE, JvmAnswer, global_answer, jvm_answer, running
+from jobs.wire.batches.hashes import Partitioner
 
+_HASHES = {
+    Partitioner.MURMUR2: "murmur2",
+    Partitioner.CRC32: "CRC-32",
+    Partitioner.FNV1A: "FNV-1a",
+}
+# Of librdkafka, `consistent_random` places keys without bytes as it likes.
+_EMPTY = "librdkafka's default partitioner puts an empty key into a random partition."
 # Said until the changelog was looked at and agrees.
 PARTITIONER = (
     "A custom partitioner would put the key elsewhere: look it up in the changelog to be sure."
@@ -101,17 +109,22 @@ def metadata_for_store(application: Application, store: str) -> tuple[ProcessAns
 
 
 def metadata_for_key(
-    application: Application, store: str, key: bytes, seen: SeenPlaces = NOT_SEEN
+    application: Application,
+    store: str,
+    key: bytes,
+    seen: SeenPlaces = NOT_SEEN,
+    partitioner: Partitioner = Partitioner.MURMUR2,
 ) -> KeyAnswer:
     """Return where a key of a store is; raises `NoSuchStore`.
 
-    `seen` is what its changelog says: where that has the key, the key is, wherever the hash puts it. Windowed
-    and session stores take the inner key: windows are where their key is.
+    `partitioner` is that of the producers; the application's own answer is by murmur2. `seen` is what its
+    changelog says: where that has the key, the key is, wherever the hash puts it. Windowed and session stores
+    take the inner key: windows are where their key is.
     """
     found = find_store(application, store)
     if found.is_global:
         return _global_answer(application, found, key)
-    candidates = candidates_of(application, found, key)
+    candidates = candidates_of(application, found, key, partitioner)
     places = seen.possible(candidates)
     if not places:
         return _unsettled(application, found, key)
@@ -120,7 +133,7 @@ def metadata_for_key(
     task = possible[0].task if len(possible) == 1 else None
     placements = () if task is None else application.holders_of(task)
     evidence = [
-        f"murmur2 of {len(key)} bytes, modulo the {one.partitions} partitions of "
+        f"{_HASHES[partitioner]} of {len(key)} bytes, modulo the {one.partitions} partitions of "
         f"{names_of(one.topics)}: partition {one.partition}."
         for one in candidates
     ]
@@ -140,6 +153,7 @@ def metadata_for_key(
         (
             *_cautions(application, found, task, placements),
             *_doubts(found, candidates, seen),
+            *([_EMPTY] if not key and partitioner is Partitioner.CRC32 else []),
         ),
         jvm_answer(application, found, key, candidates, seen),
         possible,

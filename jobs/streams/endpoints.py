@@ -37,14 +37,14 @@ def endpoint_cautions(
     sharing: dict[tuple[str, int | None], list[Process]] = defaultdict(list)
     for one in every:
         if one.endpoint is not None:
-            sharing[_parts(one.endpoint)].append(one)
+            sharing[parts_of(one.endpoint)].append(one)
     found: dict[str, None] = {}
     for one in chosen:
         if one.endpoint is None:
             if sharing and _is_read(one, application.protocol):
                 found[_without(one)] = None
             continue
-        own = sharing[_parts(one.endpoint)]
+        own = sharing[parts_of(one.endpoint)]
         for why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
             found[f"application.server {one.endpoint} {why} {_seen_at(own)}"] = None
     return tuple(found)
@@ -52,7 +52,7 @@ def endpoint_cautions(
 
 def names_in(application: Application) -> frozenset[str]:
     """Return the names of hosts in the endpoints of an application; addresses and loopback are none."""
-    hosts = (_parts(one.endpoint)[0] for one in application.processes if one.endpoint is not None)
+    hosts = (parts_of(one.endpoint)[0] for one in application.processes if one.endpoint is not None)
     return frozenset(
         one for one in hosts if one and not is_loopback_host(one) and not host_address(one)
     )
@@ -61,7 +61,7 @@ def names_in(application: Application) -> frozenset[str]:
 def _faults(
     endpoint: str, sharing: Collection[Process], resolver: Resolver | None, *, is_one_machine: bool
 ) -> Iterator[str]:
-    host, port = _parts(endpoint)
+    host, port = parts_of(endpoint)
     is_anywhere = is_any_address(host)
     if not is_one_machine and (is_anywhere or is_loopback_host(host)):
         yield "leads nowhere from another machine: to each machine it is that machine itself."
@@ -94,7 +94,7 @@ def _seen_at(processes: Collection[Process]) -> str:
     return f"Connected from {', '.join(hosts)}."
 
 
-def _parts(endpoint: str) -> tuple[str, int | None]:
+def parts_of(endpoint: str) -> tuple[str, int | None]:
     """Return host, in small letters, and port; None where there is no number."""
     _, _, rest = endpoint.rpartition("://")
     host, colon, port = rest.rpartition(":")

@@ -49,7 +49,7 @@ def find_stores(
 ) -> dict[str, Store]:
     """Return the stores by name.
 
-    `registered` are the changelog topics of each subtopology in a streams group. `described` is a pasted
+    `registered` are the changelog topics of each subtopology in a streams group. `described` is a
     description, with full topic names; its stores come with those that have no changelog.
     """
     changelogs = {
@@ -73,7 +73,7 @@ def find_stores(
                 "The members registered it with the broker.",
             )
         elif place is not None:
-            one = _given(store, place)
+            one = _given(store, place, by_broker=described is not None and described.is_of_broker)
         else:
             one = _inferred(
                 store,
@@ -125,11 +125,11 @@ def _of(
     return Store(store, names, confidence, reason, tuple(sorted(sources)))
 
 
-def _given(store: str, place: StorePlace) -> Store:
+def _given(store: str, place: StorePlace, *, by_broker: bool) -> Store:
     if place.is_global:
         reason = "A global store, by the description: every instance has all of it."
         return Store(store, (), Confidence.GIVEN, reason, is_global=True)
-    reason = "By the description that was given."
+    reason = f"By the description that {'the broker has' if by_broker else 'was given'}."
     return Store(store, (place.subtopology,), Confidence.GIVEN, reason)
 
 

@@ -11,10 +11,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.frame.pages.addresses import address_of
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.pages.states import severity_of, spoken
 from console.frame.security.access import page
@@ -24,12 +25,14 @@ from console.streams import actions, equivalents, page_context, queries
 from console.streams.application.differences import compare
 from console.streams.application.lag_rows import BY_LAG, BY_TASK, lag_rows, sources_of
 from console.streams.application.matrix import compact_rows, is_compact, matrix_of
+from console.streams.application.probes import Probed, probe_application
 from console.streams.models import StreamsApplication
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import Picture, picture_of
 from jobs.numbers import format_count, format_least, format_percent, format_span_ms
 from jobs.streams.application import Application
 from jobs.streams.assembly import fitting
+from jobs.streams.probes import endpoints_of
 from jobs.streams.topology.graph import (
     ListedNode,
     TopologyGraph,
@@ -80,6 +83,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
         "compared": compared,
         "differences": compared.different[:MOST_DIFFERENCES],
         "topology": picture.lasting("topology", lambda: topology_of(picture)),
+        "probes_href": address_of("streams:probes", alias, application_id),
         "description_href": address_of("streams:description", alias, application_id),
         "equivalents": equivalents.of_application(row),
         "task_equivalents": equivalents.of_tasks(row),
@@ -110,6 +114,26 @@ def description_page(request: HttpRequest, alias: str, application_id: str) -> H
         "equivalents": equivalents.of_description(row),
     }
     return render_page(request, "streams/application/description.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("operate", queries.where)
+def probes_page(request: HttpRequest, alias: str, application_id: str) -> HttpResponse:
+    """Probe the endpoints by POST, and show what came of it."""
+    row = find_application(alias, application_id)
+    picture = picture_of(row)
+    person: Any = request.user
+    found: list[Probed] = []
+    if request.method == "POST":
+        attempt(request, lambda: found.append(probe_application(row, person)))
+    context = {
+        **around_application(row, picture, "detail"),
+        "found": found[0] if found else None,
+        "endpoint_count": len(endpoints_of(picture.application)),
+        "equivalents": equivalents.of_probes(row),
+    }
+    return render_page(request, "streams/application/probes.html", context)
 
 
 def _matrix(picture: Picture) -> dict[str, Any]:
@@ -220,8 +244,9 @@ class DescriptionForm(ActionForm):
     )
 
 
-DESCRIBED = "from the pasted description"
+DESCRIBED, BY_BROKER = "from the pasted description", "from the description that the broker has"
 UNUSED = "the pasted description is not that of what runs"
+BROKER_UNUSED = "the description that the broker has is not that of what runs"
 COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
 
 
@@ -244,12 +269,17 @@ def topology_of(picture: Picture) -> TopologyPicture:
     application, fit = picture.application, picture.fit
     if picture.description is not None and not fit.problems:
         described, _ = fitting(application, picture.facts, picture.description)
-        graph, note = graph_of_description(described), DESCRIBED
+        graph, note = (
+            graph_of_description(described),
+            BY_BROKER if described.is_of_broker else DESCRIBED,
+        )
         if not _is_drawable(graph):
-            graph, note = by_subtopologies(graph), f"{DESCRIBED}; too large for single processors"
+            graph, note = by_subtopologies(graph), f"{note}; too large for single processors"
     else:
         graph = graph_of_application(application)
-        note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE
+        is_of_broker = picture.description is not None and picture.description.is_of_broker
+        unused = BROKER_UNUSED if is_of_broker else UNUSED
+        note = f"{unused}: subtopologies as they run" if fit.problems else COARSE
     if not _is_drawable(graph):
         return TopologyPicture(
             f"A topology with {len(graph.nodes):,} nodes and {len(graph.edges):,} edges is too large to "

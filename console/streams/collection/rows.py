@@ -29,6 +29,7 @@ from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
+from jobs.streams.topology.from_broker import broker_text
 
 GONE = "Gone"
 # How far back the rules of the audit see changes.
@@ -54,13 +55,17 @@ def save_application(
         "last_seen_at": now,
         "problem": "",
     }
+    told = list(application.cautions)
     if is_whole(seen.group) and application.tasks:
         facts = seen.facts
         # One query and one row of JSON more for each application: the deferred facts of the round before.
         last = NOT_KEPT if row is None else facts_in(row.facts)
         if last is not NOT_KEPT:
             facts = replace(facts, before=ends_before(application, last))
-        shown = described(application, facts, row.description if row else "")
+        text, why = broker_text(seen.group) if isinstance(seen.group, StreamsGroup) else ("", "")
+        told.extend(filter(None, [why]))
+        values["broker_description"] = text
+        shown = described(application, facts, text, row.description if row else "")
         values |= counts_of(shown, facts)
         values["audit"] = _audit(row, shown, facts, last, values["misrouted_share"], now)
         values |= {
@@ -69,8 +74,7 @@ def save_application(
         }
     else:
         values |= _without_metadata(application, row)
-    cautions = list(application.cautions)
-    values |= {"cautions": cautions, "caution_count": len(cautions)}
+    values |= {"cautions": told, "caution_count": len(told)}
     with transaction.atomic():
         kept, _ = StreamsApplication.objects.update_or_create(
             cluster=cluster,

@@ -29,6 +29,7 @@ from jobs.streams.collection.changelog_search import (
 from jobs.streams.documents import key_answer_mapping
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.lookup.candidates import NOT_SEEN, SeenPlaces, either
+from jobs.wire.batches.hashes import Partitioner
 
 # Where a changelog really has a key, read from the cluster with a small budget.
 
@@ -121,6 +122,7 @@ class KeyQuestion:
     key: str
     key_format: KeyFormat = KeyFormat.UTF_8
     check_changelog: bool = False
+    partitioner: Partitioner = Partitioner.MURMUR2
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def look_up(
     picture = picture_of(row)
     try:
         key = key_bytes(question.key, question.key_format)
-        answer = metadata_for_key(picture.application, question.store, key)
+        by = question.partitioner
+        answer = metadata_for_key(picture.application, question.store, key, partitioner=by)
     except BadKey as bad:
         raise InvalidFields({"key": str(bad)}) from None
     except NoSuchStore as absent:
@@ -169,7 +172,7 @@ def look_up(
         try:
             connection = row.cluster.connection()
             found, seen = look_in_changelog(connection, picture.application, answer, search)
-            answer = metadata_for_key(picture.application, question.store, key, seen)
+            answer = metadata_for_key(picture.application, question.store, key, seen, by)
         except ClusterFault as fault:
             raise ActionRefused(fault.code, f"{fault.message} {fault.hint}".strip()) from None
     cautions = (*answer.cautions, *_age_caution(row, picture.application.state))
@@ -187,6 +190,7 @@ def _write_trail(row: StreamsApplication, question: KeyQuestion, key: bytes) -> 
         "store": question.store,
         "key_hmac_sha256": digest_of(key),
         "key_format": question.key_format.value,
+        "partitioner": question.partitioner.value,
         "check_changelog": question.check_changelog,
     }
     audit(ACTION, row.application_id, after=told, cluster=row.cluster.alias)

@@ -18,6 +18,7 @@ from console.streams.lookup.answers import LONGEST_KEY, KeyQuestion, LookedUp, l
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import picture_of
 from jobs.streams.keys import KeyFormat
+from jobs.wire.batches.hashes import Partitioner
 
 
 @never_cache
@@ -53,6 +54,11 @@ FORMATS = [
     (KeyFormat.CONFLUENT_AVRO_STRING.value, "Confluent Avro string: schema id, colon, text"),
     (KeyFormat.CONFLUENT_JSON.value, "Confluent JSON: schema id, colon, JSON"),
 ]
+PARTITIONERS = [
+    (Partitioner.MURMUR2.value, "murmur2 (Java, Kafka Streams)"),
+    (Partitioner.CRC32.value, "CRC-32 (librdkafka's default)"),
+    (Partitioner.FNV1A.value, "FNV-1a (librdkafka fnv1a, Sarama)"),
+]
 
 
 class KeyLookupForm(ActionForm):
@@ -68,6 +74,13 @@ class KeyLookupForm(ActionForm):
         help_text="The audit log has a keyed hash of it, never the key.",
     )
     key_format = forms.ChoiceField(label="Key format", choices=FORMATS, initial="utf-8")
+    partitioner = forms.ChoiceField(
+        label="Partitioner",
+        choices=PARTITIONERS,
+        initial=Partitioner.MURMUR2.value,
+        required=False,
+        help_text="The hash by which producers place keys in the topics that feed the store.",
+    )
     check_changelog = forms.BooleanField(
         label="Also search the changelog",
         required=False,
@@ -89,4 +102,5 @@ class KeyLookupForm(ActionForm):
             asked["key"],
             KeyFormat(asked["key_format"]),
             bool(asked.get("check_changelog")),
+            Partitioner(asked["partitioner"] or Partitioner.MURMUR2),
         )

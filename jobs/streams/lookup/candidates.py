@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobs.streams.application import Application, Store
-from jobs.wire.batches.hashes import partition_for_key
+from jobs.wire.batches.hashes import Partitioner, partition_for_key
 
 _MOST_NAMES = 3
 
@@ -19,6 +19,7 @@ class Candidate:
     partition: int
     partitions: int
     topics: tuple[str, ...]
+    partitioner: Partitioner = Partitioner.MURMUR2
 
     def __str__(self) -> str:
         return f"{self.partition} ({names_of(self.topics)}: {self.partitions} partitions)"
@@ -44,7 +45,9 @@ class SeenPlaces:
 NOT_SEEN = SeenPlaces()
 
 
-def candidates_of(application: Application, store: Store, key: bytes) -> tuple[Candidate, ...]:
+def candidates_of(
+    application: Application, store: Store, key: bytes, partitioner: Partitioner
+) -> tuple[Candidate, ...]:
     """Return the places of a key by all topics that feed its store, the largest topics first.
 
     Topics of merged streams may differ in size. Empty: of no topic, or not of all, the size is known.
@@ -55,7 +58,9 @@ def candidates_of(application: Application, store: Store, key: bytes) -> tuple[C
     if 0 in topics:
         return ()
     return tuple(
-        Candidate(partition_for_key(key, count), count, tuple(sorted(own)))
+        Candidate(
+            partition_for_key(key, count, partitioner), count, tuple(sorted(own)), partitioner
+        )
         for count, own in sorted(topics.items(), reverse=True)
     )
 

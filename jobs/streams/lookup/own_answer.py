@@ -15,12 +15,17 @@ from jobs.streams.metadata_state import (
     NotKnowable,
     metadata_state,
 )
+from jobs.wire.batches.hashes import Partitioner
 
 # Beyond this many pairs of remainders a share is taken of the first ones.
 _MOST_REMAINDERS = 1_000_000
 
 
 SETTLE = "Paste Topology#describe() to settle it."
+OTHER_HASH = (
+    "The application takes murmur2 of the key, not the hash of its producer. It names the right partition "
+    "only if the query uses the same partitioner."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,9 @@ def jvm_answer(
         return JvmAnswer(None, None, f"{which}, and their partition counts differ. {SETTLE}")
     (answer,) = answers
     is_right, reason = _judged(application, store, state, answer, candidates, seen)
-    return JvmAnswer(answer, is_right, reason, misrouted_share(application, store, state))
+    # The share is over one hash: of two it is not known.
+    share = misrouted_share(application, store, state) if _is_murmur2(candidates) else None
+    return JvmAnswer(answer, is_right, reason, share)
 
 
 def _not_known(application: Application, store: Store) -> str:
@@ -118,7 +125,9 @@ def _judged(
     if not is_possible and answer.partition in places_of(candidates):
         return False, _elsewhere(candidates, seen.partitions)
     if holder is None or not is_possible or holder.endpoint != answer.active:
-        return False, _why(application, store, state, answer, holder if is_possible else None)
+        truth = holder if is_possible else None
+        is_other = truth is None and not _is_murmur2(candidates)
+        return False, OTHER_HASH if is_other else _why(application, store, state, answer, truth)
     if len(possible) == 1:
         return True, ""
     if len(seen.partitions) > 1:
@@ -128,6 +137,10 @@ def _judged(
         f"The key may be in partition {either(possible)}: the application names {answer.partition}. Look it "
         "up in the changelog."
     )
+
+
+def _is_murmur2(candidates: Iterable[Candidate]) -> bool:
+    return all(one.partitioner is Partitioner.MURMUR2 for one in candidates)
 
 
 def _elsewhere(candidates: Sequence[Candidate], partitions: Sequence[int]) -> str:

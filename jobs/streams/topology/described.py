@@ -51,9 +51,10 @@ class DescribedSubtopology:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTopology:
-    """All subtopologies in the order of the text."""
+    """All subtopologies in the order of the text; `is_of_broker`: the broker has it, it was not pasted."""
 
     subtopologies: tuple[DescribedSubtopology, ...]
+    is_of_broker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def with_prefix(
             for node in subtopology.nodes
         )
         changed.append(replace(subtopology, nodes=nodes))
-    return DescribedTopology(tuple(changed))
+    return replace(described, subtopologies=tuple(changed))
 
 
 def _feeding_sources(

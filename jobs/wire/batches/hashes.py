@@ -1,12 +1,15 @@
-"""Hashes of Kafka: CRC-32C of record batches, and murmur2, by which clients put a key into a partition.
+"""Hashes of Kafka: CRC-32C of record batches, and those by which clients put a key into a partition.
 
 Source: RFC 3720 appendix B.4 for the polynomial, org.apache.kafka.common.utils.Crc32C for its use; for
-murmur2 Utils.murmur2 and BuiltInPartitioner.partitionForKey, with `conformance/streams_partitioning.json`.
+murmur2 Utils.murmur2 and BuiltInPartitioner.partitionForKey, with `conformance/streams_partitioning.json`;
+for CRC-32 and FNV-1a librdkafka's partitioners `consistent` and `fnv1a`.
 The CRC itself is the `crc32c` library's, which uses the processor's instruction where there is one.
 """
 
 from __future__ import annotations
 
+import zlib
+from enum import StrEnum
 from functools import cache
 
 from crc32c import crc32c as checksum
@@ -72,6 +75,15 @@ def _bit_images(blocks: int) -> list[int]:
     return [_apply(_tables(1), image) for image in images] if blocks % 2 else images
 
 
+class Partitioner(StrEnum):
+    """By which hash a producer puts a key into a partition: Java's default, librdkafka's default, FNV-1a."""
+
+    MURMUR2 = "murmur2"
+    CRC32 = "crc32"
+    FNV1A = "fnv1a"
+
+
+_FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 _SEED = 0x9747B28C
 _FACTOR = 0x5BD1E995
 _WORD = 0xFFFFFFFF
@@ -93,6 +105,20 @@ def murmur2(key: bytes) -> int:
     return hashed - (1 << 32) if hashed >> 31 else hashed
 
 
-def partition_for_key(key: bytes, partitions: int) -> int:
+def fnv1a(key: bytes) -> int:
+    """Return the hash as librdkafka and Sarama take it: the absolute value of a signed 32-bit number."""
+    hashed = _FNV_OFFSET
+    for byte in key:
+        hashed = (hashed ^ byte) * _FNV_PRIME & _WORD
+    return (1 << 32) - hashed if hashed >> 31 else hashed
+
+
+def partition_for_key(
+    key: bytes, partitions: int, partitioner: Partitioner = Partitioner.MURMUR2
+) -> int:
     """Return the partition of a key among that many partitions."""
+    if partitioner is Partitioner.CRC32:
+        return zlib.crc32(key) % partitions
+    if partitioner is Partitioner.FNV1A:
+        return fnv1a(key) % partitions
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -272,6 +272,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "streams:list": {"GET": SEE_ANY},
     "streams:detail": {"GET": SEE},
     "streams:description": {"GET": RUN, "POST": RUN},
+    "streams:probes": {"GET": RUN, "POST": RUN},
     # A lookup writes nothing but the trail.
     "streams:key-lookup": {"GET": SEE, "POST": SEE},
     # An id may be of several clusters: the query says which, and that is looked at there.
@@ -280,6 +281,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-streams-tasks": {"GET": SEE_ANY},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
+    "api-streams-probes": {"POST": RUN_ANY},
     # tracing: extractors decide which content of records others see; the body of a trial names the cluster
     "tracing:extractors": {"GET": SEE},
     "tracing:new-extractor": {"GET": RULE, "POST": RULE},

@@ -1,5 +1,7 @@
 """Key lookups: the answer, the changelog beside it, and a trail without the key."""
 
+import zlib
+
 import pytest
 
 from console.accounts.models import AuditEntry
@@ -9,6 +11,7 @@ from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.streams.answers import PARTITIONER
 from jobs.streams.collection.changelog_search import ChangelogHit, ChangelogSearch
 from jobs.streams.keys import KeyFormat
+from jobs.wire.batches.hashes import Partitioner
 from tests.console.making import NOW, make_cluster
 from tests.console.streams.making import CHANGELOG, SHOP, make_farm, make_streams, without_endpoint
 
@@ -150,3 +153,21 @@ def test_a_cluster_that_does_not_answer_is_a_refusal(row):
     question = KeyQuestion("totals", KEY, check_changelog=True)
     with pytest.raises(ActionRefused, match="No broker answered"):
         look_up(row, question, searching(Unreachable("No broker answered.", cluster="east")))
+
+
+def test_a_lookup_goes_by_the_partitioner_of_the_producers(row):
+    found = look_up(row, KeyQuestion("totals", KEY, partitioner=Partitioner.CRC32))
+    assert found.answer.partition == zlib.crc32(KEY.encode()) % 4
+    entry = AuditEntry.objects.get(action="streams.key_lookup")
+    assert entry.after["partitioner"] == "crc32"
+
+
+def test_an_unknown_partitioner_is_said_at_its_field(row, sign_in, operator):
+    client = sign_in(operator)
+    asked = {"store": "totals", "key": KEY, "key_format": "utf-8", "partitioner": "sticky"}
+    page = client.post(f"/streams/east/{SHOP}/key-lookup/", asked)
+    assert "sticky is not one of the available choices" in page.content.decode()
+    answer = client.post(
+        f"/api/v1/streams/{SHOP}/key-lookup/", asked, content_type="application/json"
+    )
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["partitioner"])

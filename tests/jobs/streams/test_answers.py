@@ -18,8 +18,9 @@ from jobs.streams.answers import (
 )
 from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
+from jobs.streams.lookup.own_answer import OTHER_HASH
 from jobs.streams.topology.reading import read_description
-from jobs.wire.batches.hashes import partition_for_key
+from jobs.wire.batches.hashes import Partitioner, partition_for_key
 from tests.jobs.streams.written import TOPICS, facts, observation, two_processes
 from tests.support import conformance_cases
 
@@ -235,3 +236,35 @@ def test_a_streams_group_s_answer_by_smaller_topics_only_is_not_knowable(topics,
     found = metadata_for_key(application_of(seen, read_description(text)), "totals", b"x")
     assert (found.jvm.answer is not None) is answers
     assert ("KAFKA-20885" in found.jvm.reason) is not answers
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "hashed", "named"),
+    [
+        ("murmur2", -790332482 & 0x7FFFFFFF, "murmur2 of 6"),
+        ("crc32", 0x9EF61F95, "CRC-32 of 6"),
+        # Of 0xBF9CF968, without its sign.
+        ("fnv1a", 0x40630698, "FNV-1a of 6"),
+    ],
+)
+def test_a_key_is_where_the_chosen_partitioner_puts_it(partitioner, hashed, named):
+    found = metadata_for_key(classic(), "totals", b"foobar", partitioner=Partitioner(partitioner))
+    assert found.partition == hashed % 4
+    assert named in found.evidence[0]
+
+
+def test_the_application_s_own_answer_stays_that_of_murmur2():
+    apart = next(
+        one
+        for one in (str(number).encode() for number in range(100))
+        if (partition_for_key(one, 4), partition_for_key(one, 4, Partitioner.CRC32)) == (0, 1)
+    )
+    found = metadata_for_key(classic(), "totals", apart, partitioner=Partitioner.CRC32)
+    assert found.jvm.answer.partition == 0
+    assert (found.jvm.is_right, found.jvm.misrouted) == (False, None)
+    assert found.jvm.reason == OTHER_HASH
+
+
+def test_librdkafka_places_an_empty_key_at_random():
+    found = metadata_for_key(classic(), "totals", b"", partitioner=Partitioner.CRC32)
+    assert any("random partition" in one for one in found.cautions)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias, cast
 
-from kio.schema.streams_group_describe.v0.request import StreamsGroupDescribeRequest
 from kio.schema.streams_group_describe.v0.response import (
     Assignment,
-    DescribedGroup,
     Member,
-    StreamsGroupDescribeResponse,
     Subtopology,
     TaskIds,
     TaskOffset,
@@ -20,8 +17,11 @@ from kio.schema.types import GroupId
 
 from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.group_members import (
+    DescriptionStatus,
+    StreamsDescription,
     StreamsGroup,
     StreamsMember,
+    StreamsNode,
     StreamsSubtopology,
     StreamsTasks,
     Tasks,
@@ -31,6 +31,13 @@ from jobs.cluster.protocol.errors import UNSUPPORTED_VERSION, VersionNotOffered,
 from jobs.cluster.protocol.groups.coordinators import Asking, ask_coordinators
 from jobs.cluster.protocol.transport.apis import DESCRIBE_STREAMS_GROUPS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.streams_describe import (
+    DescribedGroup,
+    Node,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    TopologyDescription,
+)
 
 _DESCRIBING = "Describing streams groups"
 GROUPS_PER_REQUEST = 5
@@ -70,6 +77,7 @@ async def _described(connection: BrokerConnection, group_ids: Sequence[str]) -> 
     request = StreamsGroupDescribeRequest(
         group_ids=tuple(cast("GroupId", group_id) for group_id in group_ids),
         include_authorized_operations=False,
+        include_topology_description=True,
     )
     return _groups(await connection.request(DESCRIBE_STREAMS_GROUPS, request), broker)
 
@@ -89,6 +97,8 @@ def _group(group: DescribedGroup, broker: tuple[str, int | None]) -> StreamsGrou
     where = Where(*broker, f"Describing streams group {group.group_id}")
     topology = group.topology
     subtopologies = None if topology is None else topology.subtopologies
+    # A broker that offers version 0 only answers without.
+    told = group if isinstance(group, DescribedGroup) else None
     return answer_fault(group.error_code, where, group.error_message) or StreamsGroup(
         group.group_id,
         group.group_state,
@@ -97,7 +107,25 @@ def _group(group: DescribedGroup, broker: tuple[str, int | None]) -> StreamsGrou
         None if topology is None else topology.epoch,
         None if subtopologies is None else tuple(_subtopology(one) for one in subtopologies),
         tuple(_member(member) for member in group.members),
+        told.topology_description_status if told else DescriptionStatus.NOT_REQUESTED,
+        _description(told.topology_description) if told else None,
+        told.assignor_name if told else None,
     )
+
+
+def _description(told: TopologyDescription | None) -> StreamsDescription | None:
+    if told is None:
+        return None
+    return StreamsDescription(
+        tuple((one.subtopology_id, tuple(map(_node, one.nodes))) for one in told.subtopologies),
+        tuple((_node(one.source), _node(one.processor)) for one in told.global_stores),
+    )
+
+
+def _node(one: Node) -> StreamsNode:
+    sink = () if one.sink_topic is None else (one.sink_topic,)
+    topics = (*one.source_topics, *sink)
+    return StreamsNode(one.name, one.node_type, topics, one.stores, one.successors)
 
 
 def _subtopology(one: Subtopology) -> StreamsSubtopology:

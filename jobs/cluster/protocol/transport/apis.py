@@ -57,12 +57,12 @@ from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
 from kio.schema.sasl_handshake import v1 as sasl_handshake
 from kio.schema.share_group_describe import v1 as share_group_describe
-from kio.schema.streams_group_describe import v0 as streams_group_describe
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from jobs.cluster.protocol.transport.frames import Call, Chunk, Chunks, Decode
 from jobs.cluster.protocol.transport.kafka_releases import came_with
+from jobs.cluster.protocol.transport.streams_describe import VERSION_1 as STREAMS_DESCRIBE_1
 from jobs.version import VERSION
 from jobs.wire.errors import RecordFormatError
 
@@ -132,8 +132,12 @@ class _Form:
 
 @cache
 def _form(key: int, version: int) -> _Form:
-    request = load_request_schema(key, version)
-    answer = load_response_schema(key, version)
+    request: Any
+    answer: Any
+    if (key, version) == (DESCRIBE_STREAMS_GROUPS.speaks.key, 1):
+        request, answer = STREAMS_DESCRIBE_1
+    else:
+        request, answer = load_request_schema(key, version), load_response_schema(key, version)
     body = entity_reader(answer)
     # An INT32 correlation id, which is read already, and the tagged fields of a flexible header.
     header = entity_reader(answer.__header_schema__)
@@ -186,12 +190,8 @@ DESCRIBE_CONSUMER_GROUPS = Api(
     consumer_group_describe.ConsumerGroupDescribeResponse,
     0,
 )
-# Kafka 4.1 (KIP-1071).
-DESCRIBE_STREAMS_GROUPS = Api(
-    streams_group_describe.StreamsGroupDescribeRequest,
-    streams_group_describe.StreamsGroupDescribeResponse,
-    0,
-)
+# 1: descriptions of topologies (KIP-1331, Kafka 4.4); 0: Kafka 4.1 (KIP-1071).
+DESCRIBE_STREAMS_GROUPS = Api(*STREAMS_DESCRIBE_1, 1, 0)
 # KIP-932; 1 of the offsets: the lag (KIP-1226, Kafka 4.2).
 DESCRIBE_SHARE_GROUPS = Api(
     share_group_describe.ShareGroupDescribeRequest,

@@ -18,6 +18,7 @@ from kio.serial import entity_reader, entity_writer
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.protocol.transport.connection import Options
+from jobs.cluster.protocol.transport.streams_describe import VERSION_1 as STREAMS_1
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
 
@@ -186,7 +187,7 @@ class FakeBroker:
         (size,) = struct.unpack(">i", await reader.readexactly(4))
         content = await reader.readexactly(size)
         key, version, correlation_id = struct.unpack_from(">hhi", content)
-        kind = load_request_schema(key, version)
+        kind = STREAMS_1[0] if (key, version) == (89, 1) else load_request_schema(key, version)
         header, at = entity_reader(kind.__header_schema__)(content, 0)
         message, size = entity_reader(kind)(content, at)
         assert at + size == len(content)
@@ -221,7 +222,7 @@ def _names(topics: Any) -> list[str] | None:
 
 def framed(key: int, version: int, correlation_id: int, answer: Any) -> bytes:
     """Return an answer as a broker sends it: size, header, message in that version."""
-    kind = load_response_schema(key, version)
+    kind = STREAMS_1[1] if (key, version) == (89, 1) else load_response_schema(key, version)
     buffer = io.BytesIO()
     header = kind.__header_schema__
     entity_writer(header)(buffer, header(correlation_id=correlation_id))

@@ -1,16 +1,20 @@
 """Groups of the streams protocol: read from a capture of a real broker, and asked of coordinators."""
 
+import json
+from pathlib import Path
+
 import pytest
 from kio.schema.errors import ErrorCode
 from kio.schema.streams_group_describe.v0 import response as describes
 
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.group_members import StreamsGroup, StreamsSubtopology
+from jobs.cluster.group_members import StreamsGroup, StreamsNode, StreamsSubtopology
 from jobs.cluster.protocol.groups.streams import (
     NoStreamsGroups,
     describe_streams_groups,
     read_streams_groups,
 )
+from jobs.cluster.protocol.transport import streams_describe as v1
 from jobs.wire.errors import RecordFormatError
 from tests.jobs.cluster.protocol.fake_broker import FIND_COORDINATOR, NOW, QUICK
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
@@ -18,6 +22,9 @@ from tests.jobs.cluster.protocol.groups.captures import capture, scenarios
 from tests.jobs.cluster.protocol.groups.coordinating import coordinators
 
 STREAMS_GROUP_DESCRIBE = 89
+# A broker of Kafka 4.4.0 with its InMemoryTopologyDescriptionPlugin.
+KAFKA_4_4 = json.loads(Path(__file__).with_name("streams_describe_4.4.0.json").read_text("utf-8"))
+ANSWER_1 = bytes.fromhex(KAFKA_4_4["response_hex"])
 
 
 def described(error=ErrorCode.none, state="Stable", topology=None):
@@ -127,3 +134,52 @@ async def test_a_group_whose_topics_may_not_be_described_is_refused():
     assert isinstance(
         await describe(described(ErrorCode.topic_authorization_failed)), NotAuthorized
     )
+
+
+def test_a_broker_of_kafka_4_4_tells_the_topology_and_the_assignor():
+    group = read_streams_groups(ANSWER_1, 1)["orders-app"]
+    assert (group.description_status, group.assignor, group.group_epoch) == (3, "sticky", 3)
+    assert [name for name, _ in group.description.subtopologies] == ["0", "1", "2"]
+    nodes = {one.name: one for _, own in group.description.subtopologies for one in own}
+    assert nodes["KSTREAM-JOIN-0000000012"] == StreamsNode(
+        "KSTREAM-JOIN-0000000012", 2, (), ("customers",), ("KSTREAM-SINK-0000000013",)
+    )
+    assert nodes["by-product-repartition-sink"].topics == ("orders-app-by-product-repartition",)
+
+
+def test_every_truncation_of_version_1_and_a_byte_too_many_are_refused_by_name():
+    for content in [ANSWER_1[:size] for size in range(len(ANSWER_1))] + [ANSWER_1 + b"\0"]:
+        with pytest.raises(RecordFormatError, match="StreamsGroupDescribe answer of version 1"):
+            read_streams_groups(content, 1)
+
+
+def described_1(asked):
+    assert asked.message.include_topology_description
+    node = v1.Node(name="source", node_type=1, source_topics=("orders",), successors=("all",))
+    table = v1.Node(name="all", node_type=2, stores=("table",))
+    told = v1.TopologyDescription(
+        subtopologies=(v1.NodesOfSubtopology(subtopology_id="0", nodes=(node,)),),
+        global_stores=(v1.GlobalStore(source=node, processor=table),),
+    )
+    return v1.StreamsGroupDescribeResponse(
+        throttle_time=NOW,
+        groups=(
+            v1.DescribedGroup(
+                error_code=ErrorCode.none, error_message=None, group_id="a", group_state="Stable",
+                group_epoch=3, assignment_epoch=2, topology=None, members=(),
+                topology_description=told, topology_description_status=3, assignor_name="sticky",
+            ),
+        ),
+    )  # fmt: skip
+
+
+async def test_a_description_is_requested_where_the_broker_offers_it():
+    group = await describe(described_1, offered=(0, 1))
+    source = StreamsNode("source", 1, ("orders",), (), ("all",))
+    assert group.description.subtopologies == (("0", (source,)),)
+    assert group.description.global_stores == ((source, StreamsNode("all", 2, (), ("table",))),)
+
+
+async def test_a_broker_that_offers_version_0_only_has_no_description():
+    group = await describe(described(), offered=(0, 0))
+    assert (group.description_status, group.description, group.assignor) == (0, None, None)
