@@ -44,8 +44,8 @@ FLOORS = (
 ADMIN_CLIENT = "confluent_kafka.admin"
 SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts", "findings", "delivery"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
-# Status over time is read from the changes of the metadata log.
-ALSO_READS = {("availability", "quorum")}
+# Status over time, and when partitions were added, are read from the changes of the metadata log.
+ALSO_READS = {("availability", "quorum"), ("streams", "quorum")}
 CLIENT_LIBRARIES = {"confluent_kafka", "kafka", "aiokafka", "kio"}
 RE_CALLS = {
     f"re.{name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Length
 
 from console.clusters.models import Cluster
+from console.quorum import queries as quorum
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from console.streams.snapshots import described, facts_in
 from jobs import limits
@@ -20,7 +21,8 @@ from jobs.limits import SENTENCE, short
 from jobs.numbers import largest_of, sum_of
 from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
-from jobs.streams.audit.conditions import Seen
+from jobs.streams.audit.added import KEPT_FOR_MS
+from jobs.streams.audit.conditions import Added, Seen
 from jobs.streams.audit.rules import audit
 from jobs.streams.lag import NOT_KEPT, changelogs_of, input_lags
 from jobs.streams.lookup.own_answer import misrouted_share
@@ -40,8 +42,11 @@ def save_application(
     seen: Observation,
     now: datetime,
     day_bytes: int = limits.SNAPSHOT_BYTES_PER_DAY,
+    added: Sequence[Added] = (),
 ) -> None:
     """Write an application that the cluster described; `day_bytes` are for the snapshots of its cluster.
+
+    `added` is of `added_partitions`.
 
     A group without the metadata of its members, as while it rebalances, changes state and thread count only.
     """
@@ -56,7 +61,7 @@ def save_application(
         facts = seen.facts
         shown = described(application, facts, row.description if row else "")
         values |= counts_of(shown, facts)
-        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now)
+        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now, added)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -82,10 +87,11 @@ def _audit(
     facts: Facts,
     misrouted: float | None,
     now: datetime,
+    added: Sequence[Added],
 ) -> dict[str, Any]:
     """Return the audit of an application that was seen whole."""
     if row is None:
-        return audit(Seen(application, facts, misrouted=misrouted))
+        return audit(Seen(application, facts, misrouted=misrouted, added=added))
     since = now - CHANGES_OF
     newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
     changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
@@ -98,9 +104,20 @@ def _audit(
             facts_in(newest or b""),
             tuple(one for one in changes.values_list("change", flat=True) if one),
             misrouted,
+            added,
             row.audit.get("memory", {}),
         )
     )
+
+
+def added_partitions(cluster: Cluster, now: datetime) -> tuple[Added, ...]:
+    """Return which topics the metadata log of a cluster gave more partitions lately; one query."""
+    since = now - timedelta(milliseconds=KEPT_FOR_MS)
+    found = []
+    for topic, old, new, at in quorum.partitions_added(cluster, since):
+        at_ms = int(at.timestamp() * 1000)
+        found.append(Added(topic, old, new, at_ms, at_ms))
+    return tuple(found)
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
