@@ -24,7 +24,7 @@ from jobs.streams.assembly import application_of
 from jobs.streams.audit.added import KEPT_FOR_MS
 from jobs.streams.audit.conditions import Added, Seen
 from jobs.streams.audit.rules import audit
-from jobs.streams.lag import NOT_KEPT, changelogs_of, input_lags
+from jobs.streams.lag import NOT_KEPT, changelogs_of
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
@@ -46,9 +46,8 @@ def save_application(
 ) -> None:
     """Write an application that the cluster described; `day_bytes` are for the snapshots of its cluster.
 
-    `added` is of `added_partitions`.
-
-    A group without the metadata of its members, as while it rebalances, changes state and thread count only.
+    `added` is of `added_partitions`. A group without the metadata of its members, as while it rebalances,
+    changes state and thread count only.
     """
     application = application_of(seen)
     values: dict[str, Any] = {
@@ -60,8 +59,9 @@ def save_application(
     if is_whole(seen.group) and application.tasks:
         facts = seen.facts
         shown = described(application, facts, row.description if row else "")
-        values |= counts_of(shown, facts)
-        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now, added)
+        whole = _seen_whole(row, shown, facts, now, added)
+        values |= counts_of(whole)
+        values["audit"] = audit(whole)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -81,32 +81,30 @@ def save_application(
             _save_snapshot(kept, application, facts, now, day_bytes)
 
 
-def _audit(
+def _seen_whole(
     row: StreamsApplication | None,
     application: Application,
     facts: Facts,
-    misrouted: float | None,
     now: datetime,
     added: Sequence[Added],
-) -> dict[str, Any]:
-    """Return the audit of an application that was seen whole."""
+) -> Seen:
+    """Return what the audit is given of an application that was seen whole."""
+    misrouted = worst_misrouted_share(application)
     if row is None:
-        return audit(Seen(application, facts, misrouted=misrouted, added=added))
+        return Seen(application, facts, misrouted=misrouted, added=added)
     since = now - CHANGES_OF
     newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
     changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
     before = facts_in(row.facts)
-    return audit(
-        Seen(
-            application,
-            facts,
-            None if before is NOT_KEPT else before,
-            facts_in(newest or b""),
-            tuple(one for one in changes.values_list("change", flat=True) if one),
-            misrouted,
-            added,
-            row.audit.get("memory", {}),
-        )
+    return Seen(
+        application,
+        facts,
+        None if before is NOT_KEPT else before,
+        facts_in(newest or b""),
+        tuple(one for one in changes.values_list("change", flat=True) if one),
+        misrouted,
+        added,
+        row.audit.get("memory", {}),
     )
 
 
@@ -200,11 +198,11 @@ def _taken_bytes(cluster_id: int, now: datetime) -> int:
     return taken or 0
 
 
-def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
+def counts_of(whole: Seen) -> dict[str, Any]:
     """Return the fields of a row; None: absent, or it follows from tasks that are left out."""
-    inputs = [one for own in input_lags(application, facts).values() for one in own]
+    application, share = whole.application, whole.misrouted
+    inputs = [one for own in whole.inputs.values() for one in own]
     lag = sum_of(one.records for one in inputs)
-    share = worst_misrouted_share(application)
     is_whole = not application.left_out
     return {
         "left_out": " ".join(application.left_out),
