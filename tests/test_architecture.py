@@ -44,9 +44,14 @@ FLOORS = (
 ADMIN_CLIENT = "confluent_kafka.admin"
 SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts", "findings", "delivery"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
-# Status over time is read from the changes of the metadata log. Flows say
+# Status over time, and when partitions were added, are read from the changes of the metadata log. Flows say
 # which applications could resume on the target, and applications through which flows.
-ALSO_READS = {("availability", "quorum"), ("replication", "streams"), ("streams", "replication")}
+ALSO_READS = {
+    ("availability", "quorum"),
+    ("replication", "streams"),
+    ("streams", "quorum"),
+    ("streams", "replication"),
+}
 CLIENT_LIBRARIES = {"confluent_kafka", "kafka", "aiokafka", "kio"}
 RE_CALLS = {
     f"re.{name}"

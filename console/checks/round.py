@@ -11,7 +11,16 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
-from console.checks.areas import clusters, crosslog, flows, groups, objectives, partitions, streams
+from console.checks.areas import (
+    clusters,
+    crosslog,
+    flows,
+    groups,
+    internal_topics,
+    objectives,
+    partitions,
+    streams,
+)
 from console.checks.areas.area import Area, Given, Judged
 from console.checks.models import CheckRound
 from console.findings import store
@@ -30,6 +39,7 @@ AREAS: tuple[Area, ...] = (
     groups.AREA,
     flows.AREA,
     streams.AREA,
+    internal_topics.AREA,
     crosslog.AREA,
     objectives.AREA,
 )

@@ -15,7 +15,7 @@ from jobs.replication.findings import (
     partition_failures,
     worker_failures,
 )
-from jobs.streams.audit import rules, running
+from jobs.streams.audit import orphans, rules, running
 
 RULES = (
     clusters,
@@ -26,6 +26,7 @@ RULES = (
     flows,
     running,
     *rules.MODULES,
+    orphans,
     crosslog,
     objectives,
     describe_quorum_rules,

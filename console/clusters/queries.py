@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import (
@@ -226,6 +228,21 @@ def consumer_groups(clusters: Iterable[Cluster]) -> QuerySet[Group]:
     return Group.objects.filter(
         commit_offsets() | Q(type="streams"), cluster__in=list(clusters)
     ).order_by("pk")
+
+
+def topics_ending(
+    clusters: Iterable[int], endings: Iterable[str]
+) -> Iterable[tuple[int, str, int | None]]:
+    """Return cluster, name and records of the topics whose names end so; one query."""
+    wanted = reduce(or_, (Q(name__endswith=one) for one in endings))
+    rows = Topic.objects.filter(wanted, cluster__in=list(clusters)).order_by()
+    return rows.values_list("cluster_id", "name", "record_count")
+
+
+def all_group_ids(clusters: Iterable[int]) -> Iterable[tuple[int, str, str]]:
+    """Return cluster, id and error of the groups of clusters; one query."""
+    rows = Group.objects.filter(cluster__in=list(clusters)).order_by()
+    return rows.values_list("cluster_id", "group_id", "error")
 
 
 def dated_commits(clusters: Iterable[Cluster]) -> dict[int, datetime | None]:

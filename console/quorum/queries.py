@@ -289,6 +289,21 @@ def restarts_since(since: datetime) -> dict[int, dict[int, int]]:
     return found
 
 
+def partitions_added(
+    cluster: Cluster, since: datetime, most: int = MOST_NEWEST
+) -> list[tuple[str, int, int, datetime]]:
+    """Return topics to which partitions were added, their partitions before and after, and when; one query.
+
+    Oldest first; of more than `most` the newest.
+    """
+    rows = MetadataChange.objects.filter(
+        log__cluster=cluster, type="PARTITION_RECORD", cause=Cause.PARTITIONS_ADDED, at__gte=since
+    )
+    added = rows.filter(is_dated=True).order_by().values("topic", "topic_id", "at")
+    newest = added.annotate(old=Min("partition"), last=Max("partition")).order_by("-at")[:most]
+    return [(one["topic"], one["old"], one["last"] + 1, one["at"]) for one in reversed(newest)]
+
+
 def has_changes_after(log: MetadataLog, place: Place, kinds: Collection[str]) -> bool:
     """Return whether changes of these kinds took effect after a place."""
     return _after(log, place, kinds).exists()

@@ -226,7 +226,7 @@ class Application:
             for thread in process.threads:
                 for role, task in thread.now.with_roles():
                     found.setdefault(task, []).append(Placement(role, thread, process))
-        return {task: tuple(sorted(own, key=_by_role)) for task, own in sorted(found.items())}
+        return {task: tuple(sorted(found[task], key=_by_role)) for task in sorted(found)}
 
     def holders_of(self, task: TaskId) -> tuple[Placement, ...]:
         """Return who has one task, the active one first."""
@@ -244,8 +244,11 @@ class Application:
         return tuple(one for one in self.stores.values() if one.subtopology == subtopology)
 
 
+_ORDER = {role: place for place, role in enumerate(Role)}
+
+
 def _by_role(placement: Placement) -> tuple[int, str]:
-    return list(Role).index(placement.role), placement.thread.client_id
+    return _ORDER[placement.role], placement.thread.client_id
 
 
 def process_in(client_id: str) -> str | None:

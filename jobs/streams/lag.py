@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.streams.application import Application, Process, Role, TaskId
+from jobs.streams.application import Application, Process, Role, Store, TaskId
 from jobs.streams.observation import Earlier, Facts, TopicFacts
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
@@ -125,10 +125,12 @@ def input_rates(application: Application, facts: Facts) -> dict[TaskId, float | 
 
 def states_of_tasks(application: Application, facts: Facts) -> dict[TaskId, StateOfTask]:
     """Return the size of the state of each task of a subtopology that has some."""
+    names = {task.subtopology for task in application.tasks}
+    stores = {name: application.stores_of(name) for name in names}
     return {
-        task: _state(task, application, facts)
+        task: _state(task, stores[task.subtopology], facts)
         for task in sorted(application.tasks)
-        if application.stores_of(task.subtopology)
+        if stores[task.subtopology]
     }
 
 
@@ -264,11 +266,9 @@ def _metadata(text: str) -> CommitMetadata:
         return CommitMetadata()
 
 
-def _state(task: TaskId, application: Application, facts: Facts) -> StateOfTask:
+def _state(task: TaskId, stores: Iterable[Store], facts: Facts) -> StateOfTask:
     places = tuple(
-        TopicPartition(one.changelog, task.partition)
-        for one in application.stores_of(task.subtopology)
-        if one.changelog is not None
+        TopicPartition(one.changelog, task.partition) for one in stores if one.changelog is not None
     )
     ends, starts, sizes = [], [], []
     for place in places:

@@ -109,6 +109,15 @@ def list_topics(flow: ReplicationFlow | None = None) -> QuerySet[FlowTopic]:
     return FlowTopic.objects.all() if flow is None else FlowTopic.objects.filter(flow=flow)
 
 
+def written_topics(clusters: Iterable[int]) -> dict[int, frozenset[str]]:
+    """Return the topics that flows write, by cluster; one query."""
+    rows = FlowTopic.objects.filter(flow__target__in=list(clusters)).order_by()
+    found: dict[int, set[str]] = {}
+    for cluster, name in rows.values_list("flow__target", "remote_topic"):
+        found.setdefault(cluster, set()).add(name)
+    return {cluster: frozenset(names) for cluster, names in found.items()}
+
+
 def list_partitions(
     flow: ReplicationFlow | None = None, topic: str = ""
 ) -> QuerySet[FlowPartition]:

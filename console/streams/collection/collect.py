@@ -16,6 +16,7 @@ from console.clusters.queries import enabled_clusters
 from console.frame.rounds import Clock, Outcome, Rounds, sentence_about
 from console.streams.collection.rows import (
     GONE,
+    added_partitions,
     forget_longest_gone,
     save_application,
     save_gone,
@@ -136,6 +137,7 @@ def _save(
     To read what members wrote takes time by its size: what is left when the budget ends waits.
     """
     until = time.monotonic() + budget_s
+    added = added_partitions(cluster, now)
     problems = {
         name: f"{fault.message} {fault.hint}".strip() for name, fault in seen.faults.items()
     }
@@ -147,7 +149,7 @@ def _save(
             problems[name] = _NO_TIME
             continue
         try:
-            save_application(cluster, stored.get(name), observation, now)
+            save_application(cluster, stored.get(name), observation, now, added=added)
         except Exception:
             # One application that cannot be read must not cost the others their round.
             logger.exception("application not saved cluster=%s application=%s", cluster, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Length
 
 from console.clusters.models import Cluster
+from console.quorum import queries as quorum
 from console.streams.collection.changes import change_of
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from console.streams.snapshots import described, facts_in
@@ -22,9 +23,10 @@ from jobs.limits import SENTENCE, short
 from jobs.numbers import largest_of, sum_of
 from jobs.streams.application import Application, Role
 from jobs.streams.assembly import application_of
-from jobs.streams.audit.conditions import Seen
+from jobs.streams.audit.added import KEPT_FOR_MS
+from jobs.streams.audit.conditions import Added, Seen
 from jobs.streams.audit.rules import audit
-from jobs.streams.lag import NOT_KEPT, changelogs_of, ends_before, input_lags
+from jobs.streams.lag import NOT_KEPT, changelogs_of, ends_before
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts, Observation
@@ -43,10 +45,12 @@ def save_application(
     seen: Observation,
     now: datetime,
     day_bytes: int = limits.SNAPSHOT_BYTES_PER_DAY,
+    added: Sequence[Added] = (),
 ) -> None:
     """Write an application that the cluster described; `day_bytes` are for the snapshots of its cluster.
 
-    A group without the metadata of its members, as while it rebalances, changes state and thread count only.
+    `added` is of `added_partitions`. A group without the metadata of its members, as while it rebalances,
+    changes state and thread count only.
     """
     application = application_of(seen)
     values: dict[str, Any] = {
@@ -66,8 +70,9 @@ def save_application(
         told.extend(filter(None, [why]))
         values["broker_description"] = text
         shown = described(application, facts, text, row.description if row else "")
-        values |= counts_of(shown, facts)
-        values["audit"] = _audit(row, shown, facts, last, values["misrouted_share"], now)
+        whole = _seen_whole(row, shown, facts, last, now, added)
+        values |= counts_of(whole)
+        values["audit"] = audit(whole)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -86,31 +91,41 @@ def save_application(
             _save_snapshot(kept, row, application, facts, now, day_bytes)
 
 
-def _audit(
+def _seen_whole(
     row: StreamsApplication | None,
     application: Application,
     facts: Facts,
     before: Facts,
-    misrouted: float | None,
     now: datetime,
-) -> dict[str, Any]:
-    """Return the audit of an application that was seen whole."""
+    added: Sequence[Added],
+) -> Seen:
+    """Return what the audit is given of an application that was seen whole."""
+    misrouted = worst_misrouted_share(application)
     if row is None:
-        return audit(Seen(application, facts, misrouted=misrouted))
+        return Seen(application, facts, misrouted=misrouted, added=added)
     since = now - CHANGES_OF
     newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
     changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
-    return audit(
-        Seen(
-            application,
-            facts,
-            None if before is NOT_KEPT else before,
-            facts_in(newest or b""),
-            tuple(one for one in changes.values_list("change", flat=True) if one),
-            misrouted,
-            row.audit.get("memory", {}),
-        )
+    return Seen(
+        application,
+        facts,
+        None if before is NOT_KEPT else before,
+        facts_in(newest or b""),
+        tuple(one for one in changes.values_list("change", flat=True) if one),
+        misrouted,
+        added,
+        row.audit.get("memory", {}),
     )
+
+
+def added_partitions(cluster: Cluster, now: datetime) -> tuple[Added, ...]:
+    """Return which topics the metadata log of a cluster gave more partitions lately; one query."""
+    since = now - timedelta(milliseconds=KEPT_FOR_MS)
+    found = []
+    for topic, old, new, at in quorum.partitions_added(cluster, since):
+        at_ms = int(at.timestamp() * 1000)
+        found.append(Added(topic, old, new, at_ms, at_ms))
+    return tuple(found)
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
@@ -199,11 +214,11 @@ def _taken_bytes(cluster_id: int, now: datetime) -> int:
     return taken or 0
 
 
-def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
+def counts_of(whole: Seen) -> dict[str, Any]:
     """Return the fields of a row; None: absent, or it follows from tasks that are left out."""
-    inputs = [one for own in input_lags(application, facts).values() for one in own]
+    application, share = whole.application, whole.misrouted
+    inputs = [one for own in whole.inputs.values() for one in own]
     lag = sum_of(one.records for one in inputs)
-    share = worst_misrouted_share(application)
     is_whole = not application.left_out
     return {
         "left_out": " ".join(application.left_out),

@@ -9,13 +9,32 @@ from typing import Any, TypeAlias
 
 from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
 from jobs.severity import Severity
-from jobs.streams.application import Application, Role, TaskId
-from jobs.streams.lag import NOT_KEPT, StandbyLag, StateOfTask, standby_lags, states_of_tasks
+from jobs.streams.application import Application, Confidence, Role, TaskId
+from jobs.streams.lag import (
+    NOT_KEPT,
+    InputLag,
+    StandbyLag,
+    StateOfTask,
+    input_lags,
+    standby_lags,
+    states_of_tasks,
+)
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
 
 MOST_NAMED = 5
 FOR, MOST = "for_s", "most"
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Partitions that were added to a topic, between two times (equal where the metadata log dates it)."""
+
+    topic: str
+    old: int
+    new: int
+    after_ms: int
+    at_ms: int
 
 
 @dataclass(frozen=True)
@@ -25,7 +44,8 @@ class Seen:
     `before` are the facts of the collection before (None: there was none), `joined` the changelogs when the
     last rebalance was first seen. `changes` are what differs between the snapshots of the last hour
     (`StreamsSnapshot.change`), oldest first. `misrouted` is the share of keys that the application's own
-    answers send to the wrong instance, None: not known. `memory` is what rules kept in the last audit; a
+    answers send to the wrong instance, None: not known. `added` is what the metadata log tells, oldest
+    first. `memory` is what rules kept in the last audit; a
     rule replaces its own entry.
     """
 
@@ -35,6 +55,7 @@ class Seen:
     joined: Facts = NOT_KEPT
     changes: Sequence[Mapping[str, Any]] = ()
     misrouted: float | None = None
+    added: Sequence[Added] = ()
     memory: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,6 +83,21 @@ class Seen:
         parts = self.application.subtopologies.values()
         return frozenset(one.subtopology for one in parts if one.is_stateful)
 
+    @property
+    def is_state_known(self) -> bool:
+        """Whether it is known of every subtopology if it has state."""
+        return all(one.is_stateful is not None for one in self.application.subtopologies.values())
+
+    @cached_property
+    def is_settled(self) -> bool:
+        """Whether the subtopology of every store with a changelog is settled."""
+        stores = self.application.stores.values()
+        return all(one.confidence is not Confidence.OPEN or not one.changelog for one in stores)
+
+    @cached_property
+    def inputs(self) -> Mapping[TaskId, tuple[InputLag, ...]]:
+        return input_lags(self.application, self.facts)
+
     @cached_property
     def copies(self) -> Mapping[TaskId, int]:
         """How many standbys and warm-ups each task has."""
@@ -76,7 +112,7 @@ class Condition:
     """Whether the condition of a check holds for an application; `holds` None: not known.
 
     `text` follows "Kafka Streams application NAME of CLUSTER". `value` is compared with the threshold `most`
-    of the check; the condition holds only above it.
+    of the check; the condition holds only above it. `is_at_least`: below the threshold it is not known.
     """
 
     check: Check
@@ -84,6 +120,7 @@ class Condition:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     holds: bool | None = True
     value: float | None = None
+    is_at_least: bool = False
 
 
 Rule: TypeAlias = Callable[[Seen], Iterable[Condition]]

@@ -7,11 +7,11 @@ from typing import Any
 
 from jobs.checks.check import Check
 from jobs.limits import SENTENCE, short
-from jobs.streams.audit import routing
+from jobs.streams.audit import added, routing, state, times, topics
 from jobs.streams.audit.conditions import Condition, Rule, Seen
 
 # Modules with `CHECKS` and the `RULES` that judge them.
-MODULES = (routing,)
+MODULES = (routing, state, topics, times, added)
 RULES: tuple[Rule, ...] = tuple(rule for module in MODULES for rule in module.RULES)
 CHECKS: tuple[Check, ...] = tuple(one for module in MODULES for one in module.CHECKS)
 _BY_ID = {one.id: one for one in CHECKS}
@@ -30,12 +30,12 @@ def audit(seen: Seen) -> dict[str, Any]:
 def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition]:
     """Return the conditions of a stored audit by check id; without one, that of a check does not hold."""
     found: dict[str, Condition] = {}
-    for code, (text, evidence, holds, value) in stored.get("conditions", {}).items():
+    for code, told in stored.get("conditions", {}).items():
         # A check may be gone since.
         if code in _BY_ID:
-            found[code] = Condition(_BY_ID[code], text, evidence, holds, value)
+            found[code] = Condition(_BY_ID[code], *told)
     return found
 
 
 def _packed(one: Condition) -> list[Any]:
-    return [short(one.text, SENTENCE), dict(one.evidence), one.holds, one.value]
+    return [short(one.text, SENTENCE), dict(one.evidence), one.holds, one.value, one.is_at_least]

@@ -12,6 +12,7 @@ from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.severity import Severity
 from jobs.streams.audit import rules
+from jobs.streams.audit.added import ADDED
 from jobs.streams.audit.conditions import FOR, MOST, Condition, lasts, streams_check, unknown
 
 
@@ -88,7 +89,7 @@ def judge_application(
             continue
         holds = condition.holds
         if holds and condition.value is not None:
-            holds = condition.value > values[MOST]
+            holds = condition.value > values[MOST] or (None if condition.is_at_least else False)
         if holds is None:
             result.unknown.add(rule.id)
             if before is not None:
@@ -121,8 +122,9 @@ def _conditions(one: Application) -> Iterator[Condition]:
     yield Condition(REBALANCING, f"is in state {one.state}.", state, holds=is_moving)
     text = f"has {lone or 0:,} tasks that no thread runs."
     yield Condition(UNASSIGNED, text, {"tasks": lone}, holds=is_lone)
-    for rule in rules.CHECKS if has_members else ():
-        if is_moving or one.conditions is None:
+    # Partitions that were added may be why the members are gone.
+    for rule in rules.CHECKS if has_members else (ADDED,) if one.state == "Empty" else ():
+        if not has_members or is_moving or one.conditions is None:
             yield unknown(rule)
         else:
             yield one.conditions.get(rule.id) or Condition(rule, holds=False)

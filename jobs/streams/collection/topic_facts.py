@@ -27,7 +27,7 @@ from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.streams.observation import TopicFacts
 from jobs.wire.topics.streams_topics import CLEANUP_POLICY, COMPACTION_LAG
 
-SETTINGS = (CLEANUP_POLICY, COMPACTION_LAG, "retention.ms", "segment.ms")
+SETTINGS = (CLEANUP_POLICY, COMPACTION_LAG, "retention.ms", "retention.bytes", "segment.ms")
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 _Answers: TypeAlias = dict[_Key, _Value | ClusterFault]

@@ -18,6 +18,8 @@ _JOIN_NUMBERED = (
     "KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-",
 )
 _JOIN_END, _NUMBER_DIGITS = "-topic", 10
+# How the names of all internal topics end; others may end so, too.
+ENDINGS = (_CHANGELOG, _REPARTITION, _JOIN_END)
 
 
 def own_topics(

@@ -112,4 +112,18 @@ def test_a_condition_that_is_not_known_keeps_what_was_waited(one):
 def test_an_application_without_members_has_no_condition_of_its_audit():
     result = judge(replace(misrouted(), state="Empty"))
     assert {one.code for one in result.found} == {"streams_not_running"}
-    assert result.unknown == set()
+
+
+def test_added_partitions_are_neither_found_nor_over_without_members():
+    assert judge(replace(misrouted(), state="Empty")).unknown == {"streams_partitions_added"}
+    assert judge(replace(misrouted(), state="Gone")).unknown == set()
+
+
+@pytest.mark.parametrize(
+    ("most", "is_known"), [pytest.param(0, True, id="above"), pytest.param(50, False, id="below")]
+)
+def test_a_number_that_is_a_least_one_is_not_known_below_the_threshold(most, is_known):
+    found = Condition(MISROUTED, "sends keys astray.", value=40.0, is_at_least=True)
+    one = replace(WHOLE, conditions={MISROUTED.id: found})
+    result = judge(one, settings=[Setting(MISROUTED.id, {"most": most})])
+    assert (MISROUTED.id not in result.unknown) is is_known
