@@ -1,0 +1,281 @@
+"""Compare two moments of an application: who joined and left, which tasks moved, why. Pure.
+
+Source: StreamsPartitionAssignor and KIP-441. A subscription counts the joins of its thread modulo 256
+(`uniqueField`), DescribeGroups tells no generation of a classic group, and a process keeps its process id
+over a restart while its state directory stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from itertools import zip_longest
+
+from jobs.streams.application import Application, Process, Protocol, Role, TaskId, Thread
+from jobs.streams.rebalances.changes import (
+    MOST_INSTANCES,
+    MOST_MOVES,
+    MOST_THREADS,
+    Change,
+    Instance,
+    Move,
+    Reason,
+    ThreadJoins,
+)
+
+_VERSION_PROBING, _SHUTDOWN = 2, 4
+_JOINS = 256
+
+
+def first_seen(application: Application) -> Change:
+    """Return the change of an application that was not seen before."""
+    shown = _instances(application)
+    return Change(
+        application.observed_at_ms,
+        (Reason.FIRST_SEEN,),
+        application.generation,
+        shown,
+        len(application.processes),
+        {one.process_id: one.place for one in shown},
+        next_rebalance_ms=application.next_rebalance_ms,
+        is_partial=bool(application.left_out),
+    )
+
+
+def change_between(before: Application, after: Application) -> Change:
+    """Return what differs; `after` is of a later moment."""
+    base = first_seen(after)
+    generations, joins = _joins(before, after)
+    base = replace(base, generations=generations, joins=joins)
+    if before.left_out or after.left_out:
+        return replace(
+            base,
+            reasons=tuple(_told_reasons(before, after)) or (Reason.UNKNOWN,),
+            is_partial=True,
+            joined_count=None,
+            left_count=None,
+            move_count=None,
+            stopped_tasks=None,
+        )
+    old, new = _by_id(before), _by_id(after)
+    joined, left = [one for one in new if one not in old], [one for one in old if one not in new]
+    restarted = [one for one in new if one in old and _is_restarted(old[one], new[one])]
+    moves = list(_moves(before, after))
+    kept = moves[:MOST_MOVES]
+    shown = [one.process_id for one in base.instances]
+    named = [*shown, *joined[:MOST_INSTANCES], *left[:MOST_INSTANCES], *restarted[:MOST_INSTANCES]]
+    named += [name for one in kept for name in (one.source, one.target) if name is not None]
+    return replace(
+        base,
+        reasons=tuple(_reasons(before, after, restarted, moves)) or (Reason.UNKNOWN,),
+        places={name: (new.get(name) or old[name]).place for name in named},
+        joined=tuple(joined[:MOST_INSTANCES]),
+        joined_count=len(joined),
+        left=tuple(left[:MOST_INSTANCES]),
+        left_count=len(left),
+        restarted=tuple(restarted[:MOST_INSTANCES]),
+        moves=tuple(kept),
+        move_count=len(moves),
+        stopped_tasks=_stopped(before, after),
+    )
+
+
+def as_watched(
+    change: Change, since_ms: int, earlier: Change | None, *, is_gap: bool, was_empty: bool
+) -> Change:
+    """Return a change with how long its tasks had no active thread at most.
+
+    Up to `since_ms` the application was seen whole as it was before; `earlier` is the change of that row.
+    `was_empty`: the group was seen without members between the two moments.
+    """
+    waiting = earlier.waiting_since_ms if earlier is not None else None
+    active = [one for one in change.moves if one.role is Role.ACTIVE]
+    is_resumed = any(one.source is None for one in active)
+    if waiting is not None and is_resumed:
+        since_ms, waiting = min(waiting, since_ms), None
+    is_lost = any(one.target is None for one in active) and Reason.TOPOLOGY not in change.reasons
+    if is_lost and waiting is None:
+        waiting = since_ms
+    return replace(
+        change,
+        reasons=(Reason.FIRST_MEMBERS,) if was_empty else change.reasons,
+        is_gap=is_gap,
+        since_ms=since_ms,
+        unavailable_ms=max(0, change.at_ms - since_ms) if change.stopped_tasks else None,
+        waiting_since_ms=waiting,
+    )
+
+
+def _instances(application: Application) -> tuple[Instance, ...]:
+    return tuple(
+        Instance(
+            one.process_id,
+            one.place,
+            len(one.threads),
+            *(len(one.tasks(role)) for role in Role),
+        )
+        for one in application.processes[:MOST_INSTANCES]
+    )
+
+
+def _by_id(application: Application) -> dict[str, Process]:
+    return {one.process_id: one for one in application.processes}
+
+
+def _holders(application: Application) -> dict[TaskId, dict[Role, set[str]]]:
+    found: dict[TaskId, dict[Role, set[str]]] = {}
+    for task, placements in application.placements.items():
+        own = found[task] = {role: set() for role in Role}
+        for one in placements:
+            own[one.role].add(one.process.process_id)
+    return found
+
+
+def _moves(before: Application, after: Application) -> Iterator[Move]:
+    """Yield moves, those of active tasks first; a standby that becomes a warm-up does not move."""
+    none: dict[Role, set[str]] = {role: set() for role in Role}
+    old, new = _holders(before), _holders(after)
+    tasks = sorted(old.keys() | new.keys())
+    for role in Role:
+        for task in tasks:
+            was, now = old.get(task, none), new.get(task, none)
+            alike = (Role.ACTIVE,) if role is Role.ACTIVE else (Role.STANDBY, Role.WARM_UP)
+            gone = was[role].difference(*(now[one] for one in alike))
+            added = now[role].difference(*(was[one] for one in alike))
+            for source, target in zip_longest(sorted(gone), sorted(added)):
+                yield Move(str(task), role, source, target)
+
+
+def _stopped(before: Application, after: Application) -> int:
+    """Count the active tasks that another member runs now, or none."""
+    old, new = _members(before), _members(after)
+    resumed = sum(task in before.tasks and task not in old for task in new)
+    return resumed + sum(new.get(task) != member for task, member in old.items())
+
+
+def _members(application: Application) -> dict[TaskId, str]:
+    return {task: one.member_id for one in application.threads for task in one.now.active}
+
+
+def _reasons(
+    before: Application, after: Application, restarted: Collection[str], moves: Iterable[Move]
+) -> Iterator[Reason]:
+    """Yield each reason that shows, what is most certain first."""
+    if not before.threads:
+        yield Reason.FIRST_MEMBERS
+        return
+    old, new = _by_id(before), _by_id(after)
+    both = old.keys() & new.keys()
+    copies = {
+        (str(task), name)
+        for task, own in _holders(before).items()
+        for name in own[Role.STANDBY] | own[Role.WARM_UP]
+    }
+    shown = {
+        Reason.LEFT: old.keys() - new.keys(),
+        Reason.JOINED: new.keys() - old.keys(),
+        Reason.RESTARTED: restarted,
+        Reason.REJOINED: any(_is_rejoined(old[one], new[one]) for one in both),
+        Reason.THREADS: any(_clients(old[one]) != _clients(new[one]) for one in both),
+    }
+    yield from (reason for reason, is_shown in shown.items() if is_shown)
+    yield from _told_reasons(before, after)
+    yield from _topology_reasons(before, after)
+    if any(
+        one.role is Role.ACTIVE and one.source in new and (one.task, one.target) in copies
+        for one in moves
+    ):
+        yield Reason.TOOK_OVER
+
+
+def _told_reasons(before: Application, after: Application) -> Iterator[Reason]:
+    """Yield what members and their assignor told themselves."""
+    codes = {one.error_code for one in after.threads}
+    if _SHUTDOWN in codes:
+        yield Reason.SHUTDOWN
+    old, new = (
+        {one.common_version for one in each.threads if one.common_version is not None}
+        for each in (before, after)
+    )
+    if _VERSION_PROBING in codes or (old and new and old != new):
+        yield Reason.VERSION
+    planned_ms = before.next_rebalance_ms
+    if planned_ms == 0:
+        yield Reason.FOLLOW_UP
+    elif planned_ms is not None and planned_ms <= after.observed_at_ms:
+        yield Reason.PROBING
+
+
+def _topology_reasons(before: Application, after: Application) -> Iterator[Reason]:
+    fed = {topic for one in after.subtopologies.values() for topic in one.source_topics}
+    old, new = before.topic_partitions, after.topic_partitions
+    if any(old[topic] < new.get(topic, 0) for topic in fed & old.keys()):
+        yield Reason.PARTITIONS
+        is_changed = before.subtopologies.keys() != after.subtopologies.keys()
+    else:
+        is_changed = before.tasks.keys() != after.tasks.keys() or any(
+            one.source_topics != after.subtopologies[name].source_topics
+            for name, one in before.subtopologies.items()
+            if name in after.subtopologies
+        )
+    # Tasks that wait for the follow-up rebalance are in no assignment of the classic protocol.
+    waits = 0 in (before.next_rebalance_ms, after.next_rebalance_ms)
+    if is_changed and not (waits and after.protocol is Protocol.CLASSIC):
+        yield Reason.TOPOLOGY
+
+
+def _clients(process: Process) -> list[str]:
+    return sorted(one.client_id for one in process.threads)
+
+
+def _has_grown(was: Thread, now: Thread) -> bool:
+    return was.joins is not None and now.joins is not None and now.joins > was.joins
+
+
+def _paired(old: Iterable[Thread], new: Iterable[Thread]) -> Iterator[tuple[Thread, Thread]]:
+    """Yield threads of both moments; the member id of one that left and joined again differs."""
+    known = {(one.client_id, one.process_id): one for one in old}
+    for one in new:
+        was = known.get((one.client_id, one.process_id))
+        if was is not None:
+            yield was, one
+
+
+def _is_restarted(old: Process, new: Process) -> bool:
+    """Whether the threads of one name are other members, and none went on to count its joins."""
+    known = {one.member_id for one in old.threads}
+    pairs = list(_paired(old.threads, new.threads))
+    is_same = any(one.member_id in known for one in new.threads)
+    return bool(pairs) and not is_same and not any(_has_grown(*each) for each in pairs)
+
+
+def _is_rejoined(old: Process, new: Process) -> bool:
+    return any(
+        was.member_id != now.member_id and _has_grown(was, now)
+        for was, now in _paired(old.threads, new.threads)
+    )
+
+
+def _joins(before: Application, after: Application) -> tuple[int | None, tuple[ThreadJoins, ...]]:
+    """Return how many generations there were at most, and the threads that joined more often.
+
+    Each member of a classic group joins at least once for each generation.
+    """
+    grown: list[ThreadJoins] = []
+    steady: list[int] = []
+    for was, now in _paired(before.threads, after.threads):
+        if was.joins is None or now.joins is None:
+            continue
+        is_same = was.member_id == now.member_id
+        if is_same or now.joins > was.joins:
+            count = (now.joins - was.joins) % _JOINS
+            grown.append(ThreadJoins(now.client_id, now.process_id or now.member_id, count))
+            steady += [count] if is_same else []
+    if before.generation is not None and after.generation is not None:
+        generations: int | None = max(0, after.generation - before.generation)
+    else:
+        generations = min(steady, default=None)
+    if generations is None:
+        return None, ()
+    more = sorted((one for one in grown if one.joins > generations), key=lambda one: -one.joins)
+    return generations, tuple(more[:MOST_THREADS])
