@@ -21,6 +21,8 @@ from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of, fitting
+from jobs.streams.audit.conditions import Seen
+from jobs.streams.audit.rules import conditions_now
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.collection.changelog_search import ChangelogSearch, key_in_changelog, search_for
@@ -32,6 +34,7 @@ from jobs.streams.documents import (
 )
 from jobs.streams.endpoints import names_in, resolved
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
+from jobs.streams.lookup.own_answer import worst_misrouted_share
 from jobs.streams.observation import Observation
 from jobs.streams.topology.described import DescribedTopology
 from jobs.streams.topology.graph import dot_of, graph_of_application, graph_of_description
@@ -44,8 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "streams",
         help="print where Kafka Streams applications run their tasks, and who serves a key",
-        description="Print Kafka Streams applications: instances, tasks, stores, lag, and what the "
-        "application itself would answer. FILE is a capture of group descriptions (JSON), or the connection "
+        description="Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what "
+        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the connection "
         "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
         "input.",
     )
@@ -183,6 +186,8 @@ def _told(
 ) -> dict[str, Any]:
     facts = seen.facts
     told = application_mapping(application, facts) | {"tasks": task_mappings(application, facts)}
+    misrouted = worst_misrouted_share(application)
+    told["findings"] = conditions_now(Seen(application, facts, misrouted=misrouted))
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
@@ -237,6 +242,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     generation = "" if told["generation"] is None else f", generation {told['generation']}"
     yield f"{told['application']}  {told['protocol']} protocol, {told['state']}{generation}"
     yield from (f"  Note: {one}" for one in (*told["left_out"], *told["cautions"]))
+    yield from (f"  {one['severity'].capitalize()}: {one['sentence']}" for one in told["findings"])
     yield from _process_lines(told)
     yield "stores"
     for one in told["stores"]:

@@ -23,8 +23,7 @@ from jobs.streams.assembly import application_of
 from jobs.streams.audit.conditions import Seen
 from jobs.streams.audit.rules import audit
 from jobs.streams.lag import NOT_KEPT, changelogs_of, input_lags
-from jobs.streams.lookup.own_answer import misrouted_share
-from jobs.streams.metadata_state import NotKnowable, metadata_state
+from jobs.streams.lookup.own_answer import worst_misrouted_share
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
 
@@ -56,7 +55,7 @@ def save_application(
         facts = seen.facts
         shown = described(application, facts, row.description if row else "")
         values |= counts_of(shown, facts)
-        values["audit"] = _audit(row, shown, facts, values["misrouted_share"], now)
+        values["audit"] = _audit(row, shown, facts, values, now)
         values |= {
             "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
@@ -80,12 +79,14 @@ def _audit(
     row: StreamsApplication | None,
     application: Application,
     facts: Facts,
-    misrouted: float | None,
+    counts: dict[str, Any],
     now: datetime,
 ) -> dict[str, Any]:
     """Return the audit of an application that was seen whole."""
+    misrouted = counts["misrouted_share"]
+    lag = None if counts["lag_unknown_count"] else counts["lag_records"]
     if row is None:
-        return audit(Seen(application, facts, misrouted=misrouted))
+        return audit(Seen(application, facts, misrouted=misrouted, lag_records=lag))
     since = now - CHANGES_OF
     newest = row.snapshots.order_by("-pk").values_list("changelogs", flat=True).first()
     changes = row.snapshots.filter(taken_at__gte=since, change__isnull=False).order_by("pk")
@@ -99,6 +100,7 @@ def _audit(
             tuple(one for one in changes.values_list("change", flat=True) if one),
             misrouted,
             row.audit.get("memory", {}),
+            lag,
         )
     )
 
@@ -208,24 +210,6 @@ def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
         "answers_wrong": None if share is None else share > 0,
         "misrouted_share": share,
     }
-
-
-def worst_misrouted_share(application: Application) -> float | None:
-    """Return the largest share of keys, over all stores, that are routed to the wrong instance.
-
-    None where the answers of the application are not known.
-    """
-    state = metadata_state(application)
-    if isinstance(state, NotKnowable):
-        return None
-    # Stores of one subtopology that are fed alike are routed alike.
-    alike = {
-        (one.subtopology, one.source_topics): one
-        for one in application.stores.values()
-        if not one.is_global
-    }
-    shares = (misrouted_share(application, one, state) for one in alike.values())
-    return max((one for one in shares if one is not None), default=None)
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

@@ -1,4 +1,4 @@
 """The audit: checks of Kafka Streams applications: what a collection sees of one, and rules over it. Pure.
 
-In reading order: `conditions`, `routing`, `rules`, `running`.
+In reading order: `conditions`, `routing`, `members`, `threads`, `rules`, `running`.
 """

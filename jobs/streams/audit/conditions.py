@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, TypeAlias
 
 from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
 from jobs.severity import Severity
 from jobs.streams.application import Application, Role, TaskId
+from jobs.streams.endpoints import EndpointFault, endpoint_faults
 from jobs.streams.lag import NOT_KEPT, StandbyLag, StateOfTask, standby_lags, states_of_tasks
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
 
 MOST_NAMED = 5
 FOR, MOST = "for_s", "most"
+MOST_LISTED = 20
+WATCHED_MS = 600_000
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Seen:
     last rebalance was first seen. `changes` are what differs between the snapshots of the last hour
     (`StreamsSnapshot.change`), oldest first. `misrouted` is the share of keys that the application's own
     answers send to the wrong instance, None: not known. `memory` is what rules kept in the last audit; a
-    rule replaces its own entry.
+    rule replaces its own entry. `lag_records` is the lag of all source partitions, None where that of one
+    is not known.
     """
 
     application: Application
@@ -36,11 +41,30 @@ class Seen:
     changes: Sequence[Mapping[str, Any]] = ()
     misrouted: float | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+    lag_records: int | None = None
 
     @property
     def is_all(self) -> bool:
         """Whether no task, thread or partition is left out: else what follows from all is not known."""
         return not self.application.left_out
+
+    @property
+    def now_ms(self) -> int:
+        return self.application.observed_at_ms
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the collection before was so shortly ago that what both show lasted in between."""
+        return self.before is not None and self.now_ms - self.before.observed_at_ms <= WATCHED_MS
+
+    @cached_property
+    def endpoint_faults(self) -> tuple[EndpointFault, ...]:
+        return endpoint_faults(self.application)
+
+    @cached_property
+    def unread(self) -> int:
+        """How many threads wrote bytes that could not be read: what they run is not known."""
+        return sum(one.problem is not None for one in self.application.threads)
 
     @cached_property
     def states(self) -> Mapping[TaskId, StateOfTask]:
@@ -110,6 +134,11 @@ def some(names: Collection[object]) -> str:
     shown = ", ".join(str(one) for one, _ in zip(names, range(MOST_NAMED), strict=False))
     more = len(names) - MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def listed(names: Iterable[object]) -> list[str]:
+    """Return the first names for evidence."""
+    return [str(one) for one in islice(names, MOST_LISTED)]
 
 
 streams_check = partial(

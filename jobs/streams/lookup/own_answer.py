@@ -173,6 +173,24 @@ def misrouted_share(application: Application, store: Store, state: MetadataState
     return wrong / every
 
 
+def worst_misrouted_share(application: Application) -> float | None:
+    """Return the largest share of keys, over all stores, that are routed to the wrong instance.
+
+    None where the answers of the application are not known.
+    """
+    state = metadata_state(application)
+    if isinstance(state, NotKnowable):
+        return None
+    # Stores of one subtopology that are fed alike are routed alike.
+    alike = {
+        (one.subtopology, one.source_topics): one
+        for one in application.stores.values()
+        if not one.is_global
+    }
+    shares = (misrouted_share(application, one, state) for one in alike.values())
+    return max((one for one in shares if one is not None), default=None)
+
+
 def _why(
     application: Application,
     store: Store,
