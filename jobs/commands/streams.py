@@ -48,9 +48,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "streams",
         help="print where Kafka Streams applications run their tasks, and who serves a key",
         description="Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what "
-        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the connection "
-        "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
-        "input.",
+        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the "
+        "connection to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is "
+        "wrong, 2 bad input.",
     )
     command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from jobs.checks.check import Unit, check
@@ -32,8 +31,8 @@ TWICE = streams_check("streams_partition_twice", "Kafka Streams partition in two
     "Does one thread process each source partition?",
     "Two threads have a source partition as active. A partition in none has its own check.",
     severity=Severity.CRITICAL, effect="partitions processed twice", thresholds=(lasts(60),),
-    runbook="Records are processed twice, and state differs. Stop one of the instances that the finding names, "
-    "and look for a member that missed the last rebalance.")
+    runbook="Records are processed twice, and state differs. Stop one of the instances that the finding "
+    "names, and look for a member that missed the last rebalance.")
 VERSIONS = streams_check("streams_versions_mixed", "Kafka Streams versions mixed",
     "Do all members write one version of their user data?",
     "Members support different versions, or write an older one than a member supports (classic protocol). "
@@ -44,13 +43,13 @@ ERROR = streams_check("streams_assignment_error", "Kafka Streams assignment erro
     "Does the assignor return no error?",
     "A member carries an error code of the assignor or requests a shutdown (classic protocol). Version "
     "probing is no error.", severity=Severity.CRITICAL, effect="assignment error",
-    runbook="The application stops processing. Code 1: create the source topics. Code 3: the log of the group's "
-    "leader has the exception. Code 4: the log of the instance that requested the shutdown has it.")
+    runbook="The application stops processing. Code 1: create the source topics. Code 3: the log of the "
+    "group's leader has the exception. Code 4: the log of the instance that requested the shutdown has it.")
 FLAPPING = streams_check("streams_member_flapping", "Kafka Streams thread rejoins",
     "Do all threads join as often as their group rebalances?",
     "Within the last hour a thread joined more often than its group had generations (classic protocol).",
-    effect="thread rejoins", runbook="Look in the log of the instance for max.poll.interval.ms exceeded, session "
-    "timeouts and restarted threads.",
+    effect="thread rejoins", runbook="Look in the log of the instance for max.poll.interval.ms exceeded, "
+    "session timeouts and restarted threads.",
     thresholds=(most(5, Unit.COUNT, "Joins beyond the generations of the group, in an hour.", most=10_000),))
 BEHIND = streams_check("streams_members_behind", "Kafka Streams members behind their assignment",
     "Do members take over what the broker assigns?",
@@ -171,11 +170,10 @@ def judge_epochs(seen: Seen) -> Iterator[Condition]:
         yield Condition(BEHIND, text, {"threads": len(behind), "first": listed(names)})
     elif not seen.is_all:
         yield unknown(BEHIND)
-    epochs = Counter(one.topology_epoch for one in threads if one.topology_epoch is not None)
+    epochs = sorted({one.topology_epoch for one in threads if one.topology_epoch is not None})
     if len(epochs) > 1:
-        told = [f"{one} ({count:,} threads)" for one, count in sorted(epochs.items())]
-        text = f"has members with different topologies: epochs {some(told)}."
-        yield Condition(TOPOLOGY, text, {"epochs": listed(sorted(epochs))})
+        text = f"has members with different topologies: epochs {some(epochs)}."
+        yield Condition(TOPOLOGY, text, {"epochs": listed(epochs)})
     elif not seen.is_all:
         yield unknown(TOPOLOGY)
 

@@ -8,7 +8,7 @@ from typing import Any
 from jobs.checks.check import Check, Unit, check
 from jobs.cluster.network_addresses import host_address, is_any_address, is_loopback_host
 from jobs.severity import Severity
-from jobs.streams.application import Process, Protocol
+from jobs.streams.application import Process, Protocol, Role
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
@@ -49,16 +49,16 @@ UNREACHABLE = streams_check("streams_endpoint_unreachable", "Kafka Streams appli
     runbook="Set a host and port at which the other instances reach the instance.")
 ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams application.server of another address",
     "Is each application.server the address from which its instance is connected?",
-    "An application.server is an IP address, and the broker sees its instance at another one.", is_advice=True,
-    runbook="Network address translation and several network interfaces have this effect, too. Check that "
-    "the address is that of the instance.", severity=Severity.INFO)
+    "An application.server is an IP address, and the broker sees its instance at another one.",
+    is_advice=True, runbook="Network address translation and several network interfaces have this effect, "
+    "too. Check that the address is that of the instance.", severity=Severity.INFO)
 ROUTED_ELSEWHERE = streams_check("streams_routed_elsewhere", "Kafka Streams tasks routed to other instances",
     "Is every task routed to the instance that runs it?",
     "The routing that members carry names another instance than the one that runs the task, for longer than "
     "a rebalance. Instances without application.server do not count: they have a check of their own.",
     effect="tasks routed elsewhere", thresholds=(lasts(600),),
     runbook="Look for a follow-up rebalance that does not happen, and for members that missed the last one.")
-THREADS_SHARE = streams_check("streams_threads_share_endpoint", "Threads of the streams protocol share an endpoint",
+THREADS_SHARE = streams_check("streams_threads_share_endpoint", "Kafka Streams threads share an endpoint",
     "Does each application.server have one thread, with the streams protocol?",
     "With the streams protocol an instance with an application.server has two or more threads (KAFKA-20782).",
     effect="threads share an endpoint", thresholds=(lasts(60),),
@@ -133,15 +133,15 @@ def judge_routes(seen: Seen) -> Iterator[Condition]:
     routed = {
         place: host_and_port(endpoint) for endpoint, own in answered.active.items() for place in own
     }
-    found = {}
-    for process in application.processes:
-        if process.endpoint is None:
-            continue
-        own_place = host_and_port(process.endpoint)
-        for task in (task for one in process.threads for task in one.now.active):
-            for place in application.tasks.get(task, ()):
-                if routed.get(place) != own_place:
-                    found[task] = (process.endpoint, routed.get(place))
+    found = {
+        task: (process.endpoint, routed.get(place))
+        for process in application.processes
+        if process.endpoint is not None
+        for own in (host_and_port(process.endpoint),)
+        for task in process.tasks(Role.ACTIVE)
+        for place in application.tasks.get(task, ())
+        if routed.get(place) != own
+    }
     if found:
         task, (here, there) = min(found.items())
         named = UNAVAILABLE if there is None else f"{there[0]}:{there[1]}"
@@ -158,9 +158,9 @@ def judge_threads_of_endpoints(seen: Seen) -> Iterator[Condition]:
     found = [one.endpoint for one in seen.application.processes if _has_several(one)]
     if found:
         text = (
-            f"has several threads at {some(found)}. Kafka Streams without the fix of KAFKA-20782, 4.3.1 among "
-            "them, keeps the partitions of one thread per application.server: which keys it sends wrong "
-            "changes, and their share is not known."
+            f"has several threads at {some(found)}. Kafka Streams without the fix of KAFKA-20782, 4.3.1 "
+            "among them, keeps the partitions of one thread per application.server: which keys it sends "
+            "wrong changes, and their share is not known."
         )
         yield Condition(THREADS_SHARE, text, {"instances": len(found), "places": listed(found)})
     elif not seen.is_all:

@@ -15,7 +15,6 @@ from jobs.streams.audit import rules
 from jobs.streams.audit.conditions import FOR, MOST, Condition, lasts, streams_check, unknown
 from jobs.streams.audit.members import WHILE_RECONCILING
 
-
 RECONCILING = "Reconciling"
 
 

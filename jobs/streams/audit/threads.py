@@ -24,12 +24,12 @@ MOST_WARM_UPS = 200
 IDLE = streams_check("streams_idle_threads", "More Kafka Streams threads than tasks",
     "Does every thread have a task?", "There are more threads than tasks, and some have no task at all.",
     severity=Severity.INFO, is_advice=True, thresholds=(lasts(600),),
-    runbook="More threads or instances do not add throughput. Stop some, add standbys, or have more partitions "
-    "in a new application.")
+    runbook="More threads or instances do not add throughput. Stop some, add standbys, or have more "
+    "partitions in a new application.")
 UNEVEN = streams_check("streams_tasks_uneven", "Kafka Streams tasks spread unevenly",
     "Do threads have about as many active tasks as each other?",
-    "The active tasks of two threads differ by more than the number of subtopologies, each of which may differ "
-    "by one. Not judged while warm-ups run or a rebalance is planned.",
+    "The active tasks of two threads differ by more than the number of subtopologies, each of which may "
+    "differ by one. Not judged while warm-ups run or a rebalance is planned.",
     severity=Severity.INFO, is_advice=True, thresholds=(lasts(3_600),),
     runbook="Look whether instances have different numbers of threads, and whether copies are too far behind "
     "to take over (acceptable.recovery.lag).")
@@ -49,7 +49,7 @@ OVERDUE = streams_check("streams_probing_overdue", "Kafka Streams probing rebala
     "Do probing rebalances happen when they are planned?",
     "The planned probing rebalance is in the past by more than the threshold, by default twice "
     "probing.rebalance.interval.ms (classic protocol).", effect="probing rebalance overdue",
-    runbook="Only the member that the assignor chose starts it: look in the logs for a thread that does not poll.",
+    runbook="Only the member that the assignor chose starts it: look for a thread that does not poll.",
     thresholds=(most(1_200, Unit.SECONDS, "Time since the planned rebalance."),))
 # fmt: on
 
