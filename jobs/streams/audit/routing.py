@@ -87,11 +87,12 @@ def judge_endpoints(seen: Seen) -> Iterator[Condition]:
         by_kind[fault.kind] |= {one.process_id: one for one in fault.processes}
     places = {kind: sorted({one.place for one in own.values()}) for kind, own in by_kind.items()}
     count = f"{len(by_kind[FaultKind.MISSING]):,} of {len(processes):,}"
+    effect = _effect(seen) if seen.endpoint_faults else ""
     texts = {
         MISSING: f"has {count} instances without application.server: "
-        f"{some(places[FaultKind.MISSING])}. {_effect(seen)}",
+        f"{some(places[FaultKind.MISSING])}. {effect}",
         SHARED: f"has {len(by_kind[FaultKind.SHARED]):,} instances that share "
-        f"{some(places[FaultKind.SHARED])}. {_effect(seen)}",
+        f"{some(places[FaultKind.SHARED])}. {effect}",
         UNREACHABLE: "has values of application.server that lead nowhere from another machine, or name no "
         f"port: {some(places[FaultKind.UNREACHABLE])}.",
     }
@@ -110,9 +111,14 @@ def judge_addresses(seen: Seen) -> Iterator[Condition]:
     found = []
     for one in seen.application.processes:
         host = host_and_port(one.endpoint or "")[0]
-        own, at = host_address(host), host_address(one.client_host)
-        is_judged = own and at and not is_any_address(host)
-        if is_judged and own != at and not any(map(is_loopback_host, (host, one.client_host))):
+        own = host_address(host)
+        at = own and host_address(one.client_host)
+        if (
+            at
+            and own != at
+            and not is_any_address(host)
+            and not any(map(is_loopback_host, (host, one.client_host)))
+        ):
             found.append(f"{one.endpoint} (connected from {one.client_host})")
     if found:
         text = f"has an application.server of another address: {some(found)}."

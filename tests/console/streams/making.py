@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from console.findings.models import Finding
 from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
@@ -13,6 +14,7 @@ from jobs.cluster.group_members import (
     StreamsSubtopology,
     StreamsTasks,
 )
+from jobs.severity import Severity
 from jobs.streams.collection.capture import read_capture
 from jobs.streams.observation import Observation, TopicFacts
 from tests.console.making import NOW
@@ -101,6 +103,21 @@ def two_instances(**fields) -> StreamsGroup:
 def without_endpoint(**fields) -> StreamsGroup:
     """Keys of partitions 2 and 3 are served by an instance that has no name."""
     return group(member(1, (0, 1), (2, 3)), member(2, (2, 3), (0, 1), endpoint=None), **fields)
+
+
+def make_finding(row, code: str = "streams_endpoint_missing", severity: str = "critical", **fields):
+    """Keep an open finding of the round of checks about an application."""
+    values = {
+        "kind": "checks",
+        "subject": row.application_id,
+        "sentence": f"Kafka Streams application {row.application_id} of east has a fault.",
+        "todo": "Set application.server.",
+        "opened_at": NOW,
+        "last_seen_at": NOW,
+    } | fields
+    return Finding.objects.create(
+        cluster=row.cluster, code=code, severity=severity, rank=Severity(severity).rank, **values
+    )
 
 
 def make_round(cluster, now: datetime = NOW, **fields) -> StreamsRound:
