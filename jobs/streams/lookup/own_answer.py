@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.streams.application import Application, Process, Protocol, Role, Store, TaskId
+from jobs.streams.endpoints import host_and_port
 from jobs.streams.lookup.candidates import Candidate, SeenPlaces, either, names_of, places_of
 from jobs.streams.metadata_state import (
     UNAVAILABLE,
@@ -117,7 +118,7 @@ def _judged(
         return None, "No thread runs the task now: no answer is right."
     if not is_possible and answer.partition in places_of(candidates):
         return False, _elsewhere(candidates, seen.partitions)
-    if holder is None or not is_possible or holder.endpoint != answer.active:
+    if holder is None or not is_possible or not _is_at(holder, answer.active):
         return False, _why(application, store, state, answer, holder if is_possible else None)
     if len(possible) == 1:
         return True, ""
@@ -128,6 +129,12 @@ def _judged(
         f"The key may be in partition {either(possible)}: the application names {answer.partition}. Look it "
         "up in the changelog."
     )
+
+
+def _is_at(process: Process, endpoint: str) -> bool:
+    """Whether an endpoint of the routing is that of a process; the routing has no scheme."""
+    own = process.endpoint
+    return own is not None and host_and_port(own) == host_and_port(endpoint)
 
 
 def _elsewhere(candidates: Sequence[Candidate], partitions: Sequence[int]) -> str:
@@ -158,10 +165,11 @@ def misrouted_share(application: Application, store: Store, state: MetadataState
     if not true or not seen:
         return None
     holders = state.holders_of(store.source_topics)
-    named = [holders.get(number, UNAVAILABLE) for number in range(seen)]
+    named = [host_and_port(holders.get(number, UNAVAILABLE)) for number in range(seen)]
     active = {
-        task.partition: process.endpoint
+        task.partition: host_and_port(process.endpoint)
         for process in application.processes
+        if process.endpoint is not None
         for task in process.tasks(Role.ACTIVE)
         if task.subtopology == store.subtopology
     }

@@ -235,3 +235,10 @@ def test_a_streams_group_s_answer_by_smaller_topics_only_is_not_knowable(topics,
     found = metadata_for_key(application_of(seen, read_description(text)), "totals", b"x")
     assert (found.jvm.answer is not None) is answers
     assert ("KAFKA-20885" in found.jvm.reason) is not answers
+
+
+def test_an_endpoint_with_a_scheme_is_that_of_the_routing_without_it():
+    seen = classic()
+    threads = tuple(replace(one, endpoint=f"http://{one.endpoint}") for one in seen.threads)
+    found = metadata_for_key(replace(seen, threads=threads), "totals", key(0))
+    assert (found.jvm.is_right, found.jvm.misrouted) == (True, 0.0)
