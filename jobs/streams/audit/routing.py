@@ -31,23 +31,23 @@ MISROUTED = streams_check("streams_keys_misrouted", "Kafka Streams metadata name
     runbook="Give every instance an application.server of its own that the others can reach. An open finding "
     "about application.server names the instances that cause it.",
     thresholds=(lasts(120), most(0, Unit.PERCENT, "Share of keys, in the worst store.", most=100)))
-MISSING = streams_check("streams_endpoint_missing", "Kafka Streams instance without application.server",
+MISSING = streams_check("streams_endpoint_missing", "Kafka Streams endpoint missing",
     "Does every instance have an application.server, or none?",
     "Some instances have an application.server and others do not (KAFKA-20886). Not judged where the bytes "
     "of an instance cannot be read.", severity=Severity.CRITICAL, effect="application.server missing",
     runbook="Set application.server on the instances that the finding names, and restart them. Until then "
     "query no instance by queryMetadataForKey.", thresholds=(lasts(60),))
-SHARED = streams_check("streams_endpoint_shared", "Kafka Streams instances share an application.server",
+SHARED = streams_check("streams_endpoint_shared", "Kafka Streams endpoint shared",
     "Does every instance have an application.server of its own?",
     "Instances with different process ids have one host and port.", severity=Severity.CRITICAL,
     effect="application.server shared", thresholds=(lasts(60),),
     runbook="Give each instance its own host and port: requests for all of them reach one.")
-UNREACHABLE = streams_check("streams_endpoint_unreachable", "Kafka Streams application.server not reachable",
+UNREACHABLE = streams_check("streams_endpoint_unreachable", "Kafka Streams endpoint not reachable",
     "Can other machines reach each application.server?",
     "An application.server is loopback or 0.0.0.0 while instances are on several machines, or names no port. "
     "crosslog does not connect to it.", effect="application.server not reachable", thresholds=(lasts(60),),
     runbook="Set a host and port at which the other instances reach the instance.")
-ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams application.server of another address",
+ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams endpoint elsewhere",
     "Is each application.server the address from which its instance is connected?",
     "An application.server is an IP address, and the broker sees its instance at another one.",
     is_advice=True, runbook="Network address translation and several network interfaces have this effect, "
