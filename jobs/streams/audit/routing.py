@@ -55,7 +55,7 @@ ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams endpoint 
 ROUTED_ELSEWHERE = streams_check("streams_routed_elsewhere", "Kafka Streams tasks routed to other instances",
     "Is every task routed to the instance that runs it?",
     "The routing that members carry names another instance than the one that runs the task, for longer than "
-    "a rebalance. Instances without application.server do not count: they have a check of their own.",
+    "a rebalance. Instances without application.server, or with one that others have, do not count.",
     effect="tasks routed elsewhere", thresholds=(lasts(600),),
     runbook="Look for a follow-up rebalance that does not happen, and for members that missed the last one.")
 THREADS_SHARE = streams_check("streams_threads_share_endpoint", "Kafka Streams threads share an endpoint",
@@ -139,10 +139,12 @@ def judge_routes(seen: Seen) -> Iterator[Condition]:
     routed = {
         place: host_and_port(endpoint) for endpoint, own in answered.active.items() for place in own
     }
+    faults = (one for one in seen.endpoint_faults if one.kind is FaultKind.SHARED)
+    sharing = {one.process_id for fault in faults for one in fault.processes}
     found = {
         task: (process.endpoint, routed.get(place))
         for process in application.processes
-        if process.endpoint is not None
+        if process.endpoint is not None and process.process_id not in sharing
         for own in (host_and_port(process.endpoint),)
         for task in process.tasks(Role.ACTIVE)
         for place in application.tasks.get(task, ())
@@ -186,6 +188,8 @@ def _effect(seen: Seen) -> str:
         return share
     every = _distinct(seen.application.tasks.values())
     visible = every & _distinct(seen.answered.active.values())
+    if any(one.partitions is None for one in seen.application.subtopologies.values()):
+        return f"{len(visible):,} source partitions are visible, of how many is not known. {share}"
     return f"{len(visible):,} of {len(every):,} source partitions are visible. {share}"
 
 

@@ -1,5 +1,7 @@
 """Routing of an application: endpoints that are missing, shared or lead nowhere; tasks routed elsewhere."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.jobs.streams.audit.seeing import (
@@ -26,6 +28,12 @@ RIGHT = application(thread(1, (0, 1)), thread(2, (2, 3)))
         pytest.param(
             application(thread(1, (0, 1)), thread(2, (2, 3), endpoint="h1:80")),
             "streams_endpoint_shared", id="two instances with one application.server",
+        ),
+        pytest.param(
+            application(
+                thread(1, (0, 1)), thread(2, (2, 3), endpoint="h1:80"), routes={"h1:80": (0, 1)}
+            ),
+            "streams_endpoint_shared", id="the routing lost the tasks of one of two that share",
         ),
         pytest.param(
             application(thread(1, (0, 1)), thread(2, (2, 3), endpoint="localhost:80")),
@@ -91,6 +99,13 @@ def test_a_share_that_is_not_known_is_said_as_not_known():
     one = conditions(of)["streams_endpoint_missing"]
     assert one.text.endswith("The share of keys that it sends to wrong instances is not known.")
     assert one.evidence["misrouted_percent"] is None
+
+
+def test_without_the_size_of_a_source_topic_the_number_of_partitions_is_not_known():
+    of = application(thread(1, (0, 2)), thread(2, (1, 3), endpoint=None))
+    of = replace(of, subtopologies={"0": replace(of.subtopologies["0"], partitions=None)})
+    text = conditions(of)["streams_endpoint_missing"].text
+    assert "2 source partitions are visible, of how many is not known." in text
 
 
 def test_several_instances_are_one_condition_with_the_first_of_them():
