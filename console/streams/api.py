@@ -13,6 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.findings.serializers import FindingSerializer
 from console.frame.rest.api import SequencePagination
 from console.frame.rest.parsing import body_of
 from console.frame.rest.viewset import ApiViewSet
@@ -105,7 +106,9 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         # What the last round left out is in the row.
         del told["left_out"]
         counts = StreamsApplicationSerializer(row).data
-        return Response({**counts, **told, **shown, "cautions": picture.cautions})
+        findings = FindingSerializer(queries.findings_of(row), many=True).data
+        more = {"cautions": picture.cautions, "findings": findings}
+        return Response({**counts, **told, **shown, **more})
 
     @extend_schema(responses=StreamsTaskSerializer(many=True))
     @action(detail=True, url_path="tasks", url_name="tasks", pagination_class=SequencePagination)
@@ -170,7 +173,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
     def _application(self, right: Action) -> StreamsApplication:
         """Return the application that an address means; raises Http404, or says that a cluster is needed."""
         rows = StreamsApplication.objects.select_related("cluster__streams_round").defer("facts")
-        rows = rows.filter(application_id=self.kwargs["application_id"])
+        rows = queries.with_findings(rows).filter(application_id=self.kwargs["application_id"])
         if "cluster" in self.asked:
             rows = rows.filter(cluster__alias=self.asked["cluster"])
         found = list(visible(self.request.user, rows).order_by("cluster__alias"))

@@ -10,6 +10,7 @@ from django.db import models
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.frame.rounds import Round
+from jobs.severity import Severity
 
 PROTOCOLS = [("classic", "Classic"), ("streams", "Streams")]
 FINGERPRINT_LENGTH = 80
@@ -86,6 +87,11 @@ class StreamsApplication(models.Model):
 
     def __str__(self) -> str:
         return self.application_id
+
+    @property
+    def worst_finding(self) -> Severity:
+        """The severity of its worst open finding, where `queries.with_findings` added it."""
+        return Severity.of_rank(getattr(self, "worst_rank", None) or Severity.HEALTHY.rank)
 
     @property
     def freshness(self) -> Freshness:

@@ -66,6 +66,7 @@ LAG_AT_MOST = (
 EVENT_TIME_LAG = (
     "How far the newest record is ahead of the stream time of the last commit, at most."
 )
+FINDINGS = "Open findings about the application, with the worst severity."
 MISROUTED = (
     "Share of all keys for which the application's own metadata names an instance that does not serve "
     "them, or another partition, in its worst store."

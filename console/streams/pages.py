@@ -65,6 +65,14 @@ APPLICATIONS = Table(
             "state", "State", "state", definition=page_context.STATE, template=f"{CELL}state.html"
         ),
         Column(
+            "finding_count",
+            "Findings",
+            "finding_count",
+            numeric=True,
+            definition=page_context.FINDINGS,
+            template=f"{CELL}findings.html",
+        ),
+        Column(
             "misrouted_share",
             "Misrouted keys",
             "misrouted_share",

@@ -6,12 +6,16 @@ from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Count, Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from console.clusters import queries as clusters
+from console.findings.models import Finding, Kind
+from console.findings.queries import open_findings
 from console.frame.pages.freshness import Freshness, freshness_of_round
 from console.streams.application import needs
 from console.streams.models import StreamsApplication, StreamsRound
+from jobs.checks.check import CHECKS, Area
 
 # Other rooms read queries only.
 read_needs = needs.read_needs
@@ -22,7 +26,33 @@ _LARGE = ("facts", "description", "broker_description", "cautions", "audit")
 def list_applications() -> QuerySet[StreamsApplication]:
     """Return all applications with cluster and round, without what is large."""
     rows = StreamsApplication.objects.select_related("cluster__streams_round")
-    return rows.defer(*_LARGE).order_by("application_id", "pk")
+    return with_findings(rows.defer(*_LARGE)).order_by("application_id", "pk")
+
+
+def findings_of(row: StreamsApplication) -> list[Finding]:
+    """Return the open findings of an application, worst first."""
+    scope = {"cluster": row.cluster_id, "subject": row.application_id, "code__in": _codes()}
+    return list(open_findings(Kind.CHECKS, **scope))
+
+
+def with_findings(rows: QuerySet[StreamsApplication]) -> QuerySet[StreamsApplication]:
+    """Add `finding_count`, and `worst_rank`, the largest rank of an open finding (null: none)."""
+    own = Finding.objects.order_by().filter(
+        kind=Kind.CHECKS,
+        closed_at=None,
+        cluster=OuterRef("cluster"),
+        subject=OuterRef("application_id"),
+        code__in=_codes(),
+    )
+    count, worst = (
+        Subquery(own.values("subject").annotate(found=found).values("found"))
+        for found in (Count("pk"), Max("rank"))
+    )
+    return rows.annotate(finding_count=Coalesce(count, 0), worst_rank=worst)
+
+
+def _codes() -> list[str]:
+    return [one.id for one in CHECKS.by_id.values() if one.area is Area.STREAMS]
 
 
 def get_application(alias: str, application_id: str) -> StreamsApplication | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from console.findings.serializers import FindingSerializer
 from console.frame.rest.parameters import PageParameters, Parameters
 from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from console.streams.lookup.answers import LONGEST_KEY
@@ -70,6 +71,7 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
         help_text="What is beyond the limits of one application, empty for nothing: counts are at least "
         "what is shown then, and what follows from all tasks is null.",
     )
+    finding_count = serializers.IntegerField(help_text="Open findings about the application.")
     freshness = FreshnessSerializer(read_only=True)
 
     class Meta:
@@ -95,6 +97,7 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
             "lag_at_most_ms",
             "event_time_lag_ms",
             "caution_count",
+            "finding_count",
             "answers_wrong",
             "misrouted_share",
             "freshness",
@@ -263,6 +266,7 @@ class StreamsDocumentSerializer(StreamsApplicationSerializer):
     standby_lag_at_join = StandbyLagSerializer(many=True)
     restore = RestoreCostSerializer(many=True)
     cautions = _texts()
+    findings = FindingSerializer(many=True, help_text="Those that are open, worst first.")
 
     class Meta(StreamsApplicationSerializer.Meta):
         fields = (
@@ -280,6 +284,7 @@ class StreamsDocumentSerializer(StreamsApplicationSerializer):
             "standby_lag_at_join",
             "restore",
             "cautions",
+            "findings",
         )  # type: ignore[assignment]  # a longer tuple
 
 

@@ -22,6 +22,8 @@ from jobs.numbers import format_least, sum_of
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of, fitting
+from jobs.streams.audit.conditions import Seen
+from jobs.streams.audit.rules import conditions_now
 from jobs.streams.balance.advice import advice_on, balance_lines, balance_mapping
 from jobs.streams.balance.load import balance_of
 from jobs.streams.collection.applications import find_applications, observe
@@ -35,6 +37,7 @@ from jobs.streams.documents import (
 )
 from jobs.streams.endpoints import names_in, resolved
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
+from jobs.streams.lookup.own_answer import worst_misrouted_share
 from jobs.streams.observation import Observation
 from jobs.streams.probes import endpoints_of, probe_endpoints
 from jobs.streams.topology.described import DescribedTopology
@@ -50,10 +53,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "streams",
         help="print where Kafka Streams applications run their tasks, and who serves a key",
-        description="Print Kafka Streams applications: instances, tasks, stores, lag, and what the "
-        "application itself would answer. FILE is a capture of group descriptions (JSON), or the connection "
-        "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
-        "input.",
+        description="Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what "
+        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the "
+        "connection to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is "
+        "wrong, 2 bad input.",
     )
     command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")
@@ -217,6 +220,8 @@ def _told(
     if arguments.probe:
         probes = probe_endpoints(endpoints_of(application))
         told["probes"] = [one.to_mapping() for one in probes]
+    misrouted = worst_misrouted_share(application)
+    told["findings"] = conditions_now(Seen(application, facts, misrouted=misrouted))
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
@@ -273,6 +278,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     generation = "" if told["generation"] is None else f", generation {told['generation']}"
     yield f"{told['application']}  {told['protocol']} protocol, {told['state']}{generation}"
     yield from (f"  Note: {one}" for one in (*told["left_out"], *told["cautions"]))
+    yield from (f"  {one['severity'].capitalize()}: {one['sentence']}" for one in told["findings"])
     yield from _process_lines(told)
     yield "stores"
     for one in told["stores"]:

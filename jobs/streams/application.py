@@ -70,7 +70,9 @@ class Thread:
     `process_id` is None where neither the member nor its client id tells it, `endpoint` without
     `application.server`. `target` is what the broker wants the thread to run, where it differs from `now`.
     `offset_sums` is how far it was with each task when it joined last (-2: running, -3: not known).
-    `joins` counts its joins modulo 256. `problem` says what of its bytes could not be read.
+    `joins` counts its joins modulo 256. `subscription_error` is the error code that it told itself when it
+    joined last. `topology_epoch` is the topology that it registered with the broker. `problem` says what of
+    its bytes could not be read.
     """
 
     member_id: str
@@ -91,6 +93,8 @@ class Thread:
     member_epoch: int | None = None
     error_code: int = 0
     problem: str | None = None
+    subscription_error: int = 0
+    topology_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
 
 from jobs.cluster.network_addresses import host_address, is_any_address, is_loopback_host
 from jobs.streams.application import Application, Process, Protocol
@@ -21,12 +23,38 @@ Resolver = Callable[[str], bool | None]
 _LAST_PORT = 65_535
 
 
+class FaultKind(StrEnum):
+    """What is wrong with an endpoint."""
+
+    MISSING = "missing"
+    SHARED = "shared"
+    UNREACHABLE = "unreachable"
+    UNRESOLVED = "unresolved"
+
+
+class EndpointFault(NamedTuple):
+    """What is wrong with the `application.server` of some instances, as a sentence."""
+
+    kind: FaultKind
+    processes: Collection[Process]
+    sentence: str
+
+
 def endpoint_cautions(
     application: Application,
     processes: Collection[Process] | None = None,
     resolver: Resolver | None = None,
 ) -> tuple[str, ...]:
-    """Return a sentence for each endpoint of some processes (None: of all) that leads nowhere.
+    """Return a sentence for each endpoint of some processes (None: of all) that leads nowhere."""
+    return tuple(one.sentence for one in endpoint_faults(application, processes, resolver))
+
+
+def endpoint_faults(
+    application: Application,
+    processes: Collection[Process] | None = None,
+    resolver: Resolver | None = None,
+) -> tuple[EndpointFault, ...]:
+    """Return the faults of the endpoints of some processes (None: of all).
 
     Where every member is connected by loopback, all runs on one machine: loopback is no fault there. An
     application none of whose processes has an endpoint does not use them.
@@ -37,22 +65,25 @@ def endpoint_cautions(
     sharing: dict[tuple[str, int | None], list[Process]] = defaultdict(list)
     for one in every:
         if one.endpoint is not None:
-            sharing[parts_of(one.endpoint)].append(one)
-    found: dict[str, None] = {}
+            sharing[host_and_port(one.endpoint)].append(one)
+    found: dict[str, EndpointFault] = {}
     for one in chosen:
         if one.endpoint is None:
-            if sharing and _is_read(one, application.protocol):
-                found[_without(one)] = None
+            if sharing and tells_endpoint(one, application.protocol):
+                found[_without(one)] = EndpointFault(FaultKind.MISSING, (one,), _without(one))
             continue
-        own = sharing[parts_of(one.endpoint)]
-        for why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
-            found[f"application.server {one.endpoint} {why} {_seen_at(own)}"] = None
-    return tuple(found)
+        own = sharing[host_and_port(one.endpoint)]
+        for kind, why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
+            text = f"application.server {one.endpoint} {why} {_seen_at(own)}"
+            found[text] = EndpointFault(kind, own, text)
+    return tuple(found.values())
 
 
 def names_in(application: Application) -> frozenset[str]:
     """Return the names of hosts in the endpoints of an application; addresses and loopback are none."""
-    hosts = (parts_of(one.endpoint)[0] for one in application.processes if one.endpoint is not None)
+    hosts = (
+        host_and_port(one.endpoint)[0] for one in application.processes if one.endpoint is not None
+    )
     return frozenset(
         one for one in hosts if one and not is_loopback_host(one) and not host_address(one)
     )
@@ -60,25 +91,28 @@ def names_in(application: Application) -> frozenset[str]:
 
 def _faults(
     endpoint: str, sharing: Collection[Process], resolver: Resolver | None, *, is_one_machine: bool
-) -> Iterator[str]:
-    host, port = parts_of(endpoint)
+) -> Iterator[tuple[FaultKind, str]]:
+    host, port = host_and_port(endpoint)
     is_anywhere = is_any_address(host)
     if not is_one_machine and (is_anywhere or is_loopback_host(host)):
-        yield "leads nowhere from another machine: to each machine it is that machine itself."
+        text = "leads nowhere from another machine: to each machine it is that machine itself."
+        yield FaultKind.UNREACHABLE, text
     elif (
         host_address(host) is None
         and not is_anywhere
         and resolver is not None
         and resolver(host) is False
     ):
-        yield "cannot be resolved from here; it may be where the application runs."
+        text = "cannot be resolved from here; it may be where the application runs."
+        yield FaultKind.UNRESOLVED, text
     if not port or port > _LAST_PORT:
-        yield "names no port that listens."
+        yield FaultKind.UNREACHABLE, "names no port that listens."
     if len(sharing) > 1:
-        yield f"is that of {len(sharing)} instances: requests reach one of them only."
+        text = f"is that of {len(sharing)} instances: requests reach one of them only."
+        yield FaultKind.SHARED, text
 
 
-def _is_read(process: Process, protocol: Protocol) -> bool:
+def tells_endpoint(process: Process, protocol: Protocol) -> bool:
     """Say whether what the process told could be read: else its endpoint is not known."""
     if protocol is Protocol.STREAMS:
         return True
@@ -94,7 +128,7 @@ def _seen_at(processes: Collection[Process]) -> str:
     return f"Connected from {', '.join(hosts)}."
 
 
-def parts_of(endpoint: str) -> tuple[str, int | None]:
+def host_and_port(endpoint: str) -> tuple[str, int | None]:
     """Return host, in small letters, and port; None where there is no number."""
     _, _, rest = endpoint.rpartition("://")
     host, colon, port = rest.rpartition(":")

@@ -120,6 +120,7 @@ def _subscribed(thread: Thread, content: bytes, _: _Gathered) -> Thread:
         latest_version=info.latest_supported_version,
         joins=None if info.unique_field is None else info.unique_field % 256,
         error_code=thread.error_code or info.error_code or 0,
+        subscription_error=info.error_code or 0,
     )
 
 

@@ -97,6 +97,7 @@ def _thread(one: StreamsMember) -> Thread:
         target=None if now == target else target,
         offset_sums=dict(offsets),
         member_epoch=one.member_epoch,
+        topology_epoch=one.topology_epoch,
     )
 
 

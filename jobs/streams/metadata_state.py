@@ -6,6 +6,7 @@ partitions that are *routed* to some endpoint, not of those that exist: KAFKA-20
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -170,5 +171,5 @@ def metadata_state(
 
 def _shared_endpoints(application: Application) -> list[str]:
     """Return the endpoints of more than one thread."""
-    endpoints = [one.endpoint for one in application.threads if one.endpoint is not None]
-    return sorted({one for one in endpoints if endpoints.count(one) > 1})
+    counts = Counter(one.endpoint for one in application.threads if one.endpoint is not None)
+    return sorted(one for one, count in counts.items() if count > 1)

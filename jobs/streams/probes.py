@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from jobs.streams.application import Application
-from jobs.streams.endpoints import parts_of
+from jobs.streams.endpoints import host_and_port
 
 MOST_ENDPOINTS = 50
 CONNECT_S, BUDGET_S = 2.0, 10.0
@@ -107,7 +107,7 @@ def probe_endpoints(
 
 
 def _probe(endpoint: str, instances: tuple[str, ...], resolve: Resolve) -> Probe:
-    host, port = parts_of(endpoint)
+    host, port = host_and_port(endpoint)
     if not host or not port or port > _LAST_PORT:
         return Probe(endpoint, instances, ProbeAnswer.NO_PORT)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +29,12 @@ from console.streams.application.probes import Probed, probe_application
 from console.streams.models import StreamsApplication
 from console.streams.page_context import around_application, find_application
 from console.streams.snapshots import Picture, picture_of
+from jobs.limits import sentences
 from jobs.numbers import format_count, format_least, format_percent, format_span_ms
 from jobs.streams.application import Application
 from jobs.streams.assembly import fitting
+from jobs.streams.audit.routing import MISSING, SHARED, UNREACHABLE
+from jobs.streams.endpoints import FaultKind, endpoint_faults
 from jobs.streams.probes import endpoints_of
 from jobs.streams.topology.graph import (
     ListedNode,
@@ -62,10 +65,12 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
     costs = picture.once("costs", lambda: _dearest_first(picture))
     through = checkpoints.answers_for_application(row, request.user, timezone.now())
     compared = picture.lasting("compared", lambda: compare(picture))
+    findings = queries.findings_of(row)
     context = {
         **around_application(row, picture, "detail"),
         "facts": application_facts(row, application),
-        "cautions": picture.cautions,
+        "findings": findings,
+        "cautions": unsaid_cautions(picture, {one.code for one in findings}),
         **picture.lasting("matrix", lambda: _matrix(picture)),
         "stores": cut(stores, len(stores), query, "stores"),
         "threads": cut(threads, len(threads), query, "threads"),
@@ -134,6 +139,20 @@ def probes_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
         "equivalents": equivalents.of_probes(row),
     }
     return render_page(request, "streams/application/probes.html", context)
+
+
+_CODES = {
+    FaultKind.MISSING: MISSING.id,
+    FaultKind.SHARED: SHARED.id,
+    FaultKind.UNREACHABLE: UNREACHABLE.id,
+}
+
+
+def unsaid_cautions(picture: Picture, open_codes: Collection[str]) -> list[str]:
+    """Return the cautions of an application that none of its open findings says."""
+    faults = picture.lasting("faults", lambda: endpoint_faults(picture.application))
+    said = sentences([one.sentence for one in faults if _CODES.get(one.kind) in open_codes])
+    return [one for one in picture.cautions if one not in said]
 
 
 def _matrix(picture: Picture) -> dict[str, Any]:

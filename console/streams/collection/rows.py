@@ -27,8 +27,7 @@ from jobs.streams.audit.added import KEPT_FOR_MS
 from jobs.streams.audit.conditions import Added, Seen
 from jobs.streams.audit.rules import audit
 from jobs.streams.lag import NOT_KEPT, changelogs_of, ends_before
-from jobs.streams.lookup.own_answer import misrouted_share
-from jobs.streams.metadata_state import NotKnowable, metadata_state
+from jobs.streams.lookup.own_answer import worst_misrouted_share
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
 from jobs.streams.topology.from_broker import broker_text
@@ -239,24 +238,6 @@ def counts_of(whole: Seen) -> dict[str, Any]:
         "answers_wrong": None if share is None else share > 0,
         "misrouted_share": share,
     }
-
-
-def worst_misrouted_share(application: Application) -> float | None:
-    """Return the largest share of keys, over all stores, that are routed to the wrong instance.
-
-    None where the answers of the application are not known.
-    """
-    state = metadata_state(application)
-    if isinstance(state, NotKnowable):
-        return None
-    # Stores of one subtopology that are fed alike are routed alike.
-    alike = {
-        (one.subtopology, one.source_topics): one
-        for one in application.stores.values()
-        if not one.is_global
-    }
-    shares = (misrouted_share(application, one, state) for one in alike.values())
-    return max((one for one in shares if one is not None), default=None)
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

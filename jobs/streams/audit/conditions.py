@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, TypeAlias
 
 from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
+from jobs.numbers import sum_of
 from jobs.severity import Severity
 from jobs.streams.application import Application, Confidence, Role, TaskId
+from jobs.streams.endpoints import EndpointFault, endpoint_faults
 from jobs.streams.lag import (
     NOT_KEPT,
     InputLag,
@@ -24,6 +27,8 @@ from jobs.streams.observation import Facts
 
 MOST_NAMED = 5
 FOR, MOST = "for_s", "most"
+MOST_LISTED = 20
+WATCHED_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,7 @@ class Seen:
     last rebalance was first seen. `changes` are what differs between the snapshots of the last hour
     (`StreamsSnapshot.change`), oldest first. `misrouted` is the share of keys that the application's own
     answers send to the wrong instance, None: not known. `added` is what the metadata log tells, oldest
-    first. `memory` is what rules kept in the last audit; a
-    rule replaces its own entry.
+    first. `memory` is what rules kept in the last audit; a rule replaces its own entry.
     """
 
     application: Application
@@ -62,6 +66,24 @@ class Seen:
     def is_all(self) -> bool:
         """Whether no task, thread or partition is left out: else what follows from all is not known."""
         return not self.application.left_out
+
+    @property
+    def now_ms(self) -> int:
+        return self.application.observed_at_ms
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the collection before was so shortly ago that what both show lasted in between."""
+        return self.before is not None and self.now_ms - self.before.observed_at_ms <= WATCHED_MS
+
+    @cached_property
+    def endpoint_faults(self) -> tuple[EndpointFault, ...]:
+        return endpoint_faults(self.application)
+
+    @cached_property
+    def unread(self) -> int:
+        """How many threads wrote bytes that could not be read: what they run is not known."""
+        return sum(one.problem is not None for one in self.application.threads)
 
     @cached_property
     def states(self) -> Mapping[TaskId, StateOfTask]:
@@ -97,6 +119,12 @@ class Seen:
     @cached_property
     def inputs(self) -> Mapping[TaskId, tuple[InputLag, ...]]:
         return input_lags(self.application, self.facts)
+
+    @cached_property
+    def lag_records(self) -> int | None:
+        """The lag of all source partitions; None where that of one is not known."""
+        lag = sum_of(one.records for own in self.inputs.values() for one in own)
+        return None if lag.unknown else lag.value
 
     @cached_property
     def copies(self) -> Mapping[TaskId, int]:
@@ -147,6 +175,11 @@ def some(names: Collection[object]) -> str:
     shown = ", ".join(str(one) for one, _ in zip(names, range(MOST_NAMED), strict=False))
     more = len(names) - MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def listed(names: Iterable[object]) -> list[str]:
+    """Return the first names for evidence."""
+    return [str(one) for one in islice(names, MOST_LISTED)]
 
 
 streams_check = partial(

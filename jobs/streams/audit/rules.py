@@ -7,11 +7,11 @@ from typing import Any
 
 from jobs.checks.check import Check
 from jobs.limits import SENTENCE, short
-from jobs.streams.audit import added, routing, state, times, topics
-from jobs.streams.audit.conditions import Condition, Rule, Seen
+from jobs.streams.audit import added, members, routing, state, threads, times, topics
+from jobs.streams.audit.conditions import MOST, Condition, Rule, Seen
 
 # Modules with `CHECKS` and the `RULES` that judge them.
-MODULES = (routing, state, topics, times, added)
+MODULES = (routing, members, threads, state, topics, times, added)
 RULES: tuple[Rule, ...] = tuple(rule for module in MODULES for rule in module.RULES)
 CHECKS: tuple[Check, ...] = tuple(one for module in MODULES for one in module.CHECKS)
 _BY_ID = {one.id: one for one in CHECKS}
@@ -19,12 +19,27 @@ _BY_ID = {one.id: one for one in CHECKS}
 
 def audit(seen: Seen) -> dict[str, Any]:
     """Return the conditions of an application and the memory of the rules, as `conditions_in` reads them."""
-    found = [one for rule in RULES for one in rule(seen)]
+    found = _conditions(seen)
     return {
         "at_ms": seen.application.observed_at_ms,
         "conditions": {one.check.id: _packed(one) for one in found if one.holds is not False},
         "memory": seen.memory,
     }
+
+
+def conditions_now(seen: Seen) -> list[dict[str, Any]]:
+    """Return the conditions that hold at one moment, by the default thresholds, as plain values."""
+    return [
+        {
+            "check": one.check.id,
+            "severity": one.check.severity.value,
+            "sentence": f"{seen.application.application_id} {short(one.text, SENTENCE)}",
+            "todo": one.check.runbook,
+            "evidence": dict(one.evidence),
+        }
+        for one in _conditions(seen)
+        if one.holds and (one.value is None or one.value > one.check.defaults[MOST])
+    ]
 
 
 def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition]:
@@ -35,6 +50,10 @@ def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition]:
         if code in _BY_ID:
             found[code] = Condition(_BY_ID[code], *told)
     return found
+
+
+def _conditions(seen: Seen) -> list[Condition]:
+    return [one for rule in RULES for one in rule(seen)]
 
 
 def _packed(one: Condition) -> list[Any]:

@@ -14,6 +14,9 @@ from jobs.severity import Severity
 from jobs.streams.audit import rules
 from jobs.streams.audit.added import ADDED
 from jobs.streams.audit.conditions import FOR, MOST, Condition, lasts, streams_check, unknown
+from jobs.streams.audit.members import WHILE_RECONCILING
+
+RECONCILING = "Reconciling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ def judge_application(
 def _conditions(one: Application) -> Iterator[Condition]:
     """Yield the condition of each check.
 
-    A group shows its tasks while it is Stable, and without members has none.
+    A group shows its tasks while it is Stable, and without members has none. While the broker waits for
+    members to take over their tasks, only what is about that is judged.
     """
     has_members = one.state not in {"Empty", "Dead", "Gone"}
     is_moving, state = has_members and one.state != "Stable", {"state": one.state}
@@ -124,7 +128,8 @@ def _conditions(one: Application) -> Iterator[Condition]:
     yield Condition(UNASSIGNED, text, {"tasks": lone}, holds=is_lone)
     # Partitions that were added may be why the members are gone.
     for rule in rules.CHECKS if has_members else (ADDED,) if one.state == "Empty" else ():
-        if not has_members or is_moving or one.conditions is None:
+        is_judged = not is_moving or (one.state == RECONCILING and rule.id in WHILE_RECONCILING)
+        if not has_members or one.conditions is None or not is_judged:
             yield unknown(rule)
         else:
             yield one.conditions.get(rule.id) or Condition(rule, holds=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.streams.application import Application, Process, Protocol, Role, Store, TaskId
+from jobs.streams.endpoints import host_and_port
 from jobs.streams.lookup.candidates import Candidate, SeenPlaces, either, names_of, places_of
 from jobs.streams.metadata_state import (
     UNAVAILABLE,
@@ -124,7 +125,7 @@ def _judged(
         return None, "No thread runs the task now: no answer is right."
     if not is_possible and answer.partition in places_of(candidates):
         return False, _elsewhere(candidates, seen.partitions)
-    if holder is None or not is_possible or holder.endpoint != answer.active:
+    if holder is None or not is_possible or not _is_at(holder, answer.active):
         truth = holder if is_possible else None
         is_other = truth is None and not _is_murmur2(candidates)
         return False, OTHER_HASH if is_other else _why(application, store, state, answer, truth)
@@ -141,6 +142,12 @@ def _judged(
 
 def _is_murmur2(candidates: Iterable[Candidate]) -> bool:
     return all(one.partitioner is Partitioner.MURMUR2 for one in candidates)
+
+
+def _is_at(process: Process, endpoint: str) -> bool:
+    """Whether an endpoint of the routing is that of a process; the routing has no scheme."""
+    own = process.endpoint
+    return own is not None and host_and_port(own) == host_and_port(endpoint)
 
 
 def _elsewhere(candidates: Sequence[Candidate], partitions: Sequence[int]) -> str:
@@ -171,10 +178,11 @@ def misrouted_share(application: Application, store: Store, state: MetadataState
     if not true or not seen:
         return None
     holders = state.holders_of(store.source_topics)
-    named = [holders.get(number, UNAVAILABLE) for number in range(seen)]
+    named = [host_and_port(holders.get(number, UNAVAILABLE)) for number in range(seen)]
     active = {
-        task.partition: process.endpoint
+        task.partition: host_and_port(process.endpoint)
         for process in application.processes
+        if process.endpoint is not None
         for task in process.tasks(Role.ACTIVE)
         if task.subtopology == store.subtopology
     }
@@ -184,6 +192,24 @@ def misrouted_share(application: Application, store: Store, state: MetadataState
         one % seen != one % true or named[one % seen] != serving[one % true] for one in range(every)
     )
     return wrong / every
+
+
+def worst_misrouted_share(application: Application) -> float | None:
+    """Return the largest share of keys, over all stores, that are routed to the wrong instance.
+
+    None where the answers of the application are not known.
+    """
+    state = metadata_state(application)
+    if isinstance(state, NotKnowable):
+        return None
+    # Stores of one subtopology that are fed alike are routed alike.
+    alike = {
+        (one.subtopology, one.source_topics): one
+        for one in application.stores.values()
+        if not one.is_global
+    }
+    shares = (misrouted_share(application, one, state) for one in alike.values())
+    return max((one for one in shares if one is not None), default=None)
 
 
 def _why(

@@ -91,6 +91,20 @@ def test_keys_that_the_application_sends_to_the_wrong_instance_are_a_finding():
     assert "streams_keys_misrouted" in codes()
 
 
+def test_members_that_do_not_take_over_their_tasks_are_found_while_the_group_reconciles():
+    behind = member(2, (2, 3), member_epoch=4)
+    make_streams(make_cluster(), group(member(1, (0, 1)), behind, state="Reconciling"))
+    assert codes() == {"streams_rebalancing", "streams_members_behind"}
+
+
+def test_an_instance_without_endpoint_is_the_cause_beside_misrouted_keys():
+    make_streams(make_cluster(), without_endpoint())
+    found = {one.code: one for row in judge()[0] for one in row.found}
+    assert set(found) == {"streams_keys_misrouted", "streams_endpoint_missing"}
+    cause = found["streams_endpoint_missing"]
+    assert "2 of 4 source partitions are visible. It sends 50 % of the keys" in cause.sentence
+
+
 def test_an_application_that_rebalances_keeps_the_findings_of_its_last_audit():
     row = make_streams(make_cluster(), without_endpoint())
     StreamsApplication.objects.filter(pk=row.pk).update(state="Reconciling")

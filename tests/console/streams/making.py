@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from console.findings.models import Finding
 from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
@@ -13,6 +14,7 @@ from jobs.cluster.group_members import (
     StreamsSubtopology,
     StreamsTasks,
 )
+from jobs.severity import Severity
 from jobs.streams.collection.capture import read_capture
 from jobs.streams.observation import Observation, TopicFacts
 from tests.console.making import NOW
@@ -103,6 +105,21 @@ def without_endpoint(**fields) -> StreamsGroup:
     return group(member(1, (0, 1), (2, 3)), member(2, (2, 3), (0, 1), endpoint=None), **fields)
 
 
+def make_finding(row, code: str = "streams_endpoint_missing", severity: str = "critical", **fields):
+    """Keep an open finding of the round of checks about an application."""
+    values = {
+        "kind": "checks",
+        "subject": row.application_id,
+        "sentence": f"Kafka Streams application {row.application_id} of east has a fault.",
+        "todo": "Set application.server.",
+        "opened_at": NOW,
+        "last_seen_at": NOW,
+    } | fields
+    return Finding.objects.create(
+        cluster=row.cluster, code=code, severity=severity, rank=Severity(severity).rank, **values
+    )
+
+
 def make_round(cluster, now: datetime = NOW, **fields) -> StreamsRound:
     values = {"succeeded_at": now, "finished_at": now, "duration_ms": 80, "row_count": 1} | fields
     return StreamsRound.objects.create(cluster=cluster, **values)
@@ -128,7 +145,7 @@ def make_streams(cluster, found: StreamsGroup | None = None, now: datetime = NOW
     return StreamsApplication.objects.get(cluster=cluster, application_id=found.group_id)
 
 
-def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) -> None:
+def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) -> StreamsApplication:
     """Two instances ran for six minutes; after two minutes without a round one of them had left."""
     alone, two = group(member(1, (0, 1, 2, 3)), group_epoch=6), two_instances()
     make_round(cluster, now)
@@ -136,3 +153,4 @@ def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) ->
         at = now - timedelta(minutes=minutes)
         row = StreamsApplication.objects.filter(cluster=cluster, application_id=SHOP).first()
         save_application(cluster, row, observation(found, at), at)
+    return StreamsApplication.objects.get(cluster=cluster, application_id=SHOP)

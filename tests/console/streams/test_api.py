@@ -6,7 +6,14 @@ from django.utils import timezone
 from console.accounts.models import AuditEntry
 from console.streams.models import StreamsApplication
 from tests.console.making import make_cluster
-from tests.console.streams.making import DESCRIPTION, SHOP, make_farm, make_streams, two_instances
+from tests.console.streams.making import (
+    DESCRIPTION,
+    SHOP,
+    make_farm,
+    make_finding,
+    make_streams,
+    two_instances,
+)
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/streams/"
@@ -42,6 +49,15 @@ def test_one_application_is_a_document(visitor):
     assert told["stores"][0]["store"] == "totals"
     assert len(told["processes"]) == len(told["metadata"]) == 2
     assert told["application_answers"]["metadata"]
+
+
+def test_open_findings_are_counted_in_the_list_and_whole_in_the_document(visitor, shop):
+    make_finding(shop)
+    (one,) = visitor.get(V1).json()["results"]
+    told = visitor.get(ONE).json()
+    assert (one["finding_count"], told["finding_count"]) == (1, 1)
+    (found,) = told["findings"]
+    assert (found["code"], found["subject"]) == ("streams_endpoint_missing", SHOP)
 
 
 def test_an_id_of_several_clusters_needs_one(visitor):

@@ -18,6 +18,7 @@ from tests.console.streams.making import (
     SHOP,
     group,
     make_farm,
+    make_finding,
     make_round,
     make_streams,
     member,
@@ -61,7 +62,7 @@ def test_the_list_says_why_a_cluster_has_nothing_newer(sign_in, viewer):
 
 def test_the_list_is_exported(visitor):
     lines = b"".join(visitor.get("/streams/?format=csv")).decode().splitlines()
-    assert lines[1].startswith("shop,east,Stable,0.5,streams,2,2,4")
+    assert lines[1].startswith("shop,east,Stable,0,0.5,streams,2,2,4")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,37 @@ def test_lag_is_sorted_by_records_or_by_task(visitor):
     )
     assert by_lag.index("orders-3") < by_lag.index("orders-0</td>")
     assert by_task.index("orders-0</td>") < by_task.index("orders-3</td>")
+
+
+def test_the_page_has_the_open_findings_with_what_to_do_and_the_help_of_the_check(visitor, shop):
+    make_finding(shop)
+    make_finding(
+        shop, "streams_idle_threads", "info", sentence="It is over.", closed_at=timezone.now()
+    )
+    make_finding(
+        shop, "streams_idle_threads", "info", subject="other", sentence="Another application."
+    )
+    answer = visitor.get(PAGE)
+    text = text_of(answer)
+    for told in ("application shop of east has a fault.", "Set application.server.", "Runbook"):
+        assert told in text
+    assert 'href="/help/checks/#streams_endpoint_missing"' in answer.content.decode()
+    assert "It is over." not in text
+    assert "Another application." not in text
+
+
+def test_a_caution_that_an_open_finding_says_is_shown_once(visitor, shop):
+    told = "The instance at 10.0.0.2 has no application.server: no other instance can name it."
+    assert told in text_of(visitor.get(PAGE))
+    make_finding(shop)
+    assert told not in text_of(visitor.get(PAGE))
+
+
+def test_the_list_counts_open_findings_by_the_worst_of_them(visitor, shop):
+    make_finding(shop)
+    make_finding(shop, "streams_idle_threads", "info")
+    page = visitor.get("/streams/").content.decode()
+    assert re.search(r'<span class="state critical" title="Worst: Critical">.*?2</span>', page)
 
 
 def test_an_unknown_application_is_not_found(visitor):

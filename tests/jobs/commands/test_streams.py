@@ -87,6 +87,17 @@ def test_the_balance_is_printed_with_what_is_not_known(tmp_path, capsys):
     assert told["balance"]["instances"][0]["state_share"] is None
 
 
+def test_conditions_of_the_moment_are_printed_and_do_not_change_the_exit_code(tmp_path, capsys):
+    path = capture(tmp_path, second_endpoint="")
+    assert main(["streams", path]) == 0
+    said = capsys.readouterr().out
+    assert "Critical: app has 1 of 2 instances without application.server: 10.0.0.2." in said
+    assert main(["streams", path, "--json"]) == 0
+    (told,) = documents(capsys)
+    codes = {one["check"] for one in told["findings"]}
+    assert codes == {"streams_keys_misrouted", "streams_endpoint_missing"}
+
+
 def test_the_topology_is_printed_for_graphviz(tmp_path, capsys):
     assert main(["streams", capture(tmp_path), "--dot"]) == 0
     said = capsys.readouterr().out

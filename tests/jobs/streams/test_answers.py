@@ -268,3 +268,10 @@ def test_the_application_s_own_answer_stays_that_of_murmur2():
 def test_librdkafka_places_an_empty_key_at_random():
     found = metadata_for_key(classic(), "totals", b"", partitioner=Partitioner.CRC32)
     assert any("random partition" in one for one in found.cautions)
+
+
+def test_an_endpoint_with_a_scheme_is_that_of_the_routing_without_it():
+    seen = classic()
+    threads = tuple(replace(one, endpoint=f"http://{one.endpoint}") for one in seen.threads)
+    found = metadata_for_key(replace(seen, threads=threads), "totals", key(0))
+    assert (found.jvm.is_right, found.jvm.misrouted) == (True, 0.0)
