@@ -21,6 +21,11 @@ from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
 from console.streams.lookup.answers import KeyQuestion, look_up
 from console.streams.models import StreamsApplication
+from console.streams.rebalances.queries import list_changes
+from console.streams.rebalances.serializers import (
+    StreamsRebalanceFilters,
+    StreamsRebalanceSerializer,
+)
 from console.streams.serializers import (
     KeyLookupQuery,
     KeyLookupSerializer,
@@ -51,12 +56,14 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "set_description": StreamsPlace,
         "key_lookup": StreamsPlace,
         "list_tasks": StreamsTaskPlace,
+        "list_rebalances": StreamsRebalanceFilters,
     }
     # An id may be of several clusters: the query has the cluster, which is checked here.
     anywhere_actions: ClassVar = (
         "list",
         "retrieve",
         "list_tasks",
+        "list_rebalances",
         "set_description",
         "key_lookup",
     )
@@ -101,6 +108,13 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         tasks: Any = list(picture.application.placements)
         page = self.paginate_queryset(tasks)
         return self.get_paginated_response(task_mappings(picture.application, picture.facts, page))
+
+    @extend_schema(responses=StreamsRebalanceSerializer(many=True))
+    @action(detail=True, url_path="rebalances", url_name="rebalances")
+    def list_rebalances(self, request: Request, application_id: str) -> Response:
+        """List what changed at each rebalance, the newest first; without a time all that is kept."""
+        rows = list_changes(self._application("view"), self.asked.get("time_range"))
+        return self.paged(rows, StreamsRebalanceSerializer, "-pk")
 
     @extend_schema(
         request=NewDescriptionSerializer,

@@ -25,6 +25,11 @@ def of_tasks(row: StreamsApplication) -> Equivalents:
     return Equivalents(f"GET {_path(row)}tasks/?{_query(row)}", _command(row))
 
 
+def of_rebalances(row: StreamsApplication) -> Equivalents:
+    """Return the equivalent of an application's rebalances; the command sees one moment only."""
+    return Equivalents(f"GET {_path(row)}rebalances/?{_query(row)}", "")
+
+
 def of_description(row: StreamsApplication) -> Equivalents:
     return Equivalents(
         f"PUT {_path(row)}description/?{_query(row)}", f"{_command(row)} --topology FILE"

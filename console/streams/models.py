@@ -111,8 +111,8 @@ class StreamsSnapshot(models.Model):
     `content` is `jobs.streams.stored.pack_application`, without what a description adds. `generation` is null
     with the classic protocol, which does not tell it. `changelogs` are starts and ends of the changelogs then
     (`jobs.streams.lag.changelogs_of`, packed; empty: not kept). `change` is what differs from the snapshot
-    before (`jobs.streams.rebalances`); null in the first one and in rows of earlier versions. The newest row
-    holds now.
+    before (`jobs.streams.rebalances.changes.Change`); null in rows of earlier versions. The newest row holds
+    now.
     """
 
     application = models.ForeignKey(

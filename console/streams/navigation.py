@@ -12,7 +12,7 @@ from console.streams import queries
 from console.streams.page_context import application_tabs
 
 _KIND = "streams application"
-_PAGES = f"{_KIND} overview key-lookup key lookup topology description"
+_PAGES = f"{_KIND} overview rebalances key-lookup key lookup topology description"
 
 
 def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit]:

@@ -13,7 +13,7 @@ from console.streams import queries
 from console.streams.models import StreamsApplication
 from console.streams.snapshots import Picture
 
-_TABS = (("detail", "Overview"), ("key-lookup", "Key lookup"))
+_TABS = (("detail", "Overview"), ("rebalances", "Rebalances"), ("key-lookup", "Key lookup"))
 
 
 def find_application(alias: str, application_id: str) -> StreamsApplication:

@@ -12,6 +12,7 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Length
 
 from console.clusters.models import Cluster
+from console.streams.collection.changes import change_of
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from console.streams.snapshots import described, facts_in
 from jobs import limits
@@ -72,7 +73,7 @@ def save_application(
             create_defaults={**values, "first_seen_at": now},
         )
         if "facts" in values:
-            _save_snapshot(kept, application, facts, now, day_bytes)
+            _save_snapshot(kept, row, application, facts, now, day_bytes)
 
 
 def _audit(
@@ -145,12 +146,16 @@ def _without_metadata(application: Application, row: StreamsApplication | None) 
 
 def _save_snapshot(
     row: StreamsApplication,
+    known: StreamsApplication | None,
     application: Application,
     facts: Facts,
     now: datetime,
     day_bytes: int,
 ) -> None:
-    """Keep another assignment: in the newest row where that is of this minute, or no room is left."""
+    """Keep another assignment: in the newest row where that is of this minute, or no room is left.
+
+    `known` is the row before this round, None for a new one.
+    """
     fingerprint = f"{FORM}:{fingerprint_of(application)}"
     newest = row.snapshots.order_by("-pk").only("fingerprint", "taken_at").first()
     if newest is not None and newest.fingerprint == fingerprint:
@@ -159,6 +164,7 @@ def _save_snapshot(
         _minute_of(newest.taken_at) == _minute_of(now)
         or _taken_bytes(row.cluster_id, now) >= day_bytes
     )
+    change = change_of(row, known, application, now, is_taken=is_taken)
     StreamsSnapshot.objects.update_or_create(
         pk=newest.pk if newest is not None and is_taken else None,
         defaults={
@@ -168,6 +174,7 @@ def _save_snapshot(
             "fingerprint": fingerprint,
             "content": pack_application(application),
             "changelogs": pack_facts(changelogs_of(application, facts)),
+            "change": change.to_json(),
         },
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,8 +25,6 @@ class Reason(StrEnum):
     JOINED = "instance joined"
     LEFT = "instance left"
     RESTARTED = "instance restarted"
-    REJOINED = "member rejoined"
-    THREADS = "threads changed"
     TOOK_OVER = "standby or warm-up took over"
     PROBING = "probing rebalance"
     FOLLOW_UP = "follow-up rebalance"
@@ -45,13 +46,20 @@ class Instance(NamedTuple):
     warm_up: int
 
 
+class Place(NamedTuple):
+    """An instance, and where it is."""
+
+    process_id: str
+    place: str
+
+
 class Move(NamedTuple):
     """A task that one instance has no more in a role and another one has; None: no instance."""
 
     task: str
     role: Role
-    source: str | None
-    target: str | None
+    source: Place | None
+    target: Place | None
 
 
 class ThreadJoins(NamedTuple):
@@ -72,32 +80,37 @@ class Flapping(NamedTuple):
     rebalances: int
 
 
+_KINDS = {
+    "instances": Instance,
+    "joined": Place,
+    "left": Place,
+    "restarted": Place,
+    "joins": ThreadJoins,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What differs between two moments of an application; instances are named by process ids.
+    """What differs between two moments of an application.
 
-    Of many `instances`, `joined`, `left`, `restarted` and `moves` the first are kept; the counts are of all.
-    `is_partial`: one of the moments is beyond the limits, so who joined, left and moved is not known (counts
-    are None). `places` gives where each named instance is. `generations` is how many the group had at most,
-    None where nothing tells; `joins` holds only threads that joined more often. `stopped_tasks` counts the
-    active tasks that another thread runs now, or none. Who ran them since `since_ms` is not known: each was
-    without an active thread for `unavailable_ms` at most (None: not watched, or no task changed its thread).
-    `waiting_since_ms` is from when on some tasks may have had no thread. `is_gap`: the group was not watched,
-    and there may have been several rebalances.
+    Of many `instances` and moves the first are kept; `move_count` is of all. `is_partial`: one of the moments
+    is beyond the limits, so who joined, left and moved is not known (no ids, counts are None). `generations`
+    is how many the group had at most, None where nothing tells; `joins` holds only threads that joined more
+    often. `stopped_tasks` counts the active tasks that changed their thread. Who ran them since `since_ms` is
+    not known: each was without an active thread for `unavailable_ms` at most (None: not watched, or no task
+    changed its thread). `waiting_since_ms` is from when on some tasks may have had no thread. `is_gap`: the
+    group was not watched, and there may have been several rebalances. `packed` has the moves, which lists
+    do not read.
     """
 
     at_ms: int
     reasons: tuple[Reason, ...]
     generation: int | None
     instances: tuple[Instance, ...]
-    instance_count: int
-    places: Mapping[str, str]
-    joined: tuple[str, ...] = ()
-    joined_count: int | None = 0
-    left: tuple[str, ...] = ()
-    left_count: int | None = 0
-    restarted: tuple[str, ...] = ()
-    moves: tuple[Move, ...] = ()
+    joined: tuple[Place, ...] = ()
+    left: tuple[Place, ...] = ()
+    restarted: tuple[Place, ...] = ()
+    packed: str = ""
     move_count: int | None = 0
     stopped_tasks: int | None = 0
     next_rebalance_ms: int | None = None
@@ -109,25 +122,18 @@ class Change:
     unavailable_ms: int | None = None
     waiting_since_ms: int | None = None
 
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The moves, unpacked each time."""
+        if not self.packed:
+            return ()
+        names, moves = json.loads(zlib.decompress(base64.b64decode(self.packed)))
+        places = [None if one is None else Place(*one) for one in names]
+        return tuple(Move(task, Role(role), places[a], places[b]) for task, role, a, b in moves)
+
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON; moves name instances by their places in `places`."""
-        number = {one: at for at, one in enumerate(self.places)}
-        told: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        for name in ("reasons", "joined", "left", "restarted"):
-            told[name] = list(told[name])
-        told["instances"] = [list(one) for one in self.instances]
-        told["joins"] = [list(one) for one in self.joins]
-        told["places"] = list(self.places.items())
-        told["moves"] = [
-            [
-                one.task,
-                one.role,
-                None if one.source is None else number[one.source],
-                None if one.target is None else number[one.target],
-            ]
-            for one in self.moves
-        ]
-        return {"form": FORM, **told}
+        """Return what JSON keeps; tuples become lists there."""
+        return {"form": FORM} | {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any] | None) -> Change | None:
@@ -135,24 +141,19 @@ class Change:
         if told is None or told.get("form") != FORM:
             return None
         values = {name: one for name, one in told.items() if name != "form"}
-        names = [one for one, _ in told["places"]]
-        values |= {name: tuple(told[name]) for name in ("joined", "left", "restarted")}
-        values |= {
-            "reasons": tuple(Reason(one) for one in told["reasons"]),
-            "instances": tuple(Instance(*one) for one in told["instances"]),
-            "joins": tuple(ThreadJoins(*one) for one in told["joins"]),
-            "places": dict(told["places"]),
-            "moves": tuple(
-                Move(
-                    task,
-                    Role(role),
-                    None if source is None else names[source],
-                    None if target is None else names[target],
-                )
-                for task, role, source, target in told["moves"]
-            ),
-        }
+        values["reasons"] = tuple(map(Reason, told["reasons"]))
+        for name, kind in _KINDS.items():
+            values[name] = tuple(kind(*one) for one in told[name])
         return cls(**values)
+
+
+def pack_moves(moves: Sequence[Move]) -> str:
+    """Return moves as `Change.packed` has them; empty for none."""
+    if not moves:
+        return ""
+    number = {one: at for at, one in enumerate(dict.fromkeys(end for m in moves for end in m[2:]))}
+    told = [list(number), [(*one[:2], number[one.source], number[one.target]) for one in moves]]
+    return base64.b64encode(zlib.compress(json.dumps(told).encode())).decode()
 
 
 def flapping(changes: Sequence[Change]) -> tuple[Flapping, ...]:

@@ -7,7 +7,7 @@ over a restart while its state directory stays.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -19,8 +19,10 @@ from jobs.streams.rebalances.changes import (
     Change,
     Instance,
     Move,
+    Place,
     Reason,
     ThreadJoins,
+    pack_moves,
 )
 
 _VERSION_PROBING, _SHUTDOWN = 2, 4
@@ -29,14 +31,11 @@ _JOINS = 256
 
 def first_seen(application: Application) -> Change:
     """Return the change of an application that was not seen before."""
-    shown = _instances(application)
     return Change(
         application.observed_at_ms,
         (Reason.FIRST_SEEN,),
         application.generation,
-        shown,
-        len(application.processes),
-        {one.process_id: one.place for one in shown},
+        _instances(application),
         next_rebalance_ms=application.next_rebalance_ms,
         is_partial=bool(application.left_out),
     )
@@ -52,31 +51,41 @@ def change_between(before: Application, after: Application) -> Change:
             base,
             reasons=tuple(_told_reasons(before, after)) or (Reason.UNKNOWN,),
             is_partial=True,
-            joined_count=None,
-            left_count=None,
             move_count=None,
             stopped_tasks=None,
         )
     old, new = _by_id(before), _by_id(after)
-    joined, left = [one for one in new if one not in old], [one for one in old if one not in new]
+    # Of many those are kept that tell which tasks wait for a thread.
+    moves = sorted(
+        _moves(before, after), key=lambda one: (one.role is not Role.ACTIVE, all(one[2:]))
+    )
+    joined, left = _places(new, old.keys()), _places(old, new.keys())
     restarted = [one for one in new if one in old and _is_restarted(old[one], new[one])]
-    moves = list(_moves(before, after))
-    kept = moves[:MOST_MOVES]
-    shown = [one.process_id for one in base.instances]
-    named = [*shown, *joined[:MOST_INSTANCES], *left[:MOST_INSTANCES], *restarted[:MOST_INSTANCES]]
-    named += [name for one in kept for name in (one.source, one.target) if name is not None]
     return replace(
         base,
         reasons=tuple(_reasons(before, after, restarted, moves)) or (Reason.UNKNOWN,),
-        places={name: (new.get(name) or old[name]).place for name in named},
-        joined=tuple(joined[:MOST_INSTANCES]),
-        joined_count=len(joined),
-        left=tuple(left[:MOST_INSTANCES]),
-        left_count=len(left),
-        restarted=tuple(restarted[:MOST_INSTANCES]),
-        moves=tuple(kept),
+        joined=joined,
+        left=left,
+        restarted=tuple(Place(one, new[one].place) for one in restarted),
+        packed=pack_moves(moves[:MOST_MOVES]),
         move_count=len(moves),
         stopped_tasks=_stopped(before, after),
+    )
+
+
+def _places(processes: Mapping[str, Process], without: Collection[str]) -> tuple[Place, ...]:
+    return tuple(Place(n, one.place) for n, one in processes.items() if n not in without)
+
+
+def after_another(change: Change, replaced: Change) -> Change:
+    """Return a change since the same moment as one that it replaces, with what only that one saw."""
+    both = dict.fromkeys((*replaced.reasons, *change.reasons))
+    both.pop(Reason.UNKNOWN, None)
+    counts = (replaced.stopped_tasks, change.stopped_tasks)
+    return replace(
+        change,
+        reasons=tuple(both) or (Reason.UNKNOWN,),
+        stopped_tasks=None if None in counts else max(one or 0 for one in counts),
     )
 
 
@@ -135,6 +144,7 @@ def _moves(before: Application, after: Application) -> Iterator[Move]:
     """Yield moves, those of active tasks first; a standby that becomes a warm-up does not move."""
     none: dict[Role, set[str]] = {role: set() for role in Role}
     old, new = _holders(before), _holders(after)
+    before_, after_ = _by_id(before), _by_id(after)
     tasks = sorted(old.keys() | new.keys())
     for role in Role:
         for task in tasks:
@@ -143,7 +153,12 @@ def _moves(before: Application, after: Application) -> Iterator[Move]:
             gone = was[role].difference(*(now[one] for one in alike))
             added = now[role].difference(*(was[one] for one in alike))
             for source, target in zip_longest(sorted(gone), sorted(added)):
-                yield Move(str(task), role, source, target)
+                yield Move(
+                    str(task),
+                    role,
+                    None if source is None else Place(source, before_[source].place),
+                    None if target is None else Place(target, after_[target].place),
+                )
 
 
 def _stopped(before: Application, after: Application) -> int:
@@ -165,25 +180,23 @@ def _reasons(
         yield Reason.FIRST_MEMBERS
         return
     old, new = _by_id(before), _by_id(after)
-    both = old.keys() & new.keys()
-    copies = {
-        (str(task), name)
-        for task, own in _holders(before).items()
-        for name in own[Role.STANDBY] | own[Role.WARM_UP]
-    }
     shown = {
         Reason.LEFT: old.keys() - new.keys(),
         Reason.JOINED: new.keys() - old.keys(),
         Reason.RESTARTED: restarted,
-        Reason.REJOINED: any(_is_rejoined(old[one], new[one]) for one in both),
-        Reason.THREADS: any(_clients(old[one]) != _clients(new[one]) for one in both),
     }
     yield from (reason for reason, is_shown in shown.items() if is_shown)
     yield from _told_reasons(before, after)
     yield from _topology_reasons(before, after)
-    if any(
-        one.role is Role.ACTIVE and one.source in new and (one.task, one.target) in copies
+    taken = {
+        one.task: one.target.process_id
         for one in moves
+        if one.role is Role.ACTIVE and one.target and one.source and one.source.process_id in new
+    }
+    if any(
+        one.role is not Role.ACTIVE and one.process.process_id == taken.get(str(task))
+        for task, own in before.placements.items()
+        for one in own
     ):
         yield Reason.TOOK_OVER
 
@@ -224,10 +237,6 @@ def _topology_reasons(before: Application, after: Application) -> Iterator[Reaso
         yield Reason.TOPOLOGY
 
 
-def _clients(process: Process) -> list[str]:
-    return sorted(one.client_id for one in process.threads)
-
-
 def _has_grown(was: Thread, now: Thread) -> bool:
     return was.joins is not None and now.joins is not None and now.joins > was.joins
 
@@ -242,18 +251,11 @@ def _paired(old: Iterable[Thread], new: Iterable[Thread]) -> Iterator[tuple[Thre
 
 
 def _is_restarted(old: Process, new: Process) -> bool:
-    """Whether the threads of one name are other members, and none went on to count its joins."""
+    """Whether the threads of one name are other members, and none has counted further joins."""
     known = {one.member_id for one in old.threads}
     pairs = list(_paired(old.threads, new.threads))
     is_same = any(one.member_id in known for one in new.threads)
     return bool(pairs) and not is_same and not any(_has_grown(*each) for each in pairs)
-
-
-def _is_rejoined(old: Process, new: Process) -> bool:
-    return any(
-        was.member_id != now.member_id and _has_grown(was, now)
-        for was, now in _paired(old.threads, new.threads)
-    )
 
 
 def _joins(before: Application, after: Application) -> tuple[int | None, tuple[ThreadJoins, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from console.findings.models import Finding
 from console.streams.collection.rows import save_application
@@ -143,3 +143,13 @@ def make_streams(cluster, found: StreamsGroup | None = None, now: datetime = NOW
     found = found or two_instances()
     save_application(cluster, None, observation(found, now, **fields), now)
     return StreamsApplication.objects.get(cluster=cluster, application_id=found.group_id)
+
+
+def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) -> None:
+    """Two instances ran for six minutes; after two minutes without a round one of them had left."""
+    alone, two = group(member(1, (0, 1, 2, 3)), group_epoch=6), two_instances()
+    make_round(cluster, now)
+    for minutes, found in ((10, two), (4, two), (2, alone), (1, alone), (0, last or alone)):
+        at = now - timedelta(minutes=minutes)
+        row = StreamsApplication.objects.filter(cluster=cluster, application_id=SHOP).first()
+        save_application(cluster, row, observation(found, at), at)

@@ -14,6 +14,8 @@ from jobs import limits
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.cluster.group_members import ClassicGroup
+from jobs.streams.application import Role
+from jobs.streams.rebalances.changes import Change, Reason
 from tests.console.making import NOW, make_cluster
 from tests.console.streams.making import (
     SHOP,
@@ -270,3 +272,61 @@ def test_what_there_was_no_time_for_keeps_its_values_and_says_so(cluster):
     assert "No time was left" in shop().problem
     assert shop().answers_wrong is False
     assert "1 of 1 groups could not be read" in StreamsRound.objects.get().error
+
+
+def changes():
+    rows_ = StreamsSnapshot.objects.order_by("pk").values_list("change", flat=True)
+    return [Change.from_json(one) for one in rows_]
+
+
+ALONE = group(member(1, (0, 1, 2, 3)), group_epoch=6)
+
+
+def test_the_first_snapshot_says_that_nothing_before_it_is_known(cluster):
+    run(cluster, seen(observation(two_instances())))
+    (first,) = changes()
+    assert (first.reasons, len(first.instances), first.since_ms) == ((Reason.FIRST_SEEN,), 2, None)
+
+
+def test_a_snapshot_keeps_what_differs_from_the_one_before(cluster):
+    run(cluster, seen(observation(two_instances())))
+    later = NOW + timedelta(seconds=70)
+    run(cluster, seen(observation(ALONE, later)), later)
+    change = changes()[1]
+    assert [one.process_id for one in change.left] == ["process-2"]
+    assert [one.target.process_id for one in change.moves if one.role is Role.ACTIVE] == [
+        "process-1"
+    ] * 2
+    assert (change.is_gap, change.unavailable_ms, change.generations) == (False, 70_000, 1)
+
+
+def test_a_snapshot_that_is_replaced_keeps_what_differs_from_the_row_before_it(cluster):
+    moments = [NOW, NOW + timedelta(seconds=61), NOW + timedelta(seconds=80)]
+    for found, now in zip([two_instances(), ALONE, two_instances(group_epoch=7)], moments, strict=True):  # fmt: skip
+        run(cluster, seen(observation(found, now)), now)
+    _, change = changes()
+    assert (change.left, change.moves, change.generations) == ((), (), 2)
+    assert (change.reasons, change.stopped_tasks) == ((Reason.LEFT,), 2)
+    assert change.since_ms == int(NOW.timestamp() * 1000)
+
+
+def test_a_first_snapshot_that_is_replaced_has_none_before_it(cluster):
+    run(cluster, seen(observation(two_instances())))
+    run(cluster, seen(observation(ALONE)), NOW + timedelta(seconds=5))
+    assert [one.reasons for one in changes()] == [(Reason.FIRST_SEEN,)]
+
+
+def test_a_change_after_a_time_without_rounds_is_marked(cluster):
+    run(cluster, seen(observation(two_instances())))
+    later = NOW + timedelta(minutes=10)
+    run(cluster, seen(observation(ALONE, later)), later)
+    assert (changes()[1].is_gap, changes()[1].unavailable_ms) == (True, 600_000)
+
+
+def test_members_of_a_group_that_was_empty_are_its_first(cluster):
+    run(cluster, seen(observation(two_instances())))
+    run(cluster, seen(observation(group(state="Empty"))), NOW + timedelta(seconds=60))
+    later = NOW + timedelta(seconds=90)
+    run(cluster, seen(observation(ALONE, later)), later)
+    change = changes()[1]
+    assert (change.reasons, change.is_gap, change.unavailable_ms) == ((Reason.FIRST_MEMBERS,), False, 90_000)  # fmt: skip
