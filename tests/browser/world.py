@@ -170,8 +170,7 @@ def fill_group(cluster: Cluster, group_id: str, number: int, now: datetime) -> N
 
 def fill_streams(east: Cluster, west: Cluster, now: datetime) -> None:
     """Two applications that route wrongly, one with many tasks, one that rebalances, one never seen whole."""
-    streams.make_rebalances(east, now, streams.without_endpoint())
-    streams.make_finding(StreamsApplication.objects.get(cluster=east), opened_at=now)
+    streams.make_finding(streams.make_rebalances(east, now, streams.without_endpoint()))
     StreamsApplication.objects.filter(cluster=east).update(
         cautions=["1 of 2 members has not taken over the assignment yet."], caution_count=1
     )

@@ -145,7 +145,7 @@ def make_streams(cluster, found: StreamsGroup | None = None, now: datetime = NOW
     return StreamsApplication.objects.get(cluster=cluster, application_id=found.group_id)
 
 
-def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) -> None:
+def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) -> StreamsApplication:
     """Two instances ran for six minutes; after two minutes without a round one of them had left."""
     alone, two = group(member(1, (0, 1, 2, 3)), group_epoch=6), two_instances()
     make_round(cluster, now)
@@ -153,3 +153,4 @@ def make_rebalances(cluster, now: datetime, last: StreamsGroup | None = None) ->
         at = now - timedelta(minutes=minutes)
         row = StreamsApplication.objects.filter(cluster=cluster, application_id=SHOP).first()
         save_application(cluster, row, observation(found, at), at)
+    return StreamsApplication.objects.get(cluster=cluster, application_id=SHOP)
