@@ -170,9 +170,7 @@ def fill_group(cluster: Cluster, group_id: str, number: int, now: datetime) -> N
 
 def fill_streams(east: Cluster, west: Cluster, now: datetime) -> None:
     """Two applications that route wrongly, one with many tasks, one that rebalances, one never seen whole."""
-    shop = streams.make_rebalances(east, now, streams.without_endpoint())
-    streams.make_finding(shop, opened_at=now, last_seen_at=now, evidence={"instances": 1})
-    streams.make_finding(shop, "streams_idle_threads", "info", opened_at=now, last_seen_at=now)
+    streams.make_finding(streams.make_rebalances(east, now, streams.without_endpoint()))
     StreamsApplication.objects.filter(cluster=east).update(
         cautions=["1 of 2 members has not taken over the assignment yet."], caution_count=1
     )
