@@ -133,9 +133,8 @@ def audited(say: pages.Say, seen: Any) -> dict[str, float]:
 
     def all_of_them() -> None:
         for _ in range(APPLICATIONS):
-            memory = kept.get("memory", {})
-            seen_now = Seen(found, facts, facts, facts, (), counts["misrouted_share"], memory)
-            kept.update(audit(seen_now))
+            given = {"misrouted": counts["misrouted_share"], "memory": kept.get("memory", {})}
+            kept.update(audit(Seen(found, facts, before=facts, joined=facts, **given)))
 
     took = timed(all_of_them)
     told = ", ".join(conditions_in(kept))

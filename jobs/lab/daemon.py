@@ -131,7 +131,10 @@ class LabDaemon:
         return {"mirror_maker": self.mirror.pid}
 
     def start_streams(self) -> dict[str, Any]:
-        """Start a Streams application of two instances on the first cluster; one that runs already stays."""
+        """Start a Streams application of two instances on the first cluster; one that runs already stays.
+
+        It has no standbys: the demo shows that finding, which is advice.
+        """
         if not self._streams_pids():
             from jobs.lab.streams.application import (
                 StreamsApplication,
@@ -141,7 +144,7 @@ class LabDaemon:
 
             cluster = next(iter(self.lab.clusters.values()))
             settings = StreamsSettings(
-                STREAMS_APPLICATION, cluster.bootstrap_servers, heap=STREAMS_HEAP
+                STREAMS_APPLICATION, cluster.bootstrap_servers, standbys=0, heap=STREAMS_HEAP
             )
             self.streams = StreamsApplication(
                 self.lab.root / STREAMS_APPLICATION, self.lab.jvm, settings

@@ -76,10 +76,15 @@ class Auditor:
         if outside.group.state != _STABLE or not found.tasks:
             self.conditions = None
             return None
-        misrouted = worst_misrouted_share(found)
-        stored = audit(
-            Seen(found, outside.facts, self._before, NOT_KEPT, (), misrouted, self._memory)
+        seen_now = Seen(
+            found,
+            outside.facts,
+            before=self._before,
+            joined=NOT_KEPT,
+            misrouted=worst_misrouted_share(found),
+            memory=self._memory,
         )
+        stored = audit(seen_now)
         self._before, self._memory = outside.facts, stored["memory"]
         self.conditions = conditions_in(stored)
         return self.conditions
@@ -90,8 +95,12 @@ class Auditor:
         return None if found is None else {name for name, one in found.items() if is_failure(one)}
 
 
+def holds(one: Condition) -> bool:
+    """Whether a condition holds, by the default of the threshold for its number."""
+    most = {each.name: each.default for each in one.check.thresholds}.get(MOST, 0)
+    return bool(one.holds) and (one.value is None or one.value > most)
+
+
 def is_failure(one: Condition) -> bool:
     """Whether a condition holds, and is a fault and no advice."""
-    most = {each.name: each.default for each in one.check.thresholds}.get(MOST, 0)
-    holds = one.holds if one.value is None else one.holds and one.value > most
-    return bool(holds) and not one.check.is_advice
+    return holds(one) and not one.check.is_advice

@@ -4,13 +4,15 @@ import uuid
 
 import pytest
 
+from jobs.lab.daemon import LabDaemon
+from jobs.lab.streams.application import RUNNING_S
 from jobs.streams.audit.rules import CHECKS
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import metadata_state
 from jobs.wire.batches.hashes import partition_for_key
-from tests.live.streams.applications import STORE, wait_until_settled
-from tests.live.streams.outside import Auditor, both_sides
-from tests.waiting import eventually
+from tests.live.streams.applications import STORE, tasks, wait_until_settled
+from tests.live.streams.outside import Auditor, both_sides, holds
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -81,6 +83,26 @@ def sharing_an_endpoint(start_application):
     wait_until_settled(application)
     yield application
     application.kill()
+
+
+@pytest.fixture
+def of_the_demo(streams_lab):
+    """The application that the demo shows."""
+    keeper = LabDaemon(streams_lab)
+    keeper.start_streams()
+    keeper.streams.wait_until_running(RUNNING_S * PATIENCE)
+    yield keeper.streams
+    keeper.streams.kill()
+
+
+def test_the_application_of_the_demo_has_one_finding_which_is_true_and_advice(
+    streams_cluster, of_the_demo
+):
+    auditor = Auditor(streams_cluster, of_the_demo)
+    expect(auditor, "two instances")
+    found = {name for name, one in auditor.conditions.items() if holds(one)}
+    assert found - OF_THE_LAB == {"streams_no_standby"} & KNOWN
+    assert not any(tasks(inside, "standby") for inside in of_the_demo.inside().values())
 
 
 def test_no_failure_is_found_of_a_healthy_application(streams_cluster, classic_two_instances):

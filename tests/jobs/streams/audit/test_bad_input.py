@@ -175,7 +175,16 @@ def test_of_hostile_members_an_audit_is_small_json_after_another_one_and_alone(
     for seen in (first, second, second):
         application = application_of(seen)
         joined = changelogs_of(application, seen.facts)
-        audited = audit(Seen(application, seen.facts, before, joined, (), misrouted, memory))
+        audited = audit(
+            Seen(
+                application,
+                seen.facts,
+                before=before,
+                joined=joined,
+                misrouted=misrouted,
+                memory=memory,
+            )
+        )
         assert_small(audited)
         before, memory = seen.facts, json.loads(json.dumps(audited))["memory"]
 
@@ -221,5 +230,12 @@ def test_an_audit_of_a_crowd_is_small(found, partitions):
     application = application_of(seen)
     first = audit(Seen(application, seen.facts))
     assert_small(first)
-    again = Seen(application, seen.facts, seen.facts, seen.facts, (), 1.0, first["memory"])
+    again = Seen(
+        application,
+        seen.facts,
+        before=seen.facts,
+        joined=seen.facts,
+        misrouted=1.0,
+        memory=first["memory"],
+    )
     assert_small(audit(again))
