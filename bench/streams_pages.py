@@ -1,13 +1,15 @@
 """Kafka Streams: one application of 200 threads and 5,000 partitions, decoded, stored, shown, asked for keys.
 
-`decode`: from the bytes of its 200 members (17 MB) to the application; `round`: a hundred applications taken
-in by a round of the console, the largest among them, with the answers of the cluster given from memory;
-`lookup`: a key of the largest one, from the database and again; `rows`: the pages over real HTTP.
+`decode`: from the bytes of its 200 members (17 MB) to the application; `audits`: a hundred applications of
+that size audited, and what unpacking and counting one costs beside; `history`: its rebalances taken in, one
+per minute; `round`: a hundred applications taken in by a round of the console, the largest among them, with
+the answers of the cluster given from memory; `lookup`: a key of the largest one, from the database and again;
+`rows`: the pages over real HTTP.
 """
 
 import tempfile
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from typing import Any
 import pages
 
 THREADS_OF_EACH, PROCESSES, PARTITIONS, APPLICATIONS = 4, 50, 5000, 100
-LIMITS = {"decode_s": 3, "lookup_ms": 50, "page_p95_ms": 150}
-KEYS = 200
+LIMITS = {"decode_s": 3, "audits_s": 3, "lookup_ms": 50, "page_p95_ms": 150}
+KEYS, REBALANCES = 200, 30
 ADDRESS = "/streams/large/app/"
 PAGES = (
     "/streams/",
     ADDRESS,
+    f"{ADDRESS}rebalances/",
+    f"{ADDRESS}balance/",
     f"{ADDRESS}key-lookup/",
     "/api/v1/streams/",
     "/api/v1/streams/app/",
@@ -34,7 +38,11 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
     found: dict[str, object] = {"decode": decoded(say, seen)}
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder:
         pages.set_up(Path(folder))
-        found["round"] = measure_round(say, seen, partitions)
+        found["audits"] = audited(say, seen)
+        found["history"] = measure_history(
+            say, partitions, REBALANCES // 10 if quick else REBALANCES
+        )
+        found["round"] = measure_round(say, seen)
         found["lookup"] = measure_lookups(say)
         queries = {path: pages.count_queries(path, ("any",))["queries_any"] for path in PAGES}
         with pages.served(Path(folder)) as (visitor, pid):
@@ -60,11 +68,14 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
     return {"data": data, "limits": LIMITS, **found}
 
 
-def observed(partitions: int) -> Any:
-    """Return what a broker tells of the large application; members write as in the tests."""
+def observed(partitions: int, turn: int = 0) -> Any:
+    """Return what a broker tells of the large application; members write as in the tests.
+
+    With another `turn` each process has the tasks of another one.
+    """
     from tests.jobs.streams import written
 
-    mine = {p: list(range(p, partitions, PROCESSES)) for p in range(PROCESSES)}
+    mine = {p: list(range((p + turn) % PROCESSES, partitions, PROCESSES)) for p in range(PROCESSES)}
     copied = {p: mine[(p + 1) % PROCESSES] for p in mine}
     endpoint = "host-{}.example:7070".format
     routes, copies = (
@@ -101,7 +112,65 @@ def decoded(say: pages.Say, seen: Any) -> dict[str, float]:
     return {"megabytes": round(size / 1e6, 1), "s": round(took[2], 3)}
 
 
-def measure_round(say: pages.Say, seen: Any, partitions: int) -> dict[str, float]:
+def audited(say: pages.Say, seen: Any) -> dict[str, float]:
+    """Audit a hundred times what a collection saw: an instance has no endpoint."""
+    from dataclasses import replace
+
+    from console.streams.collection.rows import counts_of
+    from jobs.streams.assembly import application_of
+    from jobs.streams.audit.conditions import Seen
+    from jobs.streams.audit.rules import audit, conditions_in
+    from jobs.streams.stored import pack_application, unpack_application
+
+    whole, facts = application_of(seen), seen.facts
+    threads = (replace(one, endpoint=None) for one in whole.threads[:THREADS_OF_EACH])
+    found = replace(whole, threads=(*threads, *whole.threads[THREADS_OF_EACH:]))
+    counts: dict[str, Any] = {}
+    counted = timed(lambda: counts.update(counts_of(found, facts)))
+    packed = pack_application(found)
+    unpacked = timed(partial(unpack_application, packed))
+    kept: dict[str, Any] = {}
+
+    def all_of_them() -> None:
+        for _ in range(APPLICATIONS):
+            given = {"misrouted": counts["misrouted_share"], "memory": kept.get("memory", {})}
+            kept.update(audit(Seen(found, facts, before=facts, joined=facts, **given)))
+
+    took = timed(all_of_them)
+    told = ", ".join(conditions_in(kept))
+    say(f"audits: {took:.2f} s for {APPLICATIONS}; they found {told}")
+    say(f"beside one: unpack {unpacked * 1000:.0f} ms, count {counted * 1000:.0f} ms")
+    return {
+        "s": round(took, 3),
+        "unpack_ms": round(unpacked * 1000, 1),
+        "count_ms": round(counted * 1000, 1),
+        "packed_bytes": len(packed),
+    }
+
+
+def measure_history(say: pages.Say, partitions: int, rebalances: int) -> dict[str, float]:
+    """Keep the large application after each of its rebalances, in which all tasks move."""
+    from console.clusters.models import Cluster
+    from console.streams.collection.rows import save_application
+    from console.streams.models import StreamsApplication, StreamsSnapshot
+
+    now = datetime.now().astimezone()
+    cluster = Cluster.objects.create(alias="large", bootstrap_servers="127.0.0.1:1", created_at=now)
+    turns = [observed(partitions, turn) for turn in (0, 1)]
+    took = []
+    for number in range(rebalances):
+        row = StreamsApplication.objects.filter(application_id="app").first()
+        at = now - timedelta(minutes=rebalances - number)
+        save = partial(save_application, cluster, row, turns[number % 2], at)
+        took.append(timed(save))
+    if StreamsSnapshot.objects.count() != rebalances:
+        raise RuntimeError("Not every rebalance was kept.")
+    worst = max(took)
+    say(f"history: {worst:.2f} s at most to take in one of {rebalances} rebalances")
+    return {"rebalances": rebalances, "worst_s": round(worst, 3)}
+
+
+def measure_round(say: pages.Say, seen: Any) -> dict[str, float]:
     """Take in a hundred applications, as a round does; the second one finds nothing changed."""
     from dataclasses import replace
 
@@ -110,8 +179,7 @@ def measure_round(say: pages.Say, seen: Any, partitions: int) -> dict[str, float
     from console.streams.models import StreamsRound
     from tests.jobs.streams import written
 
-    now = datetime.now().astimezone()
-    cluster = Cluster.objects.create(alias="large", bootstrap_servers="127.0.0.1:1", created_at=now)
+    cluster = Cluster.objects.get(alias="large")
     small = written.two_processes()
     all_of_them = {"app": seen} | {
         f"app-{n}": written.observation(replace(small, group_id=f"app-{n}"), group_ids=["app"])

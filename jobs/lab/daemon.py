@@ -131,7 +131,11 @@ class LabDaemon:
         return {"mirror_maker": self.mirror.pid}
 
     def start_streams(self) -> dict[str, Any]:
-        """Start a Streams application of two instances on the first cluster; one that runs already stays."""
+        """Start a Streams application of two instances on the first cluster; one that runs already stays.
+
+        It has no standbys: the demo shows that finding, which is advice. The second instance joins when the
+        first one runs: members tell which tasks have state only when they join again.
+        """
         if not self._streams_pids():
             from jobs.lab.streams.application import (
                 StreamsApplication,
@@ -141,7 +145,7 @@ class LabDaemon:
 
             cluster = next(iter(self.lab.clusters.values()))
             settings = StreamsSettings(
-                STREAMS_APPLICATION, cluster.bootstrap_servers, heap=STREAMS_HEAP
+                STREAMS_APPLICATION, cluster.bootstrap_servers, standbys=0, heap=STREAMS_HEAP
             )
             self.streams = StreamsApplication(
                 self.lab.root / STREAMS_APPLICATION, self.lab.jvm, settings
@@ -149,6 +153,7 @@ class LabDaemon:
             make_topics(cluster.connection)
             for name in STREAMS_INSTANCES:
                 self.streams.start(name)
+                self.streams.wait_until_running()
         return {"streams": self._streams_pids()}
 
     def _streams_pids(self) -> list[int]:

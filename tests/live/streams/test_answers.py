@@ -1,62 +1,25 @@
 """What crosslog says of real applications is what their JVMs say, or else what they really serve."""
 
-import asyncio
 import json
-import time
 
 import pytest
 
 from jobs.cli import main
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.streams.application import StreamsApplication
 from jobs.streams.answers import all_metadata, metadata_for_key
 from jobs.streams.application import Application, Confidence, Role
 from jobs.streams.assembly import application_of
-from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
 from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
-from jobs.streams.observation import Observation
-from jobs.streams.topology.reading import read_description
 from tests.live.streams.applications import KEYS, STORE, connection_file
+from tests.live.streams.outside import both_sides, seen
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
 
 BUDGET_S = 30.0
-
-
-def seen(cluster, application: StreamsApplication) -> Observation:
-    """What the cluster tells of an application now."""
-
-    async def ask() -> Observation:
-        async with RawCluster(cluster.connection, client_id="test") as raw:
-            name = application.settings.application_id
-            found = await find_applications(raw, known=[name], budget_s=BUDGET_S)
-            now_ms = int(time.time() * 1000)
-            return await observe(raw, found, name, now_ms=now_ms, budget_s=BUDGET_S)
-
-    return asyncio.run(ask())
-
-
-def both_sides(cluster, application, names) -> tuple[Application, dict]:
-    """The application from outside, and what its instances say while nothing moved in between."""
-    found: list = []
-
-    def at_rest() -> bool:
-        before = application.inside(KEYS)
-        outside = seen(cluster, application)
-        after = application.inside(KEYS)
-        text = application.instances[names[0]].topology()
-        found[:] = [application_of(outside, read_description(text)), after]
-        asked = ("metadataForAllStreamsClients", "queryMetadataForKey", "streamsMetadataForStore")
-        return outside.group.state == "Stable" and all(
-            before[name][one] == after[name][one] for name in names for one in asked
-        )
-
-    eventually(at_rest, 60)
-    return found[0], found[1]
 
 
 def texts(places):
