@@ -154,7 +154,7 @@ ROUTES_OF_PAGES = {
     "availability:drills": {"GET drills/"}, "availability:start-drill": {"POST drills/"},
     "availability:record-drill": {"POST drills/"}, "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"}, "streams:list": {"GET streams/"},
-    "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
+    "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/", "GET flows/{id}/readiness/"},
     "streams:balance": {"GET streams/{application_id}/balance/"}, "streams:rebalances": {"GET streams/{application_id}/rebalances/"},
     "streams:description": {"PUT streams/{application_id}/description/"}, "streams:probes": {"POST streams/{application_id}/probes/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"}, "tracing:extractors": {"GET extractors/"}, "tracing:remove-extractor": {"DELETE extractors/{id}/"},

@@ -265,20 +265,19 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-availability-partition-history": {"GET": SEE},
     "api-availability-broker-list": {"GET": SEE_ANY},
     "api-rollup-list": {"GET": SEE_ANY},
-    "api-absence-list": {"GET": SEE_ANY},
-    "api-stretch-list": {"GET": SEE_ANY},
+    **{name: {"GET": SEE_ANY} for name in ("api-absence-list", "api-stretch-list")},
     "api-unclean-election-list": {"GET": SEE_ANY},
     # streams
     "streams:list": {"GET": SEE_ANY},
-    "streams:detail": {"GET": SEE},
-    "streams:description": {"GET": RUN, "POST": RUN},
-    "streams:probes": {"GET": RUN, "POST": RUN},
+    **{name: {"GET": SEE} for name in ("streams:detail", "streams:balance", "streams:rebalances")},
+    **{name: {"GET": RUN, "POST": RUN} for name in ("streams:description", "streams:probes")},
     # A lookup writes nothing but the trail.
     "streams:key-lookup": {"GET": SEE, "POST": SEE},
     # An id may be of several clusters: the query says which, and that is looked at there.
-    "api-streams-list": {"GET": SEE_ANY},
-    "api-streams-detail": {"GET": SEE_ANY},
-    "api-streams-tasks": {"GET": SEE_ANY},
+    **dict.fromkeys(
+        ("api-streams-list", "api-streams-detail", "api-streams-tasks"), {"GET": SEE_ANY}
+    ),
+    **{name: {"GET": SEE_ANY} for name in ("api-streams-balance", "api-streams-rebalances")},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
     "api-streams-probes": {"POST": RUN_ANY},

@@ -13,7 +13,7 @@ from jobs.streams.application import (
 from jobs.streams.audit.conditions import Seen
 from jobs.streams.audit.rules import MODULES
 from jobs.streams.lag import NOT_KEPT
-from jobs.streams.observation import Facts
+from jobs.streams.observation import Facts, TopicFacts
 
 NOW_MS = 1_800_000_000_000
 BEYOND = ("1,200 members: the first 1,000 are kept.",)
@@ -70,9 +70,16 @@ def streams_application(*threads, **fields):
     return application(*threads, protocol=Protocol.STREAMS, **fields)
 
 
-def seen(of, minutes_before=1, **fields):
+def seen(of, minutes_before=1, lag_records=None, **fields):
+    """What a collection saw; the whole lag is in one partition, None: not known."""
     before = Facts(NOW_MS - minutes_before * 60_000, {}, {})
-    return Seen(of, NOT_KEPT, before, **fields)
+    facts = NOT_KEPT
+    if lag_records is not None:
+        count = of.topic_partitions["orders"]
+        starts = dict.fromkeys(range(count), 0)
+        orders = TopicFacts(count, starts, starts | {0: lag_records})
+        facts = Facts(NOW_MS, {"orders": orders}, {})
+    return Seen(of, facts, before, **fields)
 
 
 def conditions(of, **fields):
