@@ -274,9 +274,10 @@ EXPECTED: dict[str, dict[str, Need]] = {
     # A lookup writes nothing but the trail.
     "streams:key-lookup": {"GET": SEE, "POST": SEE},
     # An id may be of several clusters: the query says which, and that is looked at there.
-    **dict.fromkeys(
-        ("api-streams-list", "api-streams-detail", "api-streams-tasks"), {"GET": SEE_ANY}
-    ),
+    **{
+        name: {"GET": SEE_ANY}
+        for name in ("api-streams-list", "api-streams-detail", "api-streams-tasks")
+    },
     **{name: {"GET": SEE_ANY} for name in ("api-streams-balance", "api-streams-rebalances")},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
