@@ -275,10 +275,9 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "streams:key-lookup": {"GET": SEE, "POST": SEE},
     # An id may be of several clusters: the query says which, and that is looked at there.
     **{
-        name: {"GET": SEE_ANY}
-        for name in ("api-streams-list", "api-streams-detail", "api-streams-tasks")
+        f"api-streams-{name}": {"GET": SEE_ANY}
+        for name in ("list", "detail", "tasks", "balance", "rebalances")
     },
-    **{name: {"GET": SEE_ANY} for name in ("api-streams-balance", "api-streams-rebalances")},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
     "api-streams-probes": {"POST": RUN_ANY},
