@@ -125,7 +125,7 @@ def advice_on(
     What is not known, sizes or tasks that are left out, gives no advice.
     """
     found = [*_hot(application, balance), *_uneven(application, balance, rate_per_s)]
-    return (*found, *_without_copy(application, balance, rate_per_s), *_idle(balance))
+    return (*found, *_without_copy(application, balance, rate_per_s))
 
 
 def balance_mapping(balance: Balance, advice: Iterable[Advice], by: str = STATE) -> dict[str, Any]:
@@ -224,20 +224,6 @@ def _without_copy(
         f"{len(alone):,} stateful tasks have no standby.",
         f"If all of them move: {_restore(records, size, rate_per_s)}.",
         f"Set {key}. It costs about {format_bytes(size / max(1, count))} more on each of {count} instances.",
-    )
-
-
-def _idle(balance: Balance) -> Iterator[Advice]:
-    if not balance.idle_threads:
-        return
-    empty = [one.place for one in balance.instances if not one.active and not one.copies]
-    named = f" Without any task: {', '.join(empty[:_MOST_NAMED])}." if empty else ""
-    count, threads = balance.idle_threads, balance.thread_count
-    yield Advice(
-        "idle-threads",
-        f"{count} of {threads} threads are more than there are tasks, copies counted.",
-        f"A task runs on one thread: these threads do nothing.{named}",
-        f"Stop {count} threads or the instances without a task, unless they are a reserve.",
     )
 
 

@@ -201,9 +201,8 @@ def test_large_state_without_a_standby_has_the_price_of_one(threads, is_advised)
 
 def test_threads_beyond_tasks_with_copies_are_idle():
     found = application(thread("a", (0,), (1,)), thread("b", (1,)), thread("c"), thread("d"))
-    advice = kinds(found, [1, 1])["idle-threads"]
-    assert advice.what.startswith("1 of 4 threads")
-    assert advice.why.endswith("Without any task: c, d.")
+    balance = balance_of(found, facts([1, 1]))
+    assert (balance.idle_threads, balance.thread_count) == (1, 4)
 
 
 @pytest.mark.parametrize(
