@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping
+from itertools import islice
 
 # Kafka's own limit: no topic has a longer name.
 _LONGEST_TOPIC = 249
@@ -71,6 +72,12 @@ def sentences(found: Collection[str], most: int = CAUTIONS) -> tuple[str, ...]:
     kept = tuple(short(one, SENTENCE) for one, _ in zip(found, range(most), strict=False))
     more = len(found) - len(kept)
     return (*kept, f"{more:,} more of such sentences are left out.") if more else kept
+
+
+def some(names: Collection[object], most: int = 5) -> str:
+    """Return the first names for a sentence, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, islice(names, most))) + (f" and {more:,} more" if more > 0 else "")
 
 
 def beyond(count: int, most: int, what: str) -> str:

@@ -8,12 +8,12 @@ from rest_framework import serializers
 
 from console.findings.serializers import FindingSerializer
 from console.frame.rest.parameters import PageParameters, Parameters
-from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer, PlainSerializer
 from console.streams.lookup.answers import LONGEST_KEY
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.streams.application import Confidence, Protocol, Role
 from jobs.streams.keys import KeyFormat
-from jobs.streams.probes import ProbeAnswer
+from jobs.streams.probes import Probe
 from jobs.streams.topology.reading import MOST_BYTES
 from jobs.wire.batches.hashes import Partitioner
 
@@ -21,7 +21,6 @@ STREAMS_PROTOCOLS = [one.value for one in Protocol]
 TASK_ROLES = [one.value for one in Role]
 STORE_CONFIDENCES = [one.value for one in Confidence]
 KEY_FORMATS = [one.value for one in KeyFormat]
-PROBE_ANSWERS = [one.value for one in ProbeAnswer]
 PARTITIONERS = [one.value for one in Partitioner]
 _CLUSTER = "Alias of a cluster."
 
@@ -369,15 +368,10 @@ class KeyLookupSerializer(serializers.Serializer[Any]):
     changelog = ChangelogFindingSerializer(allow_null=True)
 
 
-class EndpointProbeSerializer(serializers.Serializer[Any]):
+class EndpointProbeSerializer(PlainSerializer):
     """The probe of one endpoint; `address` and `took_ms` are null where no connection was made."""
 
-    endpoint = serializers.CharField()
-    instances = _texts()
-    address = serializers.CharField(allow_null=True)
-    answer = serializers.ChoiceField(choices=PROBE_ANSWERS)
-    took_ms = _number()
-    reason = serializers.CharField(allow_blank=True)
+    of = Probe
 
 
 class ProbesSerializer(serializers.Serializer[Any]):

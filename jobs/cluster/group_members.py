@@ -133,7 +133,6 @@ class StreamsGroup:
     """A group of the streams protocol; `subtopologies` is None while its topology is not ready.
 
     `description_status` is Kafka's number (`DescriptionStatus`); `description` comes with AVAILABLE.
-    `assignor` is the one of the next assignment, None from brokers before 4.4.
     """
 
     group_id: str
@@ -145,4 +144,3 @@ class StreamsGroup:
     members: tuple[StreamsMember, ...]
     description_status: int = DescriptionStatus.NOT_REQUESTED
     description: StreamsDescription | None = None
-    assignor: str | None = None

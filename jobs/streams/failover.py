@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from jobs.limits import some
 from jobs.numbers import format_count
 from jobs.streams.application import Application
 from jobs.streams.observation import Facts
@@ -382,9 +383,7 @@ def _sorted(policy: str) -> str:
 
 
 def _few(names: Iterable[str]) -> str:
-    found = sorted(names)
-    rest = len(found) - MOST_NAMES
-    return ", ".join(found[:MOST_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
+    return some(sorted(names), MOST_NAMES)
 
 
 def _count(found: Collection[str], noun: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from enum import StrEnum
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -120,3 +121,42 @@ class FreshnessSerializer(serializers.Serializer[Freshness]):
     def get_is_stale(self, entry: Freshness) -> bool:
         """Return whether the rows are too old to act on."""
         return entry.is_stale(timezone.now())
+
+
+_FIELDS: dict[Any, Any] = {
+    bool: serializers.BooleanField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+}
+
+
+class PlainSerializer(serializers.Serializer[Any]):
+    """The annotated fields of a class but those of `without`, and tuples of them; null where it has None.
+
+    A class in a field has the serializer that is made before for it.
+    """
+
+    of: ClassVar[type]
+    without: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _FIELDS[cls.of] = cls
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields in the order of the class, then what the serializer itself declares."""
+        hints = get_type_hints(self.of)
+        found = {name: _field(one) for name, one in hints.items() if name not in self.without}
+        return found | super().get_fields()
+
+
+def _field(hint: Any) -> serializers.Field[Any, Any, Any, Any]:
+    parts = get_args(hint)
+    if ... in parts:
+        return serializers.ListField(child=_field(parts[0]))
+    kind, is_null = parts[0] if parts else hint, type(None) in parts
+    if issubclass(kind, StrEnum):
+        choices = [one.value for one in kind]
+        return serializers.ChoiceField(choices=choices, allow_null=is_null)
+    return _FIELDS[kind](allow_null=is_null)  # type: ignore[no-any-return]  # each is a field

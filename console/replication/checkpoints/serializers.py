@@ -7,7 +7,12 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
-from console.frame.rest.serializers import BodySerializer, FreshnessSerializer, RenamedChoiceField
+from console.frame.rest.serializers import (
+    BodySerializer,
+    FreshnessSerializer,
+    PlainSerializer,
+    RenamedChoiceField,
+)
 from console.frame.series import MOST_POINTS
 from console.replication.checkpoints.models import READINESS_CHOICES
 from console.replication.flows.models import GroupReadiness, TopicReadiness
@@ -15,6 +20,7 @@ from console.replication.translation.workbench import DIRECTIONS, FORWARD
 from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.replication.checkpoints.reasons import CheckpointReason
 from jobs.replication.translation.questions import HIGHEST_OFFSET, HIGHEST_PARTITION
+from jobs.streams.failover import Reason
 
 # A body of JSON has at most a megabyte; the page takes longer lists.
 MOST_IN_BODY = 10_000
@@ -167,13 +173,10 @@ class TopicReadinessSerializer(serializers.ModelSerializer[TopicReadiness]):
         read_only_fields = fields
 
 
-class FailoverReasonSerializer(serializers.Serializer[Any]):
+class FailoverReasonSerializer(PlainSerializer):
     """Why an application is not ready, or why that is unknown, and what to do."""
 
-    code = serializers.CharField()
-    text = serializers.CharField()
-    todo = serializers.CharField()
-    is_unknown = serializers.BooleanField()
+    of = Reason
 
 
 class ApplicationFailoverSerializer(serializers.Serializer[Any]):

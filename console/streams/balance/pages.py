@@ -64,7 +64,7 @@ def _most(instances: Sequence[Load], name: str) -> float:
 def _facts(balance: Balance) -> list[dict[str, Any]]:
     span = balance.rate_span_ms
     size = format_least(balance.state_bytes, balance.state_unknown, format_bytes)
-    threads = f"of {format_count(len(balance.threads))}, copies counted"
+    threads = f"of {format_count(balance.thread_count)}, copies counted"
     rates = "between two collections" if span else "from the second collection on"
     told = (
         ("State", size, "active tasks, changelog size", ""),

@@ -1,4 +1,4 @@
-"""The balance of a stored application, with what its snapshots show of restores and of returned tasks."""
+"""The balance of a stored application, with the restore rate that its snapshots show."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from django.conf import settings
 
 from console.streams.models import StreamsApplication
 from console.streams.snapshots import Picture
-from jobs.streams.balance.advice import Advice, advice_on, runners_of
+from jobs.streams.balance.advice import Advice, advice_on
 from jobs.streams.balance.load import Balance, balance_of
 from jobs.streams.lag import restore_rate
 from jobs.streams.stored import OtherForm, unpack_application
 
 Told = tuple[Balance, tuple[Advice, ...]]
-_History = tuple[float | None, list[dict[str, str]]]
 
 
 def balance_told(row: StreamsApplication, picture: Picture) -> Told:
@@ -20,19 +19,20 @@ def balance_told(row: StreamsApplication, picture: Picture) -> Told:
 
     def reckon() -> Told:
         balance = balance_of(picture.application, picture.facts, picture.states)
-        history = picture.lasting("history", lambda: _history(row, picture))
-        return balance, advice_on(picture.application, balance, *history)
+        rate = picture.lasting("restore rate", lambda: _restore_rate(row, picture))
+        return balance, advice_on(picture.application, balance, rate)
 
     return picture.once("balance", reckon)
 
 
-def _history(row: StreamsApplication, picture: Picture) -> _History:
-    """Return the restore rate between the last two joins, and who ran the tasks in the two before this."""
-    try:
-        packed = row.snapshots.order_by("-pk").values_list("content", flat=True)[1:3]
-        seen = [unpack_application(bytes(one)) for one in packed]
-    except OtherForm:
-        return None, []
+def _restore_rate(row: StreamsApplication, picture: Picture) -> float | None:
+    """Return the restore rate between the last two joins; None: not measured."""
+    packed = row.snapshots.order_by("-pk").values_list("content", flat=True)[1:2]
     slack_ms = settings.STREAMS_INTERVAL_S * 1000
-    rate = seen and restore_rate(seen[0], picture.application, picture.standby_lags, slack_ms)
-    return rate or None, [runners_of(one) for one in reversed(seen)]
+    try:
+        for one in packed:
+            before = unpack_application(bytes(one))
+            return restore_rate(before, picture.application, picture.standby_lags, slack_ms)
+    except OtherForm:
+        pass
+    return None

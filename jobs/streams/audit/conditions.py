@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, TypeAlias
 
+from jobs import limits
 from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
 from jobs.numbers import sum_of
 from jobs.severity import Severity
@@ -25,7 +26,6 @@ from jobs.streams.lag import (
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
 
-MOST_NAMED = 5
 FOR, MOST = "for_s", "most"
 MOST_LISTED = 20
 WATCHED_MS = 600_000
@@ -170,11 +170,7 @@ def most(default: float, unit: Unit, text: str, **limits: float) -> Threshold:
     return Threshold(MOST, default, unit, text, **limits)
 
 
-def some(names: Collection[object]) -> str:
-    """Return the first names for a sentence, and how many more there are."""
-    shown = ", ".join(str(one) for one, _ in zip(names, range(MOST_NAMED), strict=False))
-    more = len(names) - MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+some = limits.some
 
 
 def listed(names: Iterable[object]) -> list[str]:

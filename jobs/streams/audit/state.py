@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from jobs.checks.check import Unit, check
 from jobs.numbers import format_bytes, format_count, format_span_s, sum_of
-from jobs.streams.application import Role, TaskId
+from jobs.streams.application import Role
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
+    listed,
     most,
     some,
     streams_check,
     unknown,
 )
+from jobs.streams.balance.load import state_of_processes
 from jobs.streams.lag import NOT_KEPT, InputLag
 from jobs.streams.observation import Facts
 
@@ -102,7 +103,7 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
             f"has {len(alone):,} of {len(tasks):,} tasks with state on one instance only: {some(alone)}. "
             f"Their changelogs have {told if size.value is not None else 'an unknown size'}.",
             {
-                "tasks": _names(alone),
+                "tasks": listed(alone),
                 "task_count": len(alone),
                 "size_bytes": size.value if is_whole else None,
             },
@@ -115,7 +116,7 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
         yield Condition(
             ONE_RACK,
             f"has all copies of {len(close):,} tasks in one rack each: {some(close)}.",
-            {"tasks": _names(close), "task_count": len(close)},
+            {"tasks": listed(close), "task_count": len(close)},
         )
     elif copied and None in racks:
         yield unknown(ONE_RACK)
@@ -202,39 +203,25 @@ def _waits(inputs: Sequence[InputLag], before: Facts, *, is_growing: bool) -> bo
 @check(UNEVEN)
 def judge_sizes(seen: Seen) -> Iterator[Condition]:
     """Compare the bytes of state that processes with equally many tasks have."""
-    counts: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    is_known = seen.is_all and seen.is_state_known and seen.is_settled
-    processes = seen.application.processes if is_known else ()
-    for process in processes:
-        for task in (one for thread in process.threads for one in thread.now.active):
-            if task.subtopology in seen.stateful:
-                state = seen.states.get(task)
-                is_known &= state is not None and state.size_bytes is not None
-                counts[process.process_id] += 1
-                sizes[process.process_id] += (state and state.size_bytes) or 0
-    total = sizes.total()
-    if not is_known:
+    processes = seen.application.processes
+    sizes = state_of_processes(seen.application, seen.states)
+    if sizes is None or not seen.is_state_known or not seen.is_settled:
         yield unknown(UNEVEN)
-    elif (
-        total
-        and len(counts) == len(processes) > 1
-        and max(counts.values()) - min(counts.values()) <= 1
-    ):
-        largest = max(processes, key=lambda one: sizes[one.process_id])
-        size = sizes[largest.process_id]
-        ratio = size * len(processes) / total
+        return
+    counts = [
+        sum(task.subtopology in seen.stateful for task in one.tasks(Role.ACTIVE))
+        for one in processes
+    ]
+    if any(sizes) and len(counts) > 1 and min(counts) and max(counts) - min(counts) <= 1:
+        size, total = max(sizes), sum(sizes)
+        place, ratio = processes[sizes.index(size)].place, size * len(sizes) / total
         yield Condition(
             UNEVEN,
-            f"has {format_bytes(size)} of {format_bytes(total)} of state on instance {largest.place}: "
+            f"has {format_bytes(size)} of {format_bytes(total)} of state on instance {place}: "
             f"{ratio:.3g} times the mean of {len(processes):,} instances, with equally many tasks.",
-            {"place": largest.place, "size_bytes": size, "total_bytes": total, "ratio": ratio},
+            {"place": place, "size_bytes": size, "total_bytes": total, "ratio": ratio},
             value=ratio,
         )
-
-
-def _names(tasks: list[TaskId]) -> list[str]:
-    return [str(one) for one in tasks[:_NAMED]]
 
 
 CHECKS = (NO_STANDBY, ONE_RACK, STANDBY_BEHIND, QUIET, UNEVEN)

@@ -22,7 +22,7 @@ from jobs.numbers import (
     format_times,
     sum_of,
 )
-from jobs.streams.application import Application, Protocol, Role
+from jobs.streams.application import Application, Protocol
 from jobs.streams.balance.load import (
     RATE,
     STATE,
@@ -119,16 +119,13 @@ def advice_on(
     application: Application,
     balance: Balance,
     rate_per_s: float | None = None,
-    earlier: Sequence[dict[str, str]] = (),
 ) -> tuple[Advice, ...]:
     """Return what is sound; `rate_per_s` is the restore rate that was measured (`lag.restore_rate`).
 
-    `earlier` are `runners_of` the two assignments before this one, the older first. What is not known, sizes
-    or tasks that are left out, gives no advice.
+    What is not known, sizes or tasks that are left out, gives no advice.
     """
     found = [*_hot(application, balance), *_uneven(application, balance, rate_per_s)]
-    found += [*_without_copy(application, balance, rate_per_s), *_idle(balance)]
-    return (*found, *_back_and_forth(balance, earlier))
+    return (*found, *_without_copy(application, balance, rate_per_s))
 
 
 def balance_mapping(balance: Balance, advice: Iterable[Advice], by: str = STATE) -> dict[str, Any]:
@@ -228,47 +225,6 @@ def _without_copy(
         f"If all of them move: {_restore(records, size, rate_per_s)}.",
         f"Set {key}. It costs about {format_bytes(size / max(1, count))} more on each of {count} instances.",
     )
-
-
-def _idle(balance: Balance) -> Iterator[Advice]:
-    if not balance.idle_threads:
-        return
-    empty = [one.place for one in balance.instances if not one.active and not one.copies]
-    named = f" Without any task: {', '.join(empty[:_MOST_NAMED])}." if empty else ""
-    count, threads = balance.idle_threads, len(balance.threads)
-    yield Advice(
-        "idle-threads",
-        f"{count} of {threads} threads are more than there are tasks, copies counted.",
-        f"A task runs on one thread: these threads do nothing.{named}",
-        f"Stop {count} threads or the instances without a task, unless they are a reserve.",
-    )
-
-
-def runners_of(application: Application) -> dict[str, str]:
-    """Return the place of the instance that runs each task."""
-    return {
-        str(task): own[0].process.place
-        for task, own in application.placements.items()
-        if own and own[0].role is Role.ACTIVE
-    }
-
-
-def _back_and_forth(balance: Balance, earlier: Sequence[dict[str, str]]) -> Iterator[Advice]:
-    first, between = earlier if len(earlier) > 1 else ({}, {})
-    back = [
-        one
-        for one in balance.tasks
-        if one.state_bytes and one.place == first.get(one.task) != between.get(one.task, one.place)
-    ]
-    if back:
-        records, size = _sums(back)
-        yield Advice(
-            "restore-heavy",
-            f"{len(back):,} stateful tasks ran elsewhere in the assignment before, and returned.",
-            f"Without their state on disk that is {_restore(records, size, None)}.",
-            "Static membership (group.instance.id) keeps tasks over a short restart, a persistent volume for "
-            "state.dir their state. Streams groups take static members from Kafka 4.4 on.",
-        )
 
 
 def _sums(tasks: Sequence[TaskLoad]) -> tuple[int | None, int]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, pstdev
+from statistics import fmean
 
 from jobs.numbers import sum_of
-from jobs.streams.application import Application, Role, TaskId, Thread
+from jobs.streams.application import Application, Process, Role, TaskId
 from jobs.streams.lag import StateOfTask, input_rates, states_of_tasks
 from jobs.streams.observation import Facts
 
@@ -38,7 +38,7 @@ class TaskLoad:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What an instance or a thread has.
+    """What an instance has.
 
     Sums are of what is known, None without any; `..._unknown` is how many tasks have no number. `state_share`
     is None unless all sizes are known. `idle_threads` are threads beyond its tasks, copies counted.
@@ -67,7 +67,7 @@ class Load:
 class Spread:
     """How uneven the tasks of a subtopology are `by` state or rate, and the largest `task`.
 
-    None where a number is not known, or all are 0. `cv` is the standard deviation over the mean.
+    None where a number is not known, or all are 0.
     """
 
     subtopology: str
@@ -77,7 +77,6 @@ class Spread:
     largest: float | None = None
     top_share: float | None = None
     max_over_mean: float | None = None
-    cv: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Balance:
 
     tasks: tuple[TaskLoad, ...]
     instances: tuple[Load, ...]
-    threads: tuple[Load, ...]
+    thread_count: int
     spreads: tuple[Spread, ...]
     state_bytes: int | None
     state_unknown: int
@@ -121,7 +120,8 @@ def balance_of(
     nothing = [0] if is_whole else []
     whole_bytes = total.value if is_whole and not total.unknown else None
 
-    def load_of(place: str, process_id: str, threads: Sequence[Thread]) -> Load:
+    def load_of(process: Process) -> Load:
+        threads = process.threads
         active = [task for one in threads for task in one.now.active]
         copies = [task for one in threads for task in (*one.now.standby, *one.now.warm_up)]
         state = sum_of([sizes[task] for task in active] or nothing)
@@ -131,20 +131,20 @@ def balance_of(
         rate = sum_of([rates.get(task) for task in active] or nothing)
         idle = max(0, len(threads) - len(active) - len(copies)) if is_whole else None
         counts = (len(threads), len(active), stateful, len(copies))
-        return Load(place, process_id, *counts, *state, share, both, *rate, idle)
+        return Load(process.place, process.process_id, *counts, *state, share, both, *rate, idle)
 
-    own = application.processes
-    instances = tuple(load_of(one.place, one.process_id, one.threads) for one in own)
+    instances = tuple(map(load_of, application.processes))
+    mentions = sum(len(own) for own in application.placements.values())
     return Balance(
         tuple(tasks),
         instances,
-        tuple(load_of(t.client_id, one.process_id, [t]) for one in own for t in one.threads),
+        len(application.threads),
         tuple(_spreads(tasks, is_whole=is_whole)),
         *total,
         _skew(instances, tasks, whole_bytes),
-        state_skew(application, states),
+        max(one.state_share or 0 for one in instances) * len(instances) if whole_bytes else None,
         _are_even(instances) if whole_bytes else None,
-        idle_threads(application),
+        max(0, len(application.threads) - mentions) if is_whole else None,
         None if facts.before is None else facts.observed_at_ms - facts.before.observed_at_ms,
     )
 
@@ -167,22 +167,16 @@ def sizes_of(
     }
 
 
-def state_skew(application: Application, states: Mapping[TaskId, StateOfTask]) -> float | None:
-    """Return the state of the largest instance over the mean; None: not known, no state, one instance."""
+def state_of_processes(
+    application: Application, states: Mapping[TaskId, StateOfTask]
+) -> list[int] | None:
+    """Return bytes of state that the active tasks of each process have; None where not all are known."""
     sizes = sizes_of(application, states)
     totals = [
         sum_of(sizes[task] for task in one.tasks(Role.ACTIVE)) for one in application.processes
     ]
-    known = [one.value or 0 for one in totals if not one.unknown]
-    is_known = is_whole_seen(application) and len(known) == len(totals) > 1 and any(known)
-    return max(known) / fmean(known) if is_known else None
-
-
-def idle_threads(application: Application) -> int | None:
-    """Return how many threads there are beyond tasks, copies counted; None where not all are known."""
-    mentions = sum(len(own) for own in application.placements.values())
-    idle = max(0, len(application.threads) - mentions)
-    return idle if is_whole_seen(application) else None
+    is_known = is_whole_seen(application) and not any(one.unknown for one in totals)
+    return [one.value or 0 for one in totals] if is_known else None
 
 
 def is_whole_seen(application: Application) -> bool:
@@ -223,5 +217,4 @@ def _spreads(tasks: Iterable[TaskLoad], *, is_whole: bool) -> Iterator[Spread]:
                 continue
             mean, most = fmean(values), max(values)
             top = own[values.index(most)].task
-            shape = most / sum(values), most / mean, pstdev(values) / mean
-            yield Spread(name, len(own), by, top, most, *shape)
+            yield Spread(name, len(own), by, top, most, most / sum(values), most / mean)

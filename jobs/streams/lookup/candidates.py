@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jobs.limits import some
 from jobs.streams.application import Application, Store
 from jobs.wire.batches.hashes import Partitioner, partition_for_key
 
@@ -72,9 +73,7 @@ def places_of(candidates: Iterable[Candidate]) -> tuple[int, ...]:
 
 def names_of(topics: Iterable[str]) -> str:
     """Return the first topics, and how many more there are."""
-    every = tuple(topics)
-    more = len(every) - _MOST_NAMES
-    return ", ".join(every[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some(tuple(topics), _MOST_NAMES)
 
 
 def either(partitions: Iterable[object], word: str = "or") -> str:

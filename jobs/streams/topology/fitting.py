@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jobs.limits import some
 from jobs.patterns.matching import list_problem, matcher_of
 from jobs.streams.application import Application
 from jobs.streams.topology.described import DescribedSubtopology, DescribedTopology, NodeKind
-
-MOST_NAMES = 5
 
 
 class _Sources(NamedTuple):
@@ -111,6 +110,4 @@ def _count(told: Collection[str]) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    every = sorted(set(names))
-    more = len(every) - MOST_NAMES
-    return ", ".join(every[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some(sorted(set(names)))

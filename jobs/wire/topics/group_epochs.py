@@ -35,12 +35,11 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class EpochMember:
-    """A member of a group with epochs; `assignor` is None where it leaves the choice to the broker."""
+    """A member of a group with epochs."""
 
     instance_id: str | None
     client_id: str
     host: str
-    assignor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +69,11 @@ def decode_epoch(value: bytes) -> int:
     return _int(_versioned(value), 4)
 
 
-def decode_epoch_member(number: int, value: bytes) -> EpochMember:
+def decode_epoch_member(value: bytes) -> EpochMember:
     """Read a member; raises `RecordFormatError`."""
     reader = _versioned(value)
     instance, _rack, client, host = (_text(reader) for _ in range(4))
-    assignor = None
-    if number == CONSUMER_MEMBER:
-        for _ in _items(reader):
-            _text(reader)
-        _text(reader)
-        _int(reader, 4)
-        assignor = _text(reader)
-    return EpochMember(instance, client or "", host or "", assignor)
+    return EpochMember(instance, client or "", host or "")
 
 
 def decode_current(number: int, value: bytes) -> Current:

@@ -93,18 +93,6 @@ def test_an_application_that_was_never_whole_has_no_balance(sign_in, viewer):
     assert (told["instances"], told["tasks"], told["advice"]) == ([], [], [])
 
 
-def test_tasks_that_left_and_came_back_are_seen_in_the_snapshots(sign_in, viewer):
-    row, start = None, timezone.now() - timedelta(minutes=10)
-    cluster = make_cluster("east")
-    both, one = two_instances(), group(member(1, (0, 1, 2, 3)))
-    for minute, found in enumerate((both, one, both)):
-        at = start + timedelta(minutes=minute)
-        save_application(cluster, row, observation(found, at), at)
-        row = StreamsApplication.objects.get()
-    told = {found["kind"]: found for found in sign_in(viewer).get(V1).json()["advice"]}
-    assert told["restore-heavy"]["what"].startswith("2 stateful tasks ran elsewhere")
-
-
 def test_a_large_application_has_bounded_rows_and_no_more_queries_than_its_overview(
     sign_in, viewer
 ):

@@ -18,7 +18,7 @@ from jobs.streams.application import (
     Thread,
 )
 from jobs.streams.balance.advice import advice_on, balance_lines, balance_mapping, best_move
-from jobs.streams.balance.load import RATE, balance_of, heaviest, idle_threads, state_skew
+from jobs.streams.balance.load import RATE, balance_of, heaviest, state_of_processes
 from jobs.streams.lag import StandbyLag, ends_before, input_rates, restore_rate, states_of_tasks
 from jobs.streams.observation import Facts, TopicFacts
 
@@ -104,13 +104,13 @@ def test_what_is_not_known_is_not_judged(more):
     seen = facts([900 * MIB, MIB, MIB, MIB])
     balance = balance_of(found, seen)
     assert (balance.state_skew, best_move(balance)) == (None, None)
-    assert state_skew(found, states_of_tasks(found, seen)) is None
+    assert state_of_processes(found, states_of_tasks(found, seen)) is None
     assert advice_on(found, balance) == ()
 
 
 def test_a_member_whose_bytes_cannot_be_read_leaves_idle_threads_unknown():
     found = application(*TWO, thread("c", problem="Truncated."))
-    assert idle_threads(found) is None
+    assert balance_of(found, facts([1] * 4)).idle_threads is None
     assert balance_of(found, facts([1] * 4)).instances[2].idle_threads is None
 
 
@@ -201,17 +201,8 @@ def test_large_state_without_a_standby_has_the_price_of_one(threads, is_advised)
 
 def test_threads_beyond_tasks_with_copies_are_idle():
     found = application(thread("a", (0,), (1,)), thread("b", (1,)), thread("c"), thread("d"))
-    advice = kinds(found, [1, 1])["idle-threads"]
-    assert advice.what.startswith("1 of 4 threads")
-    assert advice.why.endswith("Without any task: c, d.")
-
-
-def test_tasks_that_came_back_point_at_static_members_and_volumes():
-    found = application(*TWO)
-    home, away = {"0_0": "a", "0_2": "b"}, {"0_0": "b", "0_2": "b"}
-    advice = kinds(found, [MIB] * 4, earlier=[home, away])
-    assert advice["restore-heavy"].what.startswith("1 stateful tasks ran elsewhere")
-    assert kinds(found, [MIB] * 4, earlier=[home]) == {}
+    balance = balance_of(found, facts([1, 1]))
+    assert (balance.idle_threads, balance.thread_count) == (1, 4)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +248,9 @@ def test_sums_agree_and_no_instance_is_below_the_best_split(given_load):
     found, sizes = given_load
     balance = balance_of(found, facts(sizes))
     assert sum(one.state_bytes for one in balance.instances) == balance.state_bytes == sum(sizes)
-    assert sum(one.active for one in balance.threads) == len(sizes)
+    assert sum(one.active for one in balance.instances) == len(sizes)
     assert balance.state_skew is None or balance.state_skew >= 1 - 1e-9
-    assert idle_threads(found) == max(0, len(found.threads) - len(sizes))
+    assert balance.idle_threads == max(0, len(found.threads) - len(sizes))
 
 
 @settings(deadline=None)

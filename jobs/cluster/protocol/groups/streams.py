@@ -109,7 +109,6 @@ def _group(group: DescribedGroup, broker: tuple[str, int | None]) -> StreamsGrou
         tuple(_member(member) for member in group.members),
         told.topology_description_status if told else DescriptionStatus.NOT_REQUESTED,
         _description(told.topology_description) if told else None,
-        told.assignor_name if told else None,
     )
 
 

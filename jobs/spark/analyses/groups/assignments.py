@@ -30,7 +30,6 @@ class Member:
     client_id: str
     instance_id: str | None
     host: str
-    assignor: str | None = None
 
     @property
     def client(self) -> tuple[str, str, str]:
@@ -38,30 +37,24 @@ class Member:
         return self.instance_id or "", _UUID.sub("*", self.client_id), self.host
 
 
-def member_of(
-    member_id: str,
-    client_id: str,
-    instance_id: str | None,
-    host: str,
-    assignor: str | None = None,
-) -> Member:
+def member_of(member_id: str, client_id: str, instance_id: str | None, host: str) -> Member:
     """Return a member with texts of bounded length."""
     named = member_id if member_id.startswith(client_id) else f"{client_id}/{member_id}"
     instance = None if instance_id is None else short(instance_id)
-    texts = short(client_id), instance, short(host.removeprefix("/"))
-    return Member(instance or short(named), *texts, None if assignor is None else short(assignor))
+    return Member(
+        instance or short(named), short(client_id), instance, short(host.removeprefix("/"))
+    )
 
 
 class Generation(NamedTuple):
     """What the members of a classic group tell: `held` is None where it cannot be read.
 
-    `version` is the lowest of their Streams user data, `is_planned`: they announce a later rebalance.
+    `is_planned`: members of Kafka Streams announce a later rebalance.
     """
 
     members: Mapping[str, Member]
     held: Held | None
-    version: int | None
-    is_planned: bool
+    is_planned: bool = False
 
 
 def generation_of(group: ClassicGroup) -> Generation:
@@ -71,10 +64,9 @@ def generation_of(group: ClassicGroup) -> Generation:
         for one in group.members
     }
     if len(members) > MEMBERS or (members and group.protocol_type != "consumer"):
-        return Generation(members, None, None, is_planned=False)
+        return Generation(members, None)
     if group.protocol == STREAM_PROTOCOL:
         seen = members_of(group, {})
-        versions = [one.common_version or one.version for one in seen.threads]
         held = {
             members[one.member_id].identity: frozenset(
                 (role.value, str(task)) for role, task in one.now.with_roles()
@@ -82,9 +74,7 @@ def generation_of(group: ClassicGroup) -> Generation:
             for one in seen.threads
         }
         is_read = all(one.problem is None for one in seen.threads)
-        version = min((one for one in versions if one is not None), default=None)
-        is_planned = seen.next_rebalance_ms is not None
-        return Generation(members, held if is_read else None, version, is_planned)
+        return Generation(members, held if is_read else None, seen.next_rebalance_ms is not None)
     try:
         plain = {
             members[one.member_id].identity: frozenset(
@@ -95,8 +85,8 @@ def generation_of(group: ClassicGroup) -> Generation:
             if one.assignment
         }
     except RecordFormatError:
-        return Generation(members, None, None, is_planned=False)
-    return Generation(members, plain, None, is_planned=False)
+        return Generation(members, None)
+    return Generation(members, plain)
 
 
 def moves_between(before: Held, after: Held) -> Iterator[dict[str, Any]]:

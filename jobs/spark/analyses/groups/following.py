@@ -16,10 +16,7 @@ Row = dict[str, Any]
 # A client that came back in so many rebalances within so long is flapping.
 _RETURNS, _WITHIN_MS = 3, 3_600_000
 _MOST_LISTED = 20
-_UNTIL_KNOWN = (
-    "joined", "left", "moved", "duration_ms", "leader", "assignor", "version", "joined_members",
-    "left_members",
-)  # fmt: skip
+_UNTIL_KNOWN = ("joined", "left", "moved", "duration_ms", "joined_members", "left_members")
 
 
 @dataclass(slots=True)
@@ -51,10 +48,7 @@ class Group:
         self._members: dict[str, Member] = {}
         self._clients: dict[tuple[str, str, str], Row] = {}
         self._stats: Row = dict.fromkeys(("rebalances", "joins", "leaves", "moves", "missed"), 0)
-        self._stats |= dict.fromkeys(
-            ("members_min", "members_max", "first_ms", "last_ms", "deleted_ms", "longest_ms",
-             "longest_empty_ms")
-        )  # fmt: skip
+        self._stats |= dict.fromkeys(("first_ms", "last_ms", "deleted_ms", "longest_ms"))
         self._forget(is_known=is_new)
 
     def _forget(self, *, is_known: bool) -> None:
@@ -68,7 +62,6 @@ class Group:
         self._held: Held | None = {}
         self._before: Held | None = {}
         self._row: Row | None = None
-        self._emptied_ms: int | None = None
         self._is_planned = self._is_changed = False
 
     def delete(self, protocol: str, at_ms: int) -> None:
@@ -93,9 +86,6 @@ class Group:
             at_ms = record_ms if one.at_ms is None else one.at_ms
             self._before = self._held
             row = self._open(number, at_ms, found.members)
-            leader = found.members.get(one.leader or "")
-            row["leader"] = leader and leader.identity
-            row |= {"assignor": one.group.protocol or None, "version": found.version}
             if row["reason"] == "same_members" and self._is_planned:
                 row["reason"] = "planned"
             self._held = found.held
@@ -125,8 +115,6 @@ class Group:
         row["missed"] = 0 if is_first else row["missed"]
         if row["reason"] == "same_members" and self._is_changed:
             row["reason"] = "member_changed"
-        chosen = Counter(one.assignor for one in self._members.values() if one.assignor)
-        row["assignor"] = chosen.most_common(1)[0][0] if chosen else None
         self._row = row
         self._is_changed = False
 
@@ -182,8 +170,6 @@ class Group:
         stats = self._stats
         if not stats["rebalances"] and stats["deleted_ms"] is None:
             return None, []
-        hours = ((stats["last_ms"] or 0) - (stats["first_ms"] or 0)) / 3_600_000
-        per_hour = stats["rebalances"] / hours if hours >= 1 else None
         now = len(self._named) if self._is_known else None
         named = {"group": self.group_id, "protocol": self._protocol, "members_now": now}
         clients = []
@@ -192,7 +178,7 @@ class Group:
             pairs = zip(back, back[_RETURNS - 1 :], strict=False)
             is_flapping = any(last - first <= _WITHIN_MS for first, last in pairs)
             clients.append({"group": self.group_id, **one, "is_flapping": is_flapping})
-        return {**named, **stats, "per_hour": per_hour}, clients
+        return {**named, **stats}, clients
 
     def _speak(self, protocol: str) -> None:
         if self._protocol and protocol != self._protocol:
@@ -236,15 +222,12 @@ class Group:
             changes = [word for word, found in (("joined", joined), ("left", left)) if found]
             if members and not missed:
                 row["reason"] = "_and_".join(changes) or "same_members"
-        empty_ms, self._emptied_ms = self._emptied_ms, None if members else at_ms
         self._stats["deleted_ms"] = None
         if at_ms >= self._from_ms:
             is_known = self._is_known
             self._meet(at_ms, "leaves", [before[one] for one in left] if is_known else ())
             self._meet(at_ms, "joins", [self._named[one] for one in joined] if is_known else ())
             self._meet(at_ms, "", self._named.values())
-            if empty_ms is not None and members and not missed:
-                self._longest("longest_empty_ms", at_ms - empty_ms)
         self._row = row
         return row
 
@@ -271,14 +254,7 @@ class Group:
         sums = ("joins", "joined"), ("leaves", "left"), ("moves", "moved"), ("missed", "missed")
         for name, source in sums:
             stats[name] += row[source] or 0
-        bounds = [stats["members_min"], stats["members_max"], row["members"]]
-        known = [one for one in bounds if one is not None]
-        stats["members_min"] = min(known, default=None)
-        stats["members_max"] = max(known, default=None)
         stats["first_ms"] = row["at_ms"] if stats["first_ms"] is None else stats["first_ms"]
         stats["last_ms"] = row["at_ms"]
-        self._longest("longest_ms", row["duration_ms"])
-
-    def _longest(self, name: str, found_ms: int | None) -> None:
-        known = [one for one in (self._stats[name], found_ms) if one is not None]
-        self._stats[name] = max(known, default=None)
+        lasted = (stats["longest_ms"], row["duration_ms"])
+        stats["longest_ms"] = max((one for one in lasted if one is not None), default=None)

@@ -24,26 +24,24 @@ from jobs.wire.topics import group_epochs as wire
 
 _ALWAYS = 1 << 62
 _MOST_CLIENTS = 10_000
+COUNTED = ("rebalances", "moves", "undecodable", "groups_left_out", "clients_left_out")
 
 
 def reduce_groups(
     readers: Sequence[SpanReader], work: Work, options: Mapping[str, Any]
 ) -> dict[str, pa.Table]:
-    """Return rows of `rebalances`, `moves`, `groups`, `members` and one of `partitions`.
+    """Return rows of `rebalances`, `moves`, `groups`, `members` and one of `partitions`, of what was read.
 
-    Options: `names` and `globs` of groups (None: all), `from_ms`, `most_rebalances`, `most_moves`.
+    Options: `names` and `globs` of groups (None: all), `from_ms`, `most` rebalances and moves each.
     """
     (reader,) = readers
     span, gaps = reader.span, Gaps(_ALWAYS)
     groups = _Groups(options, is_partial=span.is_cut or span.log_start > 0)
-    first_ms = None
     for chunk in reader:
         records = chunk.records
         if records is None or not len(records):
             continue
         gaps.take(records.offsets, records.times, reader.left_out)
-        if first_ms is None:
-            first_ms = int(records.times[0])
         for index in group_records(records):
             groups.take(records, int(index), is_whole=not gaps.before)
     told = [one for one in groups.rows() if one[0] is not None]
@@ -52,17 +50,9 @@ def reduce_groups(
     groups.told.counts["clients_left_out"] += len(clients[_MOST_CLIENTS:])
     row = {
         "partition": span.partition,
-        "log_start": span.log_start,
-        "log_end": span.log_end,
         "records": reader.outcome.records,
-        "undecodable": groups.told.counts["undecodable"],
-        "first_ms": first_ms,
         "removed": gaps.before,
-        "complete_from": gaps.last[0] or span.start,
-        "complete_from_ms": gaps.last[1] if gaps.before else first_ms,
-        **{name: groups.told.counts[name] for name in ("rebalances", "moves")},
-        "left_out": groups.told.counts["groups_left_out"],
-        "clients_left_out": groups.told.counts["clients_left_out"],
+        **{name: groups.told.counts[name] for name in COUNTED},
     }
     tables = {
         "rebalances": groups.told.rebalances,
@@ -87,8 +77,8 @@ class _Groups:
     """The groups of a partition that were chosen."""
 
     def __init__(self, options: Mapping[str, Any], *, is_partial: bool) -> None:
-        newest = deque[Any](maxlen=options["most_rebalances"])
-        self.told = Told(newest, deque[Any](maxlen=options["most_moves"]))
+        most = options["most"]
+        self.told = Told(deque[Any](maxlen=most), deque[Any](maxlen=most))
         self._names = options["names"] and frozenset(options["names"])
         self._matcher = Matcher([glob_expression(one) for one in options["globs"]])
         self._from_ms, self._is_partial = options["from_ms"], is_partial
@@ -152,5 +142,5 @@ def _tell(group: Group, key: wire.GroupKey, records: RecordColumns, index: int) 
 
 
 def _member(key: wire.GroupKey, value: bytes) -> Member:
-    one = wire.decode_epoch_member(key.number, value)
-    return member_of(key.member, one.client_id, one.instance_id, one.host, one.assignor)
+    one = wire.decode_epoch_member(value)
+    return member_of(key.member, one.client_id, one.instance_id, one.host)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
 
 TOPIC = "__consumer_offsets"
-_HOUR_MS, _MOST_GROUPS, _CHART_GROUPS, _MOST_CLIENTS = 3_600_000, 10_000, 20, 10_000
+# Rows of a table.
+MOST = 10_000
 _WHOLE = {"from": None, "from_offset": None, "to_offset": None, "isolation": "read_uncommitted"}
 Rows = list[dict[str, Any]]
 
@@ -36,21 +36,16 @@ Rows = list[dict[str, Any]]
 def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Read all partitions that have chosen groups, from the beginning: who is a member is known then."""
     from jobs.spark.analyses.document import arrow_table
-    from jobs.spark.analyses.groups.reading import reduce_groups
+    from jobs.spark.analyses.groups.reading import COUNTED, reduce_groups
     from jobs.spark.analyses.records.reading import Reading
     from jobs.spark.analyses.records.running import connections_of, notes_of, reduce_records
 
     connections = connections_of(task, "cluster")
     names, globs = _chosen(arguments["group"])
-    options = {
-        "names": names,
-        "globs": globs,
-        "from_ms": arguments["from"] or 0,
-        **{name: arguments[name] for name in ("most_rebalances", "most_moves")},
-    }
+    options = {"names": names, "globs": globs, "from_ms": arguments["from"] or 0, "most": MOST}
     reading = Reading(connections, read_committed=False)
     question = {"kind": ANALYSIS.kind, **arguments}
-    tables: dict[str, Rows] = {table.name: [] for table in ANALYSIS.tables}
+    tables: dict[str, Rows] = {name: [] for name in ("partitions", *_TABLES)}
     done = []
     works = lambda: works_of(connections["cluster"], arguments)  # noqa: E731
     for one in reduce_records(task, question, reading, works, reduce_groups, options):
@@ -58,15 +53,14 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         for name, found in one.tables.items():
             tables[name] += found.to_pylist()
         for name in ("rebalances", "moves"):
-            tables[name] = _newest(tables[name], arguments[f"most_{name}"])
+            tables[name] = _newest(tables[name])
     _name_topics(connections["cluster"], tables["moves"])
-    counts = {name: sum(row[name] for row in tables["partitions"]) for name in _COUNTED}
+    counts = {name: sum(row[name] for row in tables["partitions"]) for name in COUNTED}
     facts = _facts(tables, counts)
     notes = (*notes_of(done), *_notes(tables, counts))
-    tables["groups"] = sorted(tables["groups"], key=lambda row: -row["rebalances"])[:_MOST_GROUPS]
+    tables["groups"] = sorted(tables["groups"], key=lambda row: -row["rebalances"])[:MOST]
     clients = sorted(tables["members"], key=lambda row: (-row["is_flapping"], -row["leaves"]))
-    tables["members"] = clients[:_MOST_CLIENTS]
-    tables["hours"] = list(_hours(tables))
+    tables["members"] = clients[:MOST]
     for table in ANALYSIS.tables:
         task.write(table.name, arrow_table(table, tables[table.name]))
     return Answer(facts, notes)
@@ -113,8 +107,8 @@ def _checked(arguments: Mapping[str, Any]) -> None:
         raise InvalidFields({"group": str(error)}) from None
 
 
-def _newest(rows: Rows, most: int) -> Rows:
-    return sorted(rows, key=lambda row: (-row["at_ms"], row["group"], -row["generation"]))[:most]
+def _newest(rows: Rows) -> Rows:
+    return sorted(rows, key=lambda row: (-row["at_ms"], row["group"], -row["generation"]))[:MOST]
 
 
 def _name_topics(connection: Connection, moves: Rows) -> None:
@@ -131,28 +125,17 @@ def _name_topics(connection: Connection, moves: Rows) -> None:
             row["unit"] = f"{names.get(topic, topic)}-{number}"
 
 
-def _hours(tables: Mapping[str, Rows]) -> Iterator[dict[str, Any]]:
-    first = {row["group"] for row in tables["groups"][:_CHART_GROUPS]}
-    told = [row for row in tables["rebalances"] if row["group"] in first]
-    hours = Counter((row["group"], row["at_ms"] // _HOUR_MS * _HOUR_MS) for row in told)
-    for (group, hour_ms), count in sorted(hours.items()):
-        yield {"group": group, "hour_ms": hour_ms, "rebalances": count}
-
-
 def _facts(tables: Mapping[str, Rows], counts: Mapping[str, int]) -> dict[str, Any]:
     groups = tables["groups"]
     most = max(groups, key=lambda row: row["rebalances"], default=None)
-    longest = {
-        name: max((row[name] for row in groups if row[name] is not None), default=None)
-        for name in ("longest_ms", "longest_empty_ms")
-    }
+    lasted = (row["longest_ms"] for row in groups if row["longest_ms"] is not None)
     return {
         "groups": len(groups),
         "rebalances": counts["rebalances"],
         "most_rebalances_group": most and most["group"],
         "most_rebalances": most and most["rebalances"],
         "flapping_clients": sum(row["is_flapping"] for row in tables["members"]),
-        **longest,
+        "longest_ms": max(lasted, default=None),
     }
 
 
@@ -160,25 +143,25 @@ def _notes(tables: Mapping[str, Sequence[Any]], counts: Mapping[str, int]) -> It
     removed = sum(row["removed"] > 0 for row in tables["partitions"])
     if removed:
         yield (
-            f"Compaction removed records of {removed:,} partitions: rebalances from before their column "
-            "Complete from may be missing, and groups that were deleted before."
+            f"Compaction removed records of {removed:,} partitions: earlier rebalances may be missing, and "
+            "groups that were deleted."
         )
-    for name, title in (("rebalances", "Rebalances"), ("moves", "Moves")):
+    for name in ("rebalances", "moves"):
         if counts[name] > len(tables[name]):
-            yield f"{title}: the newest {len(tables[name]):,} of {counts[name]:,} (argument most_{name})."
-    for name, most in (("groups", _MOST_GROUPS), ("members", _MOST_CLIENTS)):
-        if len(tables[name]) > most:
-            yield f"Table {name}: the first {most:,} of {len(tables[name]):,} rows."
+            yield f"Table {name}: the newest {len(tables[name]):,} of {counts[name]:,} rows."
+    for name in ("groups", "members"):
+        if len(tables[name]) > MOST:
+            yield f"Table {name}: the first {MOST:,} of {len(tables[name]):,} rows."
     if counts["undecodable"]:
         yield f"{counts['undecodable']:,} records of groups cannot be read: what they say is missing."
-    if counts["left_out"] + counts["clients_left_out"]:
+    if counts["groups_left_out"] + counts["clients_left_out"]:
         yield (
-            f"Beyond the limits: {counts['left_out']:,} records of further groups and "
+            f"Beyond the limits: {counts['groups_left_out']:,} records of further groups and "
             f"{counts['clients_left_out']:,} mentions of further clients are left out."
         )
 
 
-_COUNTED = ("rebalances", "moves", "undecodable", "left_out", "clients_left_out")
+_TABLES = ("groups", "rebalances", "moves", "members")
 _COUNT, _CODE, _TEXT, _LIST = ColumnType.INTEGER, ColumnType.CODE, ColumnType.TEXT, ColumnType.LIST
 _AT, _LENGTH = ColumnType.MOMENT, ColumnType.DURATION_MS
 _GROUP = Column("group", "Group", _TEXT)
@@ -193,15 +176,6 @@ _REASON = (
     "settings. Not known: generations are missing before."
 )
 _DURATION = "Until all members had reached the epoch. Classic groups write no begin: not known."
-_EMPTY = (
-    "From a generation without members to the next one; not known where generations are missing."
-)
-
-
-def _most(name: str, label: str) -> Argument:
-    return Argument(
-        name, ArgumentType.INTEGER, label, "The newest.", default=10_000, least=1, most=100_000
-    )
 
 
 ANALYSIS = Analysis(
@@ -218,8 +192,6 @@ ANALYSIS = Analysis(
         ),
         FROM,
         TO,
-        _most("most_rebalances", "Max rebalances"),
-        _most("most_moves", "Max moves"),
         MOST_RECORDS,
     ),
     tables=(
@@ -230,16 +202,12 @@ ANALYSIS = Analysis(
                 _GROUP,
                 _PROTOCOL,
                 Column("rebalances", "Rebalances", _COUNT),
-                Column("per_hour", "Rebalances per hour", ColumnType.NUMBER, "First to last."),
                 Column("members_now", "Members", _COUNT, "After the last rebalance."),
-                Column("members_min", "Min members", _COUNT),
-                Column("members_max", "Max members", _COUNT),
                 Column("joins", "Joins", _COUNT),
                 Column("leaves", "Leaves", _COUNT),
                 Column("moves", "Moves", _COUNT),
                 Column("missed", "Missing generations", _COUNT),
                 Column("longest_ms", "Longest rebalance", _LENGTH, _DURATION),
-                Column("longest_empty_ms", "Longest time without members", _LENGTH, _EMPTY),
                 Column("first_ms", "First rebalance", _AT),
                 Column("last_ms", "Last rebalance", _AT),
                 Column("deleted_ms", "Deleted", _AT),
@@ -260,9 +228,6 @@ ANALYSIS = Analysis(
                 Column("moved", "Moved", _COUNT, "Changes of table Moves."),
                 Column("missed", "Missing generations", _COUNT, _MISSED),
                 Column("duration_ms", "Duration", _LENGTH, _DURATION),
-                Column("leader", "Leader", _TEXT),
-                Column("assignor", "Assignor", _TEXT, "stream: Kafka Streams."),
-                Column("version", "Streams version", _COUNT, "Lowest of the members' user data."),
                 Column("joined_members", "Joined members", _LIST, "At most 20."),
                 Column("left_members", "Left members", _LIST, "At most 20."),
             ),
@@ -300,31 +265,9 @@ ANALYSIS = Analysis(
                 ),
             ),
         ),
-        Table(
-            "hours",
-            "Rebalances by hour",
-            (_GROUP, Column("hour_ms", "Hour", _AT), Column("rebalances", "Rebalances", _COUNT)),
-        ),
-        Table(
-            "partitions",
-            "Partitions",
-            (
-                Column("partition", "Partition", _COUNT),
-                Column("records", "Records", _COUNT),
-                Column("log_start", "Log start", ColumnType.OFFSET),
-                Column("log_end", "Log end", ColumnType.OFFSET),
-                Column("removed", "Removed offsets", _COUNT),
-                Column("complete_from", "Complete from", ColumnType.OFFSET),
-                Column("complete_from_ms", "Complete from (time)", _AT),
-                Column("undecodable", "Unreadable records", _COUNT),
-            ),
-        ),
     ),
     run=run,
-    charts=(
-        Chart(ChartType.HEAT_MAP, "hours", "Rebalances by hour", "hour_ms", "rebalances", "group"),
-        Chart(ChartType.BARS, "groups", "Rebalances by group", "group", "rebalances"),
-    ),
+    charts=(Chart(ChartType.BARS, "groups", "Rebalances by group", "group", "rebalances"),),
     definition="Classic groups write one record for each completed rebalance; how long it took is not "
     "written. Groups of the consumer and streams protocols write each epoch and what each member has: a "
     "rebalance lasts from a new epoch until all members have reached it. The topic is compacted: it has the "

@@ -85,7 +85,7 @@ def test_members_that_join_and_leave_are_told_with_what_moved(east, rebalances, 
         assert sum(row["joined"] or 0 for row in rows[1:]) >= 1
         assert (rows[-1]["reason"], rows[-1]["members"]) == ("emptied", 0)
         (told,) = found["groups"]
-        assert (told["group"], told["members_max"], told["members_now"]) == (group, 2, 0)
+        assert (told["group"], told["joins"], told["members_now"]) == (group, 2, 0)
         assert told["leaves"] == 2
         clients = {row["client_id"]: row for row in found["members"]}
         assert clients.keys() == {"one", "two"}
@@ -93,12 +93,10 @@ def test_members_that_join_and_leave_are_told_with_what_moved(east, rebalances, 
         handed = {row["unit"] for row in found["moves"] if row["to"] and "two" in row["to"]}
         assert len(handed) == 2
         assert handed <= {f"{topic}-{number}" for number in range(4)}
-        assert len(found["partitions"]) == 1
         if written == "consumer":
             assert found.facts["longest_ms"] > 0
     both = rebalances(group=f"r*-{topic}")
     assert {row["group"] for row in both["groups"]} == set(groups)
-    assert len(both["partitions"]) > 1
 
 
 def test_without_rights_on_the_topic_the_fault_says_which_are_needed(secure):

@@ -136,9 +136,9 @@ async def test_a_group_whose_topics_may_not_be_described_is_refused():
     )
 
 
-def test_a_broker_of_kafka_4_4_tells_the_topology_and_the_assignor():
+def test_a_broker_of_kafka_4_4_tells_the_topology():
     group = read_streams_groups(ANSWER_1, 1)["orders-app"]
-    assert (group.description_status, group.assignor, group.group_epoch) == (3, "sticky", 3)
+    assert (group.description_status, group.group_epoch) == (3, 3)
     assert [name for name, _ in group.description.subtopologies] == ["0", "1", "2"]
     nodes = {one.name: one for _, own in group.description.subtopologies for one in own}
     assert nodes["KSTREAM-JOIN-0000000012"] == StreamsNode(
@@ -182,4 +182,4 @@ async def test_a_description_is_requested_where_the_broker_offers_it():
 
 async def test_a_broker_that_offers_version_0_only_has_no_description():
     group = await describe(described(), offered=(0, 0))
-    assert (group.description_status, group.description, group.assignor) == (0, None, None)
+    assert (group.description_status, group.description) == (0, None)

@@ -9,7 +9,7 @@ from tests.jobs.spark.analyses.records.given_records import reader_of, record
 from tests.jobs.streams.written import text16
 from tests.jobs.wire.topics.written_records import encode_group_record
 
-OPTIONS = {"names": None, "globs": [], "from_ms": 0, "most_rebalances": 100, "most_moves": 100}
+OPTIONS = {"names": None, "globs": [], "from_ms": 0, "most": 100}
 TOPIC_ID = bytes(range(16))
 
 
