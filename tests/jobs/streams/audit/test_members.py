@@ -1,6 +1,7 @@
 """Members of an application: partitions in two threads, versions, errors, joins, epochs."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
