@@ -210,7 +210,8 @@ def worst_misrouted_share(application: Application) -> float | None:
     }
     shares = {misrouted_share(application, one, state) for one in alike.values()}
     # Without a wrong one, what is not known of a store is not known of all.
-    return max(shares - {None}, default=None) if shares != {None, 0.0} else None
+    known = [one for one in shares if one is not None]
+    return None if shares == {None, 0.0} else max(known, default=None)
 
 
 def _why(
