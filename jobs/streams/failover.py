@@ -305,8 +305,8 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
             "progress_unknown",
             f"No two readings show whether {_count(unknown, 'changelog partition')} ({_few(unknown)}) "
             f"are copied up to the newest checkpoint. {read}",
-            "Stop the application and look again after the next checkpoint, within 3 minutes: all readings are "
-            "then newer.",
+            "Stop the application and look again after the next checkpoint, within 3 minutes: all readings "
+            "are then newer.",
         )
 
 
