@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from console.clusters.models import Broker, Cluster
@@ -294,11 +294,14 @@ def partitions_added(
 ) -> list[tuple[str, int, int, datetime]]:
     """Return topics to which partitions were added, their partitions before and after, and when; one query.
 
-    Oldest first; of more than `most` the newest.
+    Those of topics that were deleted since do not count. Oldest first; of more than `most` the newest.
     """
     rows = MetadataChange.objects.filter(
         log__cluster=cluster, type="PARTITION_RECORD", cause=Cause.PARTITIONS_ADDED, at__gte=since
     )
+    # A topic of this name was created again.
+    same = {name: OuterRef(name) for name in ("log", "topic", "topic_id")}
+    rows = rows.exclude(Exists(MetadataChange.objects.filter(**same, is_removed=True)))
     added = rows.filter(is_dated=True).order_by().values("topic", "topic_id", "at")
     newest = added.annotate(old=Min("partition"), last=Max("partition")).order_by("-at")[:most]
     return [(one["topic"], one["old"], one["last"] + 1, one["at"]) for one in reversed(newest)]

@@ -209,7 +209,7 @@ def _is_copied(topic: str, needs: Needs, side: FlowSide) -> bool | None:
     answers = {one.is_copied for one in rows.values()}
     if False in answers or len(rows) < needs.partitions.get(topic, 0):
         return False
-    return None if None in answers else True
+    return None if None in answers or topic not in needs.partitions else True
 
 
 def _copies(needs: Needs, side: FlowSide, copied: Mapping[str, bool | None]) -> Iterator[Reason]:
@@ -306,7 +306,8 @@ def _progress(needs: Needs, side: FlowSide, changelogs: Iterable[str]) -> Iterat
             "progress_unknown",
             f"No two readings show whether {_count(unknown, 'changelog partition')} ({_few(unknown)}) "
             f"are copied up to the newest checkpoint. {read}",
-            "Stop the application and look again after the next checkpoint: all readings are then newer.",
+            "Stop the application and look again after the next checkpoint, within 3 minutes: all readings "
+            "are then newer.",
         )
 
 

@@ -62,7 +62,7 @@ Resolve = Callable[[str, int], str]
 
 
 def resolve(host: str, port: int) -> str:
-    """Return the first address of a host; raises OSError, or UnicodeError for what is no name."""
+    """Return the first address of a host; raises OSError, or ValueError for what is no name."""
     return str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
 
 
@@ -114,7 +114,7 @@ def _probe(endpoint: str, instances: tuple[str, ...], resolve: Resolve) -> Probe
         address = resolve(host, port)
     except NotAllowed as why:
         return Probe(endpoint, instances, ProbeAnswer.NOT_ALLOWED, reason=str(why))
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         return Probe(endpoint, instances, ProbeAnswer.NO_NAME)
     answer, took_ms, reason = _connect(address, port)
     return Probe(endpoint, instances, answer, address, took_ms, reason)

@@ -48,7 +48,7 @@ def judge(given: Given) -> Iterator[Judged]:
 
 def _seen(row: Any) -> Application:
     """Return an application as it was recorded; its audit counts while it is of the last collection."""
-    is_audited = bool(row.audit) and row.last_seen_at - row.facts_at < A_MOMENT
+    is_audited = bool(row.audit) and abs(row.last_seen_at - row.facts_at) < A_MOMENT
     return Application(
         row.cluster_id,
         row.cluster.alias,

@@ -47,11 +47,17 @@ def probe_application(
 
     def resolve(host: str, port: int) -> str:
         try:
-            return allowed.check(f"{next(iter(allowed.schemes))}://{host_text(host)}:{port}")[1]
+            parts, address = allowed.check(
+                f"{next(iter(allowed.schemes))}://{host_text(host)}:{port}"
+            )
         except OutboundRefused as refused:
             raise NotAllowed(refused.message) from None
         except OutboundFailed as failed:
             raise OSError(failed.message) from None
+        if parts.port != port:
+            # A host with a path: what was checked is another port.
+            raise NotAllowed("This is no host and port.")
+        return address
 
     endpoints = endpoints_of(picture_of(row).application)
     now = timezone.now()

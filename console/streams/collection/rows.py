@@ -228,7 +228,7 @@ def counts_of(whole: Seen) -> dict[str, Any]:
             not any(one.role is Role.ACTIVE for one in own)
             for own in application.placements.values()
         )
-        if is_whole
+        if whole.is_all
         else None,
         "stores": len(application.stores),
         "lag_records": lag.value,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from jobs.checks.check import check
 from jobs.streams.audit.conditions import Added, Condition, Seen, some, streams_check, unknown
+from jobs.streams.observation import TopicFacts
 
 KEPT_FOR_MS = 7 * 86_400_000
 _MOST, _MEMORY = 20, "added"
@@ -68,7 +69,7 @@ def _events(seen: Seen, read: set[str]) -> list[Added]:
     known = [Added(*one) for one in seen.memory.get(_MEMORY, ())]
     for topic in sorted(read) if before else ():
         old, new = before and before.topics.get(topic), now.topics.get(topic)
-        if before and old and new and old.partitions < new.partitions:
+        if before and old and new and old.partitions < new.partitions and _is_same(old, new):
             moments = before.observed_at_ms, now.observed_at_ms
             known.append(Added(topic, old.partitions, new.partitions, *moments))
     since_ms = now.observed_at_ms - KEPT_FOR_MS
@@ -81,6 +82,11 @@ def _events(seen: Seen, read: set[str]) -> list[Added]:
     there = {name: one.partitions for name, one in now.topics.items()}
     found = [one for one in found if there.get(one.topic, 0) >= one.new]
     return sorted(found, key=lambda one: (one.at_ms, one.topic))[-_MOST:]
+
+
+def _is_same(old: TopicFacts, new: TopicFacts) -> bool:
+    """Return whether it may be one topic: the ends of one that was created again begin at 0."""
+    return all(new.ends.get(number, end) >= end for number, end in old.ends.items())
 
 
 def _told(one: Added) -> str:

@@ -64,8 +64,8 @@ class Seen:
 
     @property
     def is_all(self) -> bool:
-        """Whether no task, thread or partition is left out: else what follows from all is not known."""
-        return not self.application.left_out
+        """Whether all tasks are known: nothing is left out, and the bytes of all members can be read."""
+        return not self.application.left_out and not self.unread
 
     @property
     def now_ms(self) -> int:
@@ -74,7 +74,9 @@ class Seen:
     @property
     def is_watched(self) -> bool:
         """Whether the collection before was so shortly ago that what both show lasted in between."""
-        return self.before is not None and self.now_ms - self.before.observed_at_ms <= WATCHED_MS
+        return (
+            self.before is not None and 0 <= self.now_ms - self.before.observed_at_ms <= WATCHED_MS
+        )
 
     @cached_property
     def endpoint_faults(self) -> tuple[EndpointFault, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jobs.checks.check import Unit, check
 from jobs.cluster.descriptions import TopicPartition
 from jobs.severity import Severity
-from jobs.streams.application import Protocol
+from jobs.streams.application import Protocol, Thread
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
@@ -70,22 +70,23 @@ WHILE_RECONCILING = frozenset({BEHIND.id, TOPOLOGY.id})
 @check(TWICE)
 def judge_partitions(seen: Seen) -> Iterator[Condition]:
     """Look for source partitions that two threads have."""
-    owner: dict[TopicPartition, str] = {}
+    owner: dict[TopicPartition, Thread] = {}
     twice: dict[TopicPartition, set[str]] = {}
     tasks = seen.application.tasks
     for one in seen.application.threads:
         for task in one.now.active:
             for place in tasks.get(task, ()):
-                first = owner.setdefault(place, one.client_id)
-                if first != one.client_id:
-                    twice.setdefault(place, {first}).add(one.client_id)
+                # With a client.id of the user, threads of two instances have one name.
+                first = owner.setdefault(place, one)
+                if first.member_id != one.member_id:
+                    twice.setdefault(place, {first.client_id}).add(one.client_id)
     if twice:
         names = [f"{place.topic}-{place.partition}" for place in sorted(twice)]
         threads = sorted(set().union(*twice.values()))
         text = f"processes {some(names)} in two threads at once: {some(threads)}."
         evidence = {"partitions": len(twice), "first": listed(names), "threads": listed(threads)}
         yield Condition(TWICE, text, evidence)
-    elif not seen.is_all or seen.unread:
+    elif not seen.is_all:
         yield unknown(TWICE)
 
 
@@ -118,7 +119,7 @@ def judge_errors(seen: Seen) -> Iterator[Condition]:
     threads = seen.application.threads
     codes = {one.error_code for one in threads} - {0, VERSION_PROBING}
     if not codes:
-        if seen.unread or not seen.is_all:
+        if not seen.is_all:
             yield unknown(ERROR)
         return
     told = ", ".join(f"{one} ({ERRORS.get(one, 'not known')})" for one in sorted(codes))
@@ -143,6 +144,7 @@ def judge_joins(seen: Seen) -> Iterator[Condition]:
         return
     changes = (Change.from_json(one) for one in seen.changes if one.get("joins"))
     found = flapping([one for one in changes if one is not None])
+    is_watched = seen.is_all and not any(one.get("is_gap") for one in seen.changes)
     if found:
         worst = found[0]
         text = (
@@ -150,7 +152,10 @@ def judge_joins(seen: Seen) -> Iterator[Condition]:
             f"{worst.generations:,} generations: {worst.client_id}."
         )
         evidence = {"threads": len(found), "first": listed(one.client_id for one in found)}
-        yield Condition(FLAPPING, text, evidence, value=worst.joins - worst.generations)
+        value = worst.joins - worst.generations
+        yield Condition(FLAPPING, text, evidence, value=value, is_at_least=not is_watched)
+    elif not is_watched:
+        yield unknown(FLAPPING)
 
 
 @check(BEHIND, TOPOLOGY)

@@ -44,7 +44,7 @@ SHARED = streams_check("streams_endpoint_shared", "Kafka Streams endpoint shared
     runbook="Give each instance its own host and port: requests for all of them reach one.")
 UNREACHABLE = streams_check("streams_endpoint_unreachable", "Kafka Streams endpoint not reachable",
     "Can other machines reach each application.server?",
-    "An application.server is loopback or 0.0.0.0 while instances are on several machines, or names no port. "
+    "An application.server is loopback or 0.0.0.0 while instances have several addresses, or names no port. "
     "crosslog does not connect to it.", effect="application.server not reachable", thresholds=(lasts(60),),
     runbook="Set a host and port at which the other instances reach the instance.")
 ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams endpoint elsewhere",
@@ -97,11 +97,13 @@ def judge_endpoints(seen: Seen) -> Iterator[Condition]:
         f"port: {some(places[FaultKind.UNREACHABLE])}.",
     }
     is_read = all(tells_endpoint(one, seen.application.protocol) for one in processes)
+    # Behind one address there may be one machine or several.
+    is_one_address = len({one.client_host for one in processes}) == 1
     for kind, rule in zip(FaultKind, texts, strict=False):
-        if by_kind[kind]:
+        if by_kind[kind] and not (is_one_address and kind is FaultKind.UNREACHABLE):
             evidence = {"instances": len(by_kind[kind]), "places": listed(places[kind])}
             yield Condition(rule, texts[rule], evidence | _share(seen))
-        elif not (is_read and seen.is_all):
+        elif by_kind[kind] or not (is_read and seen.is_all):
             yield unknown(rule)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 from jobs.checks.check import Check
 from jobs.limits import SENTENCE, short
@@ -15,12 +16,15 @@ MODULES = (routing, members, threads, state, topics, times, added)
 RULES: tuple[Rule, ...] = tuple(rule for module in MODULES for rule in module.RULES)
 CHECKS: tuple[Check, ...] = tuple(one for module in MODULES for one in module.CHECKS)
 _BY_ID = {one.id: one for one in CHECKS}
+# An audit of another version of crosslog has other checks, or packs them in another way.
+FORM = crc32(" ".join(("1", *_BY_ID)).encode())
 
 
 def audit(seen: Seen) -> dict[str, Any]:
     """Return the conditions of an application and the memory of the rules, as `conditions_in` reads them."""
     found = _conditions(seen)
     return {
+        "form": FORM,
         "at_ms": seen.application.observed_at_ms,
         "conditions": {one.check.id: _packed(one) for one in found if one.holds is not False},
         "memory": seen.memory,
@@ -42,14 +46,14 @@ def conditions_now(seen: Seen) -> list[dict[str, Any]]:
     ]
 
 
-def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition]:
-    """Return the conditions of a stored audit by check id; without one, that of a check does not hold."""
-    found: dict[str, Condition] = {}
-    for code, told in stored.get("conditions", {}).items():
-        # A check may be gone since.
-        if code in _BY_ID:
-            found[code] = Condition(_BY_ID[code], *told)
-    return found
+def conditions_in(stored: Mapping[str, Any]) -> dict[str, Condition] | None:
+    """Return the conditions of a stored audit by check id; without one, that of a check does not hold.
+
+    None for an audit of another version: it does not tell.
+    """
+    if stored.get("form") != FORM:
+        return None
+    return {code: Condition(_BY_ID[code], *told) for code, told in stored["conditions"].items()}
 
 
 def _conditions(seen: Seen) -> list[Condition]:

@@ -11,7 +11,7 @@ from jobs.checks.check import check
 from jobs.checks.settings import Settings
 from jobs.findings import Finding
 from jobs.severity import Severity
-from jobs.streams.audit import rules
+from jobs.streams.audit import rules, topics
 from jobs.streams.audit.added import ADDED
 from jobs.streams.audit.conditions import FOR, MOST, Condition, lasts, streams_check, unknown
 from jobs.streams.audit.members import WHILE_RECONCILING
@@ -126,8 +126,9 @@ def _conditions(one: Application) -> Iterator[Condition]:
     yield Condition(REBALANCING, f"is in state {one.state}.", state, holds=is_moving)
     text = f"has {lone or 0:,} tasks that no thread runs."
     yield Condition(UNASSIGNED, text, {"tasks": lone}, holds=is_lone)
-    # Partitions that were added may be why the members are gone.
-    for rule in rules.CHECKS if has_members else (ADDED,) if one.state == "Empty" else ():
+    # What is wrong with topics may be why the members are gone.
+    of_topics = (ADDED, *topics.CHECKS)
+    for rule in rules.CHECKS if has_members else of_topics if one.state == "Empty" else ():
         is_judged = not is_moving or (one.state == RECONCILING and rule.id in WHILE_RECONCILING)
         if not has_members or one.conditions is None or not is_judged:
             yield unknown(rule)

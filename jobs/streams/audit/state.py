@@ -161,6 +161,8 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
         yield unknown(QUIET)
         return
     remembered = seen.memory.get(_QUIET, {})
+    # Of a long time between two readings it is not known when the records came.
+    since_ms = before.observed_at_ms if seen.is_watched else facts.observed_at_ms
     quiet: dict[str, int] = {}
     is_whole = seen.is_all and seen.is_state_known
     running = {task for one in seen.application.threads for task in one.now.active}
@@ -171,7 +173,7 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
             waits = _waits(seen.inputs[task], before, is_growing=str(task) not in remembered)
             is_whole &= waits is not None
             if waits:
-                quiet[str(task)] = remembered.get(str(task), before.observed_at_ms)
+                quiet[str(task)] = remembered.get(str(task), since_ms)
     longest = sorted(quiet, key=lambda name: (quiet[name], name))
     seen.memory[_QUIET] = {name: quiet[name] for name in longest[:_REMEMBERED]}
     if longest:

@@ -59,7 +59,7 @@ def judge_spread(seen: Seen) -> Iterator[Condition]:
     """Compare threads with tasks, and threads with each other."""
     application = seen.application
     threads = application.threads
-    if seen.unread or not seen.is_all:
+    if not seen.is_all:
         yield from (unknown(IDLE), unknown(UNEVEN))
         return
     idle = [one.client_id for one in threads if not any(one.now)]
@@ -70,7 +70,7 @@ def judge_spread(seen: Seen) -> Iterator[Condition]:
             f"{some(idle)}."
         )
         yield Condition(IDLE, text, {"threads": len(idle), "first": listed(idle)})
-    elif application.next_rebalance_ms is not None or any(one.now.warm_up for one in threads):
+    if application.next_rebalance_ms is not None or any(one.now.warm_up for one in threads):
         yield unknown(UNEVEN)
     elif active and max(active) - min(active) > max(1, len(application.subtopologies)):
         text = f"has threads with {min(active):,} to {max(active):,} active tasks."
@@ -83,7 +83,7 @@ def judge_throughput(seen: Seen) -> Iterator[Condition]:
     lag, known = seen.lag_records, seen.memory.pop("lag", None)
     if lag is not None:
         seen.memory["lag"] = [lag, seen.now_ms, lag]
-    if lag is None or known is None or not seen.is_watched or seen.unread or not seen.is_all:
+    if lag is None or known is None or not seen.is_watched or not seen.is_all:
         yield unknown(TOO_FEW)
         return
     first, since_ms, before = known
@@ -121,7 +121,7 @@ def judge_warm_ups(seen: Seen) -> Iterator[Condition]:
         lasted_ms = seen.now_ms - since_ms
         text = f"has had a warm-up of {name} for {format_span_ms(lasted_ms)} at least."
         yield Condition(WARM_UP, text, {"warm_ups": len(since)}, value=lasted_ms / 1000)
-    elif seen.unread or not seen.is_all:
+    elif not seen.is_all:
         yield unknown(WARM_UP)
     planned_ms = application.next_rebalance_ms
     if planned_ms is not None and planned_ms <= 0:

@@ -88,7 +88,8 @@ def _age_ms(one: InputLag, before: Facts, now: Facts) -> int | None:
     if one.end <= was or one.committed is None or one.committed < was:
         return 0
     newest_ms = now.topics[topic].newest_ms.get(number)
-    return None if newest_ms is None else max(0, now.observed_at_ms - max(0, newest_ms))
+    # It was written after the collection before, and is as old as it was then.
+    return None if newest_ms is None or newest_ms < 0 else max(0, before.observed_at_ms - newest_ms)
 
 
 @check(BURST)

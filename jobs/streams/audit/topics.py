@@ -7,14 +7,13 @@ from itertools import islice
 
 from jobs.checks.check import check
 from jobs.severity import Severity
-from jobs.streams.application import Confidence, Subtopology
+from jobs.streams.application import Confidence
 from jobs.streams.audit.conditions import Condition, Seen, some, streams_check, unknown
 from jobs.streams.observation import TopicFacts
 from jobs.wire.topics.streams_topics import (
     CLEANUP_POLICY,
     changelog_store,
     internal_topics,
-    is_repartition,
 )
 
 _NAMED = 20
@@ -31,10 +30,10 @@ _CENTURY_MS = 100 * 365 * 86_400_000
 
 PARTITIONS = streams_check(
     id="streams_internal_topic_partitions",
-    title="Kafka Streams internal topic with other partitions",
-    question="Do internal topics have as many partitions as there are tasks?",
+    title="Kafka Streams changelog with other partitions",
+    question="Do changelogs have as many partitions as there are tasks?",
     rule="A changelog whose subtopology is settled has another number of partitions than its subtopology has "
-    "tasks, or a repartition topic has another number than a subtopology with state that reads it has.",
+    "tasks.",
     severity=Severity.CRITICAL,
     runbook="Kafka Streams refuses to start with such a changelog. Reset the application "
     "(kafka-streams-application-reset), or restore the partitions of the source in a new topic.",
@@ -56,7 +55,11 @@ def judge_partitions(seen: Seen) -> Iterator[Condition]:
     """Compare partitions of internal topics with the tasks that use them."""
     wrong: dict[str, str] = {}
     is_known = seen.is_settled
-    for name, part in _used(seen):
+    parts = seen.application.subtopologies
+    for store in seen.application.stores.values():
+        name, part = store.changelog, parts.get(store.subtopology or "")
+        if not name or store.confidence is Confidence.OPEN or store.is_global:
+            continue
         topic = seen.facts.topics.get(name)
         if topic is None or part is None or part.partitions is None:
             is_known = False
@@ -68,22 +71,10 @@ def judge_partitions(seen: Seen) -> Iterator[Condition]:
     if wrong:
         named = some([f"{name} has {text}" for name, text in wrong.items()])
         yield Condition(
-            PARTITIONS, f"has internal topics that do not fit its tasks: {named}.", _first(wrong)
+            PARTITIONS, f"has changelogs that do not fit its tasks: {named}.", _first(wrong)
         )
     elif not is_known:
         yield unknown(PARTITIONS)
-
-
-def _used(seen: Seen) -> Iterator[tuple[str, Subtopology | None]]:
-    """Yield changelogs and repartition topics with the subtopology that uses them, None: not known."""
-    parts = seen.application.subtopologies
-    for store in seen.application.stores.values():
-        if store.changelog and store.subtopology and store.confidence is not Confidence.OPEN:
-            yield store.changelog, parts.get(store.subtopology)
-    for part in parts.values():
-        for name in part.source_topics if part.is_stateful is not False else ():
-            if is_repartition(seen.application.application_id, name):
-                yield name, part if part.is_stateful else None
 
 
 @check(SETTINGS)

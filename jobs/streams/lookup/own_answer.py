@@ -208,8 +208,10 @@ def worst_misrouted_share(application: Application) -> float | None:
         for one in application.stores.values()
         if not one.is_global
     }
-    shares = (misrouted_share(application, one, state) for one in alike.values())
-    return max((one for one in shares if one is not None), default=None)
+    shares = {misrouted_share(application, one, state) for one in alike.values()}
+    # Without a wrong one, what is not known of a store is not known of all.
+    known = [one for one in shares if one is not None]
+    return None if shares == {None, 0.0} else max(known, default=None)
 
 
 def _why(

@@ -110,7 +110,9 @@ def as_watched(
         reasons=(Reason.FIRST_MEMBERS,) if was_empty else change.reasons,
         is_gap=is_gap,
         since_ms=since_ms,
-        unavailable_ms=max(0, change.at_ms - since_ms) if change.stopped_tasks else None,
+        unavailable_ms=change.at_ms - since_ms
+        if change.stopped_tasks and change.at_ms >= since_ms
+        else None,
         waiting_since_ms=waiting,
     )
 

@@ -25,6 +25,7 @@ from jobs.streams.topology.reading import DescriptionError, read_description
 
 _KINDS = dict(enumerate(NodeKind, start=1))
 _SOURCE = 1
+_MOST_DIGITS = 9
 _ERROR = "The broker could not get the description of the topology: its log says why."
 _UNUSED = "The description that the broker has is not used."
 _DAMAGED = "Its arrows lead nowhere or in a circle, or its names hold what separates names."
@@ -49,7 +50,8 @@ def broker_text(group: StreamsGroup) -> tuple[str, str]:
 
 def _says(text: str, described: DescribedTopology) -> bool:
     try:
-        return read_description(text) == described
+        # No column takes NUL.
+        return "\0" not in text and read_description(text) == described
     except DescriptionError:
         return False
 
@@ -66,7 +68,7 @@ def described_by_broker(group: StreamsGroup, told: StreamsDescription) -> Descri
     """
     found = []
     for name, nodes in told.subtopologies:
-        if not (name.isascii() and name.isdigit()):
+        if not (name.isascii() and name.isdigit() and len(name) <= _MOST_DIGITS):
             raise DescriptionError("A subtopology has no number.")
         own = tuple(_nodes(nodes, group, name))
         found.append(DescribedSubtopology(int(name), is_global=False, nodes=own))

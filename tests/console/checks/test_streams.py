@@ -86,6 +86,14 @@ def test_an_application_that_was_not_described_leaves_open_what_was_found_of_it(
     assert [one.subject for one in judged.found] == ["billing"]
 
 
+@pytest.mark.parametrize("told", [{"form": 0}, {"form": None, "conditions": {"gone": [1, 2]}}])
+def test_an_audit_of_another_version_does_not_tell(told):
+    row = make_streams(make_cluster(), without_endpoint())
+    StreamsApplication.objects.filter(pk=row.pk).update(audit={"conditions": {}, **told})
+    ((judged,), _) = judge()
+    assert (judged.found, ("streams_keys_misrouted", "shop") in judged.unjudged) == ((), True)
+
+
 def test_keys_that_the_application_sends_to_the_wrong_instance_are_a_finding():
     make_streams(make_cluster(), without_endpoint())
     assert "streams_keys_misrouted" in codes()

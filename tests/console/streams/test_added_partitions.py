@@ -65,6 +65,14 @@ def test_other_changes_are_no_addition(cluster, fields):
     assert collect(cluster, 4) is None
 
 
+def test_additions_to_a_topic_that_was_created_again_do_not_count(cluster):
+    log = make_log(cluster)
+    add(log, 2, 3)
+    gone = {"type": "REMOVE_TOPIC_RECORD", "cause": "topic_deleted", "is_removed": True}
+    add(log, 1, offset=300, ago_s=30, **gone)
+    assert added_partitions(cluster, NOW) == ()
+
+
 def test_additions_come_oldest_first_with_their_counts(cluster):
     log = make_log(cluster)
     add(log, 6, ago_s=10, offset=200)

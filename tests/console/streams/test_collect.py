@@ -7,7 +7,7 @@ import pytest
 
 from console.streams.collection import collect, rows
 from console.streams.collection.collect import SeenApplications, first_applications
-from console.streams.collection.rows import save_application
+from console.streams.collection.rows import counts_of, save_application
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import picture_of
 from jobs import limits
@@ -15,6 +15,8 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.cluster.group_members import ClassicGroup
 from jobs.streams.application import Role
+from jobs.streams.audit.conditions import Seen
+from jobs.streams.lag import NOT_KEPT
 from jobs.streams.rebalances.changes import Change, Reason
 from tests.console.making import NOW, make_cluster
 from tests.console.streams.making import (
@@ -26,6 +28,7 @@ from tests.console.streams.making import (
     two_instances,
     without_endpoint,
 )
+from tests.jobs.streams.audit.seeing import application, thread
 
 pytestmark = pytest.mark.django_db
 
@@ -330,3 +333,8 @@ def test_members_of_a_group_that_was_empty_are_its_first(cluster):
     run(cluster, seen(observation(ALONE, later)), later)
     change = changes()[1]
     assert (change.reasons, change.is_gap, change.unavailable_ms) == ((Reason.FIRST_MEMBERS,), False, 90_000)  # fmt: skip
+
+
+def test_tasks_of_a_member_whose_bytes_cannot_be_read_may_have_a_thread():
+    unread = application(thread(1, (0, 1)), thread(2, problem="short"))
+    assert counts_of(Seen(unread, NOT_KEPT))["tasks_without_thread"] is None

@@ -75,6 +75,16 @@ def test_the_address_that_was_checked_is_the_one_that_is_connected_to(operator, 
     assert (one.answer, one.address) == ("connected", "127.0.0.1")
 
 
+def test_a_port_that_was_not_checked_is_not_connected_to(operator, listening):
+    found = group(member(1, (0, 1, 2, 3), endpoint=f"shop.example/x:{listening}"))
+    row = make_streams(make_cluster("east"), found)
+    guard = Outbound(
+        ["shop.example:443"], networks=[LOOPBACK], resolve=lambda _host, _port: ["127.0.0.1"]
+    )
+    (one,) = probe_application(row, operator, guard).probes
+    assert (one.answer, one.address) == ("not allowed", None)
+
+
 @pytest.fixture
 def allowed(settings):
     settings.OUTBOUND_HOSTS, settings.OUTBOUND_NETWORKS = ["127.0.0.1"], ["127.0.0.0/8"]

@@ -210,3 +210,9 @@ def test_the_needs_of_an_application_come_from_what_was_seen():
     assert changelog.state.startswith("store totals of subtopology 0")
     assert changelog.cleanup_policy == "compact"
     assert [one.ends for one in needs.readings] == [{CHANGELOG: dict.fromkeys(range(4), 50)}, {}]
+
+
+def test_without_the_number_of_its_partitions_it_is_not_known_whether_a_topic_is_copied():
+    needs = replace(NEEDS, partitions={CHANGELOG: NEEDS.partitions[CHANGELOG]})
+    found = judge_failover(needs, SIDE)
+    assert (found.ready, [one.code for one in found.reasons]) == (None, ["copy_unknown"])

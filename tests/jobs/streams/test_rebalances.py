@@ -150,6 +150,11 @@ def test_a_thread_flaps_that_joins_more_often_than_its_group_has_generations(
     assert tuple(one.joins for one in change.joins) == flaps
 
 
+def test_with_a_clock_that_was_set_back_how_long_tasks_stopped_is_not_known():
+    moved = change_between(app(A), app(B))
+    assert watched(moved, moved.at_ms + 30_000).unavailable_ms is None
+
+
 def test_flapping_is_summed_over_rebalances_without_gaps():
     one = replace(first_seen(app(A)), generations=1, joins=(ThreadJoins("t", "a", 3),))
     (found,) = flapping([one, one, replace(one, is_gap=True), replace(one, joins=())])

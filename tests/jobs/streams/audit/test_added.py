@@ -41,6 +41,14 @@ def test_an_addition_is_told_with_its_time_and_the_stores_that_it_affects(one, s
     assert found.evidence["other_topics"] == []
 
 
+def test_a_topic_that_was_created_again_with_more_partitions_got_none():
+    before = earlier(2)
+    topic = before.topics["orders"]
+    emptied = TOPICS | {"orders": replace(facts(4), ends=dict.fromkeys(range(4), 0))}
+    assert topic.ends
+    assert list(judge_added(seen(before=before, topics=emptied))) == []
+
+
 def test_what_two_collections_saw_is_remembered():
     one = seen(before=earlier(3))
     list(judge_added(one))

@@ -1,6 +1,7 @@
 """Members of an application: partitions in two threads, versions, errors, joins, epochs."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -111,12 +112,24 @@ def test_a_thread_that_joins_more_often_than_its_group_rebalances_is_counted():
     "changes",
     [
         pytest.param([], id="no change"),
-        pytest.param([change(9, is_gap=True)], id="after a gap"),
         pytest.param([{"form": 0, "joins": [1]}], id="of another form"),
     ],
 )
 def test_joins_that_were_not_watched_do_not_count(changes):
     assert "streams_member_flapping" not in conditions(pair(), changes=changes)
+
+
+def test_of_rebalances_that_were_not_watched_it_is_not_known_whether_a_thread_joined_again():
+    changes = [change(9, is_gap=True)]
+    assert "streams_member_flapping" in not_known(pair(), changes=changes)
+    found = conditions(pair(), changes=[*changes, change(3)])["streams_member_flapping"]
+    assert (found.value, found.is_at_least) == (2, True)
+
+
+def test_threads_of_two_instances_with_one_client_id_are_two_threads():
+    first, second = thread(1, (0,)), thread(2, (0,))
+    of = application(first, replace(second, client_id=first.client_id))
+    assert conditions(of)["streams_partition_twice"].evidence["partitions"] == 1
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,15 @@ def test_endpoints_that_are_not_all_seen_are_not_judged(of, codes):
     assert codes <= not_known(of)
 
 
+def test_of_instances_behind_one_address_it_is_not_known_whether_loopback_reaches_them():
+    first, second = (
+        thread(1, (0, 1), endpoint="localhost:80"),
+        thread(2, (2, 3), endpoint="localhost:81"),
+    )
+    of = application(first, replace(second, client_host=first.client_host))
+    assert "streams_endpoint_unreachable" in not_known(of)
+
+
 def test_the_running_instance_and_the_routed_one_are_named():
     of = application(thread(1, (0, 1)), thread(2, (2, 3)), routes={"h1:80": (0, 1, 2)})
     one = conditions(of)["streams_routed_elsewhere"]

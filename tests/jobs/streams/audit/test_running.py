@@ -114,8 +114,12 @@ def test_an_application_without_members_has_no_condition_of_its_audit():
     assert {one.code for one in result.found} == {"streams_not_running"}
 
 
-def test_added_partitions_are_neither_found_nor_over_without_members():
-    assert judge(replace(misrouted(), state="Empty")).unknown == {"streams_partitions_added"}
+def test_what_is_wrong_with_topics_is_neither_found_nor_over_without_members():
+    assert judge(replace(misrouted(), state="Empty")).unknown == {
+        "streams_partitions_added",
+        "streams_internal_topic_partitions",
+        "streams_internal_topic_settings",
+    }
     assert judge(replace(misrouted(), state="Gone")).unknown == set()
 
 

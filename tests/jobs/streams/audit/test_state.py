@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.streams.application import TasksByRole
 from jobs.streams.assembly import application_of
 from jobs.streams.audit.conditions import Seen
 from jobs.streams.audit.state import (
@@ -39,6 +40,12 @@ def beyond_limits(one):
     return replace(one, application=replace(one.application, left_out=("3 tasks.",)))
 
 
+def unread(one):
+    first, *rest = one.application.threads
+    threads = (replace(first, now=TasksByRole(), problem="short"), *rest)
+    return replace(one, application=replace(one.application, threads=threads))
+
+
 UNSURE = {"no_standby": None, "copies_in_one_rack": None}
 
 
@@ -51,6 +58,7 @@ UNSURE = {"no_standby": None, "copies_in_one_rack": None}
         pytest.param(seen(), {"copies_in_one_rack": None}, id="racks not known"),
         pytest.param(seen(two_processes(copies=False, sums=False)), UNSURE, id="state not known"),
         pytest.param(beyond_limits(seen()), UNSURE, id="beyond the limits"),
+        pytest.param(unread(seen(two_processes(copies=False))), UNSURE, id="bytes that cannot be read"),
     ],
 )  # fmt: skip
 def test_tasks_with_state_need_a_copy_in_another_rack(one, expected):
@@ -111,12 +119,17 @@ def earlier(end=90, commits=COMMITS, at_ms=NOW_MS - HOUR_MS):
 
 def test_a_task_whose_commit_stays_while_its_input_grows_restores_or_is_stuck():
     moved = COMMITS | {("orders", 1): (80, "")}
-    one = seen(before=earlier(commits=moved))
+    one = seen(before=earlier(commits=moved, at_ms=NOW_MS - 60_000))
     (found,) = judge_commits(one)
-    assert found.value == 3_600
+    assert found.value == 60
     assert found.evidence["tasks"] == ["0_0", "0_2", "0_3"]
     assert "restore or are stuck" in found.text
-    assert one.memory["quiet"] == dict.fromkeys(["0_0", "0_2", "0_3"], NOW_MS - HOUR_MS)
+    assert one.memory["quiet"] == dict.fromkeys(["0_0", "0_2", "0_3"], NOW_MS - 60_000)
+
+
+def test_of_an_hour_that_was_not_watched_it_is_not_known_when_the_records_came():
+    (found,) = judge_commits(seen(before=earlier()))
+    assert found.value == 0
 
 
 def test_the_time_without_a_commit_counts_from_the_first_collection_that_saw_it():
@@ -161,6 +174,7 @@ def test_state_of_equally_many_tasks_is_compared_with_the_mean():
         pytest.param(seen(topics=sized(0, 0, 0, 0)), {}, id="no state"),
         pytest.param(seen(topics=sized(1, 2, 3)), {"state_uneven": None}, id="size not known"),
         pytest.param(beyond_limits(seen()), {"state_uneven": None}, id="beyond the limits"),
+        pytest.param(unread(seen()), {"state_uneven": None}, id="bytes that cannot be read"),
     ],
 )
 def test_state_is_not_compared_without_all_sizes(one, expected):

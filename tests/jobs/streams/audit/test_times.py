@@ -49,6 +49,16 @@ def test_new_records_that_are_read_without_lag_have_an_age(one, values):
     assert [(found.holds, found.value) for found in judge_age(one)] == values
 
 
+def test_records_that_came_in_a_time_that_was_not_watched_were_of_then():
+    one = seen(newest_ms=OLD_MS)
+    before = replace(one.before, observed_at_ms=OLD_MS - 1_000)
+    assert list(judge_age(replace(one, before=before))) == []
+
+
+def test_records_without_a_timestamp_have_no_age():
+    assert [found.holds for found in judge_age(seen(newest_ms=-1))] == [None]
+
+
 def test_a_partition_that_did_not_answer_makes_the_age_a_least_one():
     one = seen(newest_ms=OLD_MS)
     topic = replace(one.facts.topics["orders"], newest_ms={0: OLD_MS})

@@ -122,6 +122,23 @@ def test_a_text_says_what_was_told_or_there_is_none(nodes):
         assert [one.successors for one in own] == [one.successors for one in nodes]
 
 
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(
+            group(source("orders"), COUNT, SINK, name="9" * 5_000), id="number without end"
+        ),
+        pytest.param(
+            group(source("orders", into=("co\0unt",)), replace(COUNT, name="co\0unt"), SINK),
+            id="NUL",
+        ),
+    ],
+)
+def test_a_name_that_no_row_takes_is_not_used(one):
+    text, why = broker_text(one)
+    assert (text, "is not used" in why) == ("", True)
+
+
 def test_a_description_of_a_group_without_topology_still_has_its_stores():
     text, _ = broker_text(replace(group(source("orders"), COUNT, SINK), subtopologies=None))
     assert "stores: [totals]" in text
