@@ -110,7 +110,7 @@ class Picture:
     @cached_property
     def standby_lags(self) -> tuple[StandbyLag, ...]:
         """How far copies were behind at most when their joins were first seen."""
-        return standby_lags(self.application, states_of_tasks(self.application, self.joined))
+        return standby_lags(self.application, self.joined)
 
     @cached_property
     def restore_costs(self) -> tuple[tuple[RestoreCost, RestoreCost], ...]:

@@ -93,8 +93,7 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
     tasks = [task for task in placements if task.subtopology in seen.stateful]
     alone = [task for task in tasks if not seen.copies[task]]
     if alone:
-        states = [seen.states.get(task) for task in alone]
-        size = sum_of(None if one is None else one.size_bytes for one in states)
+        size = sum_of(map(seen.sizes.get, alone))
         is_whole = seen.is_settled and not size.unknown
         told = f"{'' if is_whole else 'at least '}{format_bytes(size.value)}"
         yield Condition(
@@ -108,10 +107,14 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
             },
         )
     racks = {one.rack for one in seen.application.threads}
-    shared = {task: {one.thread.rack for one in placements[task]} for task in tasks}
     copied = [task for task in tasks if len(placements[task]) > 1]
-    close = [task for task in copied if len(shared[task]) == 1 and None not in shared[task]]
-    if close and len(racks - {None}) > 1:
+    shared = (
+        ((task, {one.thread.rack for one in placements[task]}) for task in copied)
+        if len(racks - {None}) > 1
+        else ()
+    )
+    close = [task for task, own in shared if len(own) == 1 and None not in own]
+    if close:
         yield Condition(
             ONE_RACK,
             f"has all copies of {len(close):,} tasks in one rack each: {some(close)}.",
@@ -163,14 +166,16 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
     quiet: dict[str, int] = {}
     is_whole = seen.is_all and seen.is_state_known
     running = {task for one in seen.application.threads for task in one.now.active}
+    old, new = before.committed.get, facts.committed.get
     for task, places in seen.application.tasks.items():
         if task.subtopology not in seen.stateful or task not in running:
             continue
-        if all(before.committed.get(one) == facts.committed.get(one) for one in places):
-            waits = _waits(seen.inputs[task], before, is_growing=str(task) not in remembered)
+        if all(old(one) == new(one) for one in places):
+            name = str(task)
+            waits = _waits(seen.inputs[task], before, is_growing=name not in remembered)
             is_whole &= waits is not None
             if waits:
-                quiet[str(task)] = remembered.get(str(task), before.observed_at_ms)
+                quiet[name] = remembered.get(name, before.observed_at_ms)
     longest = sorted(quiet, key=lambda name: (quiet[name], name))
     seen.memory[_QUIET] = {name: quiet[name] for name in longest[:_REMEMBERED]}
     if longest:
@@ -209,10 +214,10 @@ def judge_sizes(seen: Seen) -> Iterator[Condition]:
     for process in processes:
         for task in (one for thread in process.threads for one in thread.now.active):
             if task.subtopology in seen.stateful:
-                state = seen.states.get(task)
-                is_known &= state is not None and state.size_bytes is not None
+                size = seen.sizes.get(task)
+                is_known &= size is not None
                 counts[process.process_id] += 1
-                sizes[process.process_id] += (state and state.size_bytes) or 0
+                sizes[process.process_id] += size or 0
     total = sizes.total()
     if not is_known:
         yield unknown(UNEVEN)
@@ -222,13 +227,13 @@ def judge_sizes(seen: Seen) -> Iterator[Condition]:
         and max(counts.values()) - min(counts.values()) <= 1
     ):
         largest = max(processes, key=lambda one: sizes[one.process_id])
-        size = sizes[largest.process_id]
-        ratio = size * len(processes) / total
+        most_bytes = sizes[largest.process_id]
+        ratio = most_bytes * len(processes) / total
         yield Condition(
             UNEVEN,
-            f"has {format_bytes(size)} of {format_bytes(total)} of state on instance {largest.place}: "
+            f"has {format_bytes(most_bytes)} of {format_bytes(total)} of state on instance {largest.place}: "
             f"{ratio:.3g} times the mean of {len(processes):,} instances, with equally many tasks.",
-            {"place": largest.place, "size_bytes": size, "total_bytes": total, "ratio": ratio},
+            {"place": largest.place, "size_bytes": most_bytes, "total_bytes": total, "ratio": ratio},
             value=ratio,
         )
 
