@@ -140,9 +140,11 @@ def changelog_sums(
         name: [of(one) for _, one in own] for name, own in _changelogs(application, facts).items()
     }
     return {
-        task: _sum([one.get(task.partition) for one in known[task.subtopology]])
+        task: own[0].get(task.partition)
+        if len(own) == 1
+        else _sum([one.get(task.partition) for one in own])
         for task in application.tasks
-        if task.subtopology in known
+        if (own := known.get(task.subtopology)) is not None
     }
 
 
@@ -165,13 +167,13 @@ def standby_lags(application: Application, joined: Facts) -> tuple[StandbyLag, .
     found = []
     ends = changelog_sums(application, joined, lambda one: one.ends)
     for task, placements in application.placements.items():
-        for one in placements:
-            if one.role is not Role.ACTIVE:
-                position = one.thread.offset_sums.get(task)
+        for role, thread, _ in placements:
+            if role is not Role.ACTIVE:
+                position = thread.offset_sums.get(task)
                 if position is not None and position < 0 and position != RUNNING:
                     position = None
                 behind = _behind(position, ends.get(task))
-                found.append(StandbyLag(task, one.thread.member_id, one.role, position, behind))
+                found.append(StandbyLag(task, thread.member_id, role, position, behind))
     return tuple(found)
 
 

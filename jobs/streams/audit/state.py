@@ -166,17 +166,22 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
     quiet: dict[str, int] = {}
     is_whole = seen.is_all and seen.is_state_known
     running = {task for one in seen.application.threads for task in one.now.active}
-    old, new = before.committed.get, facts.committed.get
+    old, new, stateful, inputs = (
+        before.committed.get,
+        facts.committed.get,
+        seen.stateful,
+        seen.inputs,
+    )
     for task, places in seen.application.tasks.items():
-        if task.subtopology not in seen.stateful or task not in running:
+        if task.subtopology not in stateful or task not in running:
             continue
-        if all(old(one) == new(one) for one in places):
+        if list(map(old, places)) == list(map(new, places)):
             name = str(task)
-            waits = _waits(seen.inputs[task], before, is_growing=name not in remembered)
+            waits = _waits(inputs[task], before, is_growing=name not in remembered)
             is_whole &= waits is not None
             if waits:
                 quiet[name] = remembered.get(name, before.observed_at_ms)
-    longest = sorted(quiet, key=lambda name: (quiet[name], name))
+    longest = sorted(sorted(quiet), key=quiet.__getitem__)
     seen.memory[_QUIET] = {name: quiet[name] for name in longest[:_REMEMBERED]}
     if longest:
         waited_s = (facts.observed_at_ms - quiet[longest[0]]) / 1000
@@ -194,13 +199,15 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
 
 def _waits(inputs: Sequence[InputLag], before: Facts, *, is_growing: bool) -> bool | None:
     """Return whether a task has records to read, and `is_growing`: got some since; None: not known."""
-    moved: list[bool | None] = []
-    for one in inputs:
-        topic = before.topics.get(one.place.topic)
-        was = None if topic is None else topic.ends.get(one.place.partition)
-        moved.append(None if one.end is None or was is None else one.end > was)
-    waits = any(one.records for one in inputs) and (not is_growing or any(moved))
-    is_known = None not in moved and all(one.records is not None for one in inputs)
+    has_records = has_grown = False
+    is_known = True
+    for (name, number), _, end, records, *_ in inputs:
+        topic = before.topics.get(name)
+        was = None if topic is None else topic.ends.get(number)
+        has_records |= bool(records)
+        has_grown |= end is not None and was is not None and end > was
+        is_known &= None not in (end, was, records)
+    waits = has_records and (not is_growing or has_grown)
     return waits or (False if is_known else None)
 
 
