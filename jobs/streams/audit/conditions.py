@@ -131,9 +131,7 @@ class Seen:
     def copies(self) -> Mapping[TaskId, int]:
         """How many standbys and warm-ups each task has; 0 for others."""
         threads = self.application.threads
-        return Counter(
-            chain.from_iterable((*one.now.standby, *one.now.warm_up) for one in threads)
-        )
+        return Counter(chain.from_iterable((*one.now.standby, *one.now.warm_up) for one in threads))
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,12 @@ def judge_sizes(seen: Seen) -> Iterator[Condition]:
             UNEVEN,
             f"has {format_bytes(most_bytes)} of {format_bytes(total)} of state on instance {largest.place}: "
             f"{ratio:.3g} times the mean of {len(processes):,} instances, with equally many tasks.",
-            {"place": largest.place, "size_bytes": most_bytes, "total_bytes": total, "ratio": ratio},
+            {
+                "place": largest.place,
+                "size_bytes": most_bytes,
+                "total_bytes": total,
+                "ratio": ratio,
+            },
             value=ratio,
         )
 

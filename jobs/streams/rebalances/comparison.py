@@ -157,9 +157,8 @@ def _moves(before: Application, after: Application, old: _Holders, new: _Holders
             gone = held.get(task, none).difference(*(new[one].get(task, none) for one in alike))
             added = holds.get(task, none).difference(*(old[one].get(task, none) for one in alike))
             for source, target in zip_longest(sorted(gone), sorted(added)):
-                yield Move(
-                    str(task), role, source and sources[source], target and targets[target]
-                )
+                ends = sources.get(source or ""), targets.get(target or "")
+                yield Move(str(task), role, *ends)
 
 
 def _stopped(before: Application, after: Application) -> int:
