@@ -122,6 +122,13 @@ class Seen:
         return input_lags(self.application, self.facts)
 
     @cached_property
+    def windows(self) -> frozenset[str]:
+        """The stores of which commits say that they emit windows when they close."""
+        return frozenset(
+            store for own in self.inputs.values() for lag in own for store in lag.window_close_ms
+        )
+
+    @cached_property
     def lag_records(self) -> int | None:
         """The lag of all source partitions; None where that of one is not known."""
         lag = sum_of(one.records for own in self.inputs.values() for one in own)
