@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.streams.application import Application, Process, Role, TaskId
+from jobs.streams.application import Application, Process, Role, TaskId, Thread
 from jobs.streams.observation import Earlier, Facts, TopicFacts
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
@@ -169,12 +169,20 @@ def standby_lags(application: Application, joined: Facts) -> tuple[StandbyLag, .
     for task, placements in application.placements.items():
         for role, thread, _ in placements:
             if role is not Role.ACTIVE:
-                position = thread.offset_sums.get(task)
-                if position is not None and position < 0 and position != RUNNING:
-                    position = None
-                behind = _behind(position, ends.get(task))
-                found.append(StandbyLag(task, thread.member_id, role, position, behind))
+                where = copy_lag(thread, task, ends)
+                found.append(StandbyLag(task, thread.member_id, role, *where))
     return tuple(found)
+
+
+def copy_lag(
+    thread: Thread, task: TaskId, ends: Mapping[TaskId, int | None]
+) -> tuple[int | None, int | None]:
+    """Return position and lag of a copy as in `StandbyLag`; `ends` are sums of the changelogs' ends."""
+    position = thread.offset_sums.get(task)
+    if position is None or position < 0:
+        return (position, 0) if position == RUNNING else (None, None)
+    end = ends.get(task)
+    return position, None if end is None else max(0, end - position)
 
 
 def restore_costs(
@@ -296,12 +304,6 @@ def _state(task: TaskId, changelogs: Iterable[tuple[str, TopicFacts]]) -> StateO
     places = tuple(TopicPartition(name, number) for name, _ in changelogs)
     records = None if end is None or start is None else end - start
     return StateOfTask(task, places, end, records, size)
-
-
-def _behind(position: int | None, end: int | None) -> int | None:
-    if position == RUNNING:
-        return 0
-    return None if position is None or end is None else max(0, end - position)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -17,10 +17,8 @@ from jobs.streams.endpoints import EndpointFault, endpoint_faults
 from jobs.streams.lag import (
     NOT_KEPT,
     InputLag,
-    StandbyLag,
     changelog_sums,
     input_lags,
-    standby_lags,
 )
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
@@ -89,11 +87,6 @@ class Seen:
     def sizes(self) -> Mapping[TaskId, int | None]:
         """Bytes of the changelogs of each task that is known to have stores; None: not known."""
         return changelog_sums(self.application, self.facts, lambda one: one.sizes)
-
-    @cached_property
-    def standby_lags(self) -> tuple[StandbyLag, ...]:
-        """How far copies were behind at most when the last rebalance was first seen."""
-        return standby_lags(self.application, self.joined)
 
     @cached_property
     def answered(self) -> MetadataState | NotKnowable:

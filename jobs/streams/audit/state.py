@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from jobs.checks.check import Unit, check
 from jobs.numbers import format_bytes, format_count, format_span_s, sum_of
-from jobs.streams.application import Role, TaskId
+from jobs.streams.application import TaskId
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
@@ -17,7 +18,7 @@ from jobs.streams.audit.conditions import (
     streams_check,
     unknown,
 )
-from jobs.streams.lag import NOT_KEPT, InputLag
+from jobs.streams.lag import NOT_KEPT, InputLag, changelog_sums, copy_lag
 from jobs.streams.observation import Facts
 
 # How many names evidence has, and how many tasks are remembered.
@@ -130,11 +131,14 @@ def judge_standbys(seen: Seen) -> Iterator[Condition]:
     if seen.joined is NOT_KEPT or not seen.is_settled:
         yield unknown(STANDBY_BEHIND)
         return
-    lags = [one for one in seen.standby_lags if one.role is Role.STANDBY]
-    known = sorted(
-        ((one.records, one.task) for one in lags if one.records is not None), reverse=True
-    )
-    is_whole = seen.is_all and len(known) == len(lags)
+    ends = changelog_sums(seen.application, seen.joined, lambda one: one.ends)
+    lags = [
+        (copy_lag(one, task, ends)[1], task)
+        for one in seen.application.threads
+        for task in one.now.standby
+    ]
+    known = nlargest(_NAMED, ((records, task) for records, task in lags if records is not None))
+    is_whole = seen.is_all and all(records is not None for records, _ in lags)
     if known:
         records, task = known[0]
         at = datetime.fromtimestamp(seen.joined.observed_at_ms / 1000, UTC)
@@ -142,7 +146,7 @@ def judge_standbys(seen: Seen) -> Iterator[Condition]:
             STANDBY_BEHIND,
             f"had a standby of task {task} up to {format_count(records)} records behind when its last "
             f"rebalance was first seen, {at:%Y-%m-%d %H:%M:%S} UTC; it may have caught up since.",
-            {"records": {str(one): lag for lag, one in known[:_NAMED]}, "at": at.isoformat()},
+            {"records": {str(one): lag for lag, one in known}, "at": at.isoformat()},
             value=records,
             is_at_least=not is_whole,
         )
