@@ -1,12 +1,15 @@
 """Kafka Streams: one application of 200 threads and 5,000 partitions, decoded, stored, shown, asked for keys.
 
 `decode`: from the bytes of its 200 members (17 MB) to the application; `audits`: a hundred applications of
-that size audited, and what unpacking and counting one costs beside; `history`: its rebalances taken in, one
-per minute; `round`: a hundred applications taken in by a round of the console, the largest among them, with
-the answers of the cluster given from memory; `lookup`: a key of the largest one, from the database and again;
-`rows`: the pages over real HTTP.
+that size audited after they are counted, and what unpacking and counting one costs beside; `history`: its
+rebalances taken in, one per minute; `round`: a hundred applications taken in by a round of the console, the
+largest among them, with the answers of the cluster given from memory; `lookup`: a key of the largest one,
+from the database and again; `rows`: the pages over real HTTP, with 200 changes, findings and a flow.
 """
 
+import base64
+import copy
+import struct
 import tempfile
 import time
 from datetime import datetime, timedelta
@@ -18,7 +21,7 @@ import pages
 
 THREADS_OF_EACH, PROCESSES, PARTITIONS, APPLICATIONS = 4, 50, 5000, 100
 LIMITS = {"decode_s": 3, "audits_s": 3, "lookup_ms": 50, "page_p95_ms": 150}
-KEYS, REBALANCES = 200, 30
+KEYS, REBALANCES, CHANGES = 200, 30, 200
 ADDRESS = "/streams/large/app/"
 PAGES = (
     "/streams/",
@@ -43,6 +46,8 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
             say, partitions, REBALANCES // 10 if quick else REBALANCES
         )
         found["round"] = measure_round(say, seen)
+        add_changes(CHANGES)
+        add_findings_and_flow(partitions)
         found["lookup"] = measure_lookups(say)
         queries = {path: pages.count_queries(path, ("any",))["queries_any"] for path in PAGES}
         with pages.served(Path(folder)) as (visitor, pid):
@@ -100,7 +105,9 @@ def observed(partitions: int, turn: int = 0) -> Any:
         "orders": written.facts(partitions),
         "app-totals-changelog": written.facts(partitions, 50, **{"cleanup.policy": "compact"}),
     }
-    return written.observation(written.group(*members), topics)
+    stream_time = base64.b64encode(struct.pack(">bq", 1, written.NOW_MS - 2_000)).decode()
+    commits = {("orders", number): (90, stream_time) for number in range(partitions)}
+    return written.observation(written.group(*members), topics, commits)
 
 
 def decoded(say: pages.Say, seen: Any) -> dict[str, float]:
@@ -113,30 +120,37 @@ def decoded(say: pages.Say, seen: Any) -> dict[str, float]:
 
 
 def audited(say: pages.Say, seen: Any) -> dict[str, float]:
-    """Audit a hundred times what a collection saw: an instance has no endpoint."""
+    """Audit a hundred times what a collection saw and counted: an instance has no endpoint."""
     from dataclasses import replace
 
     from console.streams.collection.rows import counts_of
     from jobs.streams.assembly import application_of
     from jobs.streams.audit.conditions import Seen
     from jobs.streams.audit.rules import audit, conditions_in
+    from jobs.streams.lookup.own_answer import worst_misrouted_share
     from jobs.streams.stored import pack_application, unpack_application
 
     whole, facts = application_of(seen), seen.facts
     threads = (replace(one, endpoint=None) for one in whole.threads[:THREADS_OF_EACH])
     found = replace(whole, threads=(*threads, *whole.threads[THREADS_OF_EACH:]))
-    counts: dict[str, Any] = {}
-    counted = timed(lambda: counts.update(counts_of(found, facts)))
+    before = replace(
+        facts,
+        topics={
+            name: replace(one, ends={number: end - 5 for number, end in one.ends.items()})
+            for name, one in facts.topics.items()
+        },
+        committed={place: replace(one, offset=80) for place, one in facts.committed.items()},
+    )
+    share = worst_misrouted_share(found)
     packed = pack_application(found)
     unpacked = timed(partial(unpack_application, packed))
     kept: dict[str, Any] = {}
-
-    def all_of_them() -> None:
-        for _ in range(APPLICATIONS):
-            given = {"misrouted": counts["misrouted_share"], "memory": kept.get("memory", {})}
-            kept.update(audit(Seen(found, facts, before=facts, joined=facts, **given)))
-
-    took = timed(all_of_them)
+    counted = took = 0.0
+    for _ in range(APPLICATIONS):
+        given = {"misrouted": share, "memory": kept.get("memory", {})}
+        one = Seen(found, facts, before=before, joined=facts, **given)
+        counted = timed(partial(counts_of, one))
+        took += timed(lambda whole=one: kept.update(audit(whole)))
     told = ", ".join(conditions_in(kept))
     say(f"audits: {took:.2f} s for {APPLICATIONS}; they found {told}")
     say(f"beside one: unpack {unpacked * 1000:.0f} ms, count {counted * 1000:.0f} ms")
@@ -168,6 +182,68 @@ def measure_history(say: pages.Say, partitions: int, rebalances: int) -> dict[st
     worst = max(took)
     say(f"history: {worst:.2f} s at most to take in one of {rebalances} rebalances")
     return {"rebalances": rebalances, "worst_s": round(worst, 3)}
+
+
+def add_changes(count: int) -> None:
+    """Add copies of the newest snapshot within half an hour, until there are this many changes.
+
+    Each instance has another number of tasks after each of them.
+    """
+    from console.streams.models import StreamsSnapshot
+
+    rows = StreamsSnapshot.objects.filter(application__application_id="app")
+    newest = rows.order_by("-pk").first()
+    number = count - rows.count()
+    made = []
+    for left in range(number, 0, -1):
+        change = copy.deepcopy(newest.change)
+        for place, one in enumerate(change["instances"]):
+            one[3] += (place + left) % 5
+        fields = {"content": newest.content, "changelogs": newest.changelogs, "change": change}
+        at = newest.taken_at + timedelta(seconds=left * -20)
+        made.append(
+            StreamsSnapshot(
+                application=newest.application,
+                taken_at=at,
+                generation=newest.generation,
+                fingerprint=newest.fingerprint,
+                **fields,
+            )
+        )
+    StreamsSnapshot.objects.bulk_create(made)
+
+
+def add_findings_and_flow(partitions: int) -> None:
+    """Add an open finding of each check to the application, and a flow that copies all of it."""
+    from console.clusters.models import Cluster, CollectionRound, Noun
+    from console.findings.models import Finding
+    from console.replication.flows.models import FlowPartition, FlowRound, GroupReadiness
+    from jobs.streams.audit.rules import CHECKS
+    from tests.console.making import make_flow, make_topic
+
+    now = datetime.now().astimezone()
+    cluster = Cluster.objects.get(alias="large")
+    seen = {"opened_at": now, "last_seen_at": now, "sentence": "Kafka Streams application app."}
+    scope = {"kind": "checks", "cluster": cluster, "subject": "app", "severity": "warning"}
+    Finding.objects.bulk_create(Finding(code=one.id, rank=3, **scope, **seen) for one in CHECKS)
+    flow = make_flow(source=cluster, topics=[".*"], groups=[".*"], policy="identity")
+    offsets = {"position": 100, "log_start_offset": 0, "end_offset": 100, "lag": 0}
+    dated = {"since": now, "updated_at": now}
+    for name in ("orders", "app-totals-changelog"):
+        make_topic(flow.target, name, partition_count=partitions)
+        FlowPartition.objects.bulk_create(
+            FlowPartition(flow=flow, topic=name, partition=n, remote_topic=name, **offsets, **dated)
+            for n in range(partitions)
+        )
+    FlowRound.objects.bulk_create(
+        FlowRound(flow=flow, noun=noun, succeeded_at=now) for noun in FlowRound.Noun
+    )
+    for noun in (Noun.TOPICS, Noun.GROUPS):
+        CollectionRound.objects.create(cluster=flow.target, noun=noun, succeeded_at=now)
+    at_ms = int(now.timestamp() * 1000) - 20_000
+    proof = {"topic": "orders", "committed": 90, "upstream": 90, "checkpoint_at_ms": at_ms}
+    places = [{**proof, "partition": number} for number in range(partitions)]
+    GroupReadiness.objects.create(flow=flow, group="app", partitions=places, **dated)
 
 
 def measure_round(say: pages.Say, seen: Any) -> dict[str, float]:

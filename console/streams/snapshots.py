@@ -107,19 +107,21 @@ class Picture:
     def states(self) -> dict[TaskId, StateOfTask]:
         return states_of_tasks(self.application, self.facts)
 
-    @cached_property
+    @property
     def standby_lags(self) -> tuple[StandbyLag, ...]:
         """How far copies were behind at most when their joins were first seen."""
-        return standby_lags(self.application, states_of_tasks(self.application, self.joined))
+        return self.lasting("standby_lags", lambda: standby_lags(self.application, self.joined))
 
     @cached_property
     def restore_costs(self) -> tuple[tuple[RestoreCost, RestoreCost], ...]:
         """What the loss of each instance costs now, and cost when the last rebalance was first seen."""
-        then = states_of_tasks(self.application, self.joined)
+
+        def then() -> tuple[RestoreCost, ...]:
+            states = states_of_tasks(self.application, self.joined)
+            return restore_costs(self.application, states, self.standby_lags)
+
         costs = restore_costs(self.application, self.states)
-        return tuple(
-            zip(costs, restore_costs(self.application, then, self.standby_lags), strict=True)
-        )
+        return tuple(zip(costs, self.lasting("costs_then", then), strict=True))
 
     @property
     def truth(self) -> tuple[ProcessAnswer, ...]:
@@ -141,8 +143,7 @@ def _once(known: dict[str, Any], name: str, reckon: Callable[[], T]) -> T:
 def picture_of(row: StreamsApplication) -> Picture:
     """Return the newest picture of an application; one query when nothing is newer."""
     found = row.snapshots.defer("content", "changelogs").order_by("-pk").first()
-    texts = (row.broker_description, row.description)
-    assignment = (None if found is None else (found.pk, found.fingerprint), texts)
+    assignment = _assignment(row, found)
     with _lock:
         kept = _kept.get(row.pk)
         if kept is not None and kept.key == (assignment, row.facts_at):
@@ -161,8 +162,26 @@ def picture_of(row: StreamsApplication) -> Picture:
     return made
 
 
+def picture_at(row: StreamsApplication, snapshot: StreamsSnapshot) -> Picture:
+    """Return the picture of a whole row and its newest snapshot, with what is in memory of it; no query."""
+    assignment, kept = _assignment(row, snapshot), _kept.get(row.pk)
+    if kept is None or kept.key[0] != assignment:
+        return Picture(row, snapshot)
+    return (
+        kept.picture if kept.key[1] == row.facts_at else Picture(row, snapshot, before=kept.picture)
+    )
+
+
+_Assignment = tuple[tuple[int, str] | None, tuple[str, str]]
+
+
+def _assignment(row: StreamsApplication, found: StreamsSnapshot | None) -> _Assignment:
+    texts = (row.broker_description, row.description)
+    return None if found is None else (found.pk, found.fingerprint), texts
+
+
 class _Kept(NamedTuple):
-    key: tuple[tuple[tuple[int, str] | None, tuple[str, str]], datetime | None]
+    key: tuple[_Assignment, datetime | None]
     picture: Picture
 
 

@@ -97,14 +97,14 @@ class Thread:
     topology_epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Process:
     """One instance: the threads that share a process id; `process_id` is made up where none is known."""
 
     process_id: str
     threads: tuple[Thread, ...]
 
-    @property
+    @cached_property
     def endpoint(self) -> str | None:
         """Its `application.server`."""
         return next((one.endpoint for one in self.threads if one.endpoint), None)
@@ -114,7 +114,7 @@ class Process:
         """The address from which it is connected."""
         return self.threads[0].client_host.removeprefix("/")
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Where it is, for people: its endpoint, or the address from which it is connected."""
         return self.endpoint or self.client_host
@@ -225,11 +225,13 @@ class Application:
     @cached_property
     def placements(self) -> Mapping[TaskId, tuple[Placement, ...]]:
         """Threads of each task; a task without a thread is there, too."""
-        found: dict[TaskId, list[Placement]] = {task: [] for task in sorted(self.tasks)}
+        found: dict[TaskId, list[Placement]] = {task: [] for task in self.tasks}
         for process in self.processes:
             for thread in process.threads:
-                for role, task in thread.now.with_roles():
-                    found.setdefault(task, []).append(Placement(role, thread, process))
+                for role, tasks in zip(Role, thread.now, strict=True):
+                    placed = Placement(role, thread, process)
+                    for task in tasks:
+                        found.setdefault(task, []).append(placed)
         return {task: tuple(sorted(found[task], key=_by_role)) for task in sorted(found)}
 
     def holders_of(self, task: TaskId) -> tuple[Placement, ...]:

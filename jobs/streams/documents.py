@@ -30,7 +30,7 @@ def application_mapping(
     is given as of then, and of now only where no copy counts.
     """
     states, then = states_of_tasks(application, facts), states_of_tasks(application, joined)
-    standby = standby_lags(application, then)
+    standby = standby_lags(application, joined)
     bounds = {one.process.process_id: one for one in restore_costs(application, then, standby)}
     as_of_ms = joined.observed_at_ms or None
     return {

@@ -67,11 +67,15 @@ def endpoint_faults(
         if one.endpoint is not None:
             sharing[host_and_port(one.endpoint)].append(one)
     found: dict[str, EndpointFault] = {}
+    judged = set()
     for one in chosen:
         if one.endpoint is None:
             if sharing and tells_endpoint(one, application.protocol):
                 found[_without(one)] = EndpointFault(FaultKind.MISSING, (one,), _without(one))
             continue
+        if one.endpoint in judged:
+            continue
+        judged.add(one.endpoint)
         own = sharing[host_and_port(one.endpoint)]
         for kind, why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
             text = f"application.server {one.endpoint} {why} {_seen_at(own)}"

@@ -7,11 +7,12 @@ told when they joined last.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.streams.application import Application, Process, Role, Store, TaskId
+from jobs.streams.application import Application, Process, Role, TaskId, Thread
 from jobs.streams.observation import Earlier, Facts, TopicFacts
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
@@ -23,8 +24,7 @@ NOT_KEPT = Facts(0, {}, {})
 CAUGHT_UP_RECORDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class InputLag:
+class InputLag(NamedTuple):
     """How far a task is behind on one source partition.
 
     `records` are those not committed yet: from the log's start where nothing is committed. `stream_time_ms`
@@ -57,8 +57,7 @@ class StateOfTask:
     size_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StandbyLag:
+class StandbyLag(NamedTuple):
     """How far a copy of a task was behind, at most, when its member's last join was first seen.
 
     `records` None: the member did not say where it was, or the ends of then are not known.
@@ -125,12 +124,27 @@ def input_rates(application: Application, facts: Facts) -> dict[TaskId, float | 
 
 def states_of_tasks(application: Application, facts: Facts) -> dict[TaskId, StateOfTask]:
     """Return the size of the state of each task of a subtopology that has some."""
-    names = {task.subtopology for task in application.tasks}
-    stores = {name: application.stores_of(name) for name in names}
+    topics = _changelogs(application, facts)
     return {
-        task: _state(task, stores[task.subtopology], facts)
+        task: _state(task, topics[task.subtopology])
         for task in sorted(application.tasks)
-        if stores[task.subtopology]
+        if task.subtopology in topics
+    }
+
+
+def changelog_sums(
+    application: Application, facts: Facts, of: Callable[[TopicFacts], Mapping[int, int]]
+) -> dict[TaskId, int | None]:
+    """Return the sum of some numbers over the changelogs of each task of `states_of_tasks`."""
+    known = {
+        name: [of(one) for _, one in own] for name, own in _changelogs(application, facts).items()
+    }
+    return {
+        task: own[0].get(task.partition)
+        if len(own) == 1
+        else _sum([one.get(task.partition) for one in own])
+        for task in application.tasks
+        if (own := known.get(task.subtopology)) is not None
     }
 
 
@@ -145,25 +159,30 @@ def changelogs_of(application: Application, facts: Facts) -> Facts:
     return Facts(facts.observed_at_ms, topics, {})
 
 
-def standby_lags(
-    application: Application, states: dict[TaskId, StateOfTask]
-) -> tuple[StandbyLag, ...]:
-    """Return how far standbys and warm-ups were behind at most; `states` are of `changelogs_of` the join.
+def standby_lags(application: Application, joined: Facts) -> tuple[StandbyLag, ...]:
+    """Return how far standbys and warm-ups were behind at most; `joined` are `changelogs_of` the join.
 
     Positions are of the join: against the ends of a later moment they say nothing of that moment.
     """
     found = []
+    ends = changelog_sums(application, joined, lambda one: one.ends)
     for task, placements in application.placements.items():
-        state = states.get(task)
-        for one in placements:
-            if one.role is not Role.ACTIVE:
-                position = one.thread.offset_sums.get(task)
-                if position is not None and position < 0 and position != RUNNING:
-                    position = None
-                end = None if state is None else state.end_sum
-                behind = _behind(position, end)
-                found.append(StandbyLag(task, one.thread.member_id, one.role, position, behind))
+        for role, thread, _ in placements:
+            if role is not Role.ACTIVE:
+                where = copy_lag(thread, task, ends)
+                found.append(StandbyLag(task, thread.member_id, role, *where))
     return tuple(found)
+
+
+def copy_lag(
+    thread: Thread, task: TaskId, ends: Mapping[TaskId, int | None]
+) -> tuple[int | None, int | None]:
+    """Return position and lag of a copy as in `StandbyLag`; `ends` are sums of the changelogs' ends."""
+    position = thread.offset_sums.get(task)
+    if position is None or position < 0:
+        return (position, 0) if position == RUNNING else (None, None)
+    end = ends.get(task)
+    return position, None if end is None else max(0, end - position)
 
 
 def restore_costs(
@@ -266,32 +285,29 @@ def _metadata(text: str) -> CommitMetadata:
         return CommitMetadata()
 
 
-def _state(task: TaskId, stores: Iterable[Store], facts: Facts) -> StateOfTask:
-    places = tuple(
-        TopicPartition(one.changelog, task.partition) for one in stores if one.changelog is not None
-    )
-    ends, starts, sizes = [], [], []
-    for place in places:
-        topic = facts.topics.get(place.topic, _NOT_SEEN)
-        ends.append(topic.ends.get(place.partition))
-        starts.append(topic.starts.get(place.partition))
-        sizes.append(topic.sizes.get(place.partition))
-    end, start = _sum(ends), _sum(starts)
+def _changelogs(application: Application, facts: Facts) -> dict[str, list[tuple[str, TopicFacts]]]:
+    """Return the changelogs of each subtopology that is known to have stores."""
+    found: dict[str, list[tuple[str, TopicFacts]]] = {}
+    for one in application.stores.values():
+        if one.subtopology is not None:
+            own = found.setdefault(one.subtopology, [])
+            if one.changelog is not None:
+                own.append((one.changelog, facts.topics.get(one.changelog, _NOT_SEEN)))
+    return found
+
+
+def _state(task: TaskId, changelogs: Iterable[tuple[str, TopicFacts]]) -> StateOfTask:
+    number = task.partition
+    end = _sum([one.ends.get(number) for _, one in changelogs])
+    start = _sum([one.starts.get(number) for _, one in changelogs])
+    size = _sum([one.sizes.get(number) for _, one in changelogs])
+    places = tuple(TopicPartition(name, number) for name, _ in changelogs)
     records = None if end is None or start is None else end - start
-    return StateOfTask(task, places, end, records, _sum(sizes))
-
-
-def _behind(position: int | None, end: int | None) -> int | None:
-    if position == RUNNING:
-        return 0
-    return None if position is None or end is None else max(0, end - position)
+    return StateOfTask(task, places, end, records, size)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
     """Return the sum, None where any is not known."""
-    total = 0
-    for one in values:
-        if one is None:
-            return None
-        total += one
-    return total
+    rows = list(values)
+    known = [one for one in rows if one is not None]
+    return sum(known) if len(known) == len(rows) else None

@@ -218,6 +218,10 @@ def decode_commit_metadata(metadata: str | bytes) -> CommitMetadata:
     content = metadata if isinstance(metadata, bytes) else _from_base64(metadata)
     if len(content) < _STREAM_TIME_BYTES or content[0] not in (_STREAM_TIME_ONLY, _WITH_STORES):
         return CommitMetadata()
+    if len(content) == _STREAM_TIME_BYTES:
+        # Nearly all are such ones, and there are thousands in a collection.
+        at_ms = int.from_bytes(content[1:], signed=True)
+        return CommitMetadata(None if at_ms < 0 else at_ms)
     fields = FieldReader(_COMMIT, content)
     version, stream_time_ms = fields.int8(), fields.int64()
     stores: dict[str, int] = {}

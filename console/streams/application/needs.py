@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import Max
 
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
-from console.streams.snapshots import Picture
+from console.streams.snapshots import picture_at
 from jobs.streams.failover import READ_WITHIN_MS, Needs, needs_of
 
 MOST_KEPT = 1000
@@ -32,7 +32,7 @@ def read_needs(rows: Iterable[StreamsApplication]) -> dict[int, Needs]:
         snapshots = StreamsSnapshot.objects.filter(pk__in=newest)
         related = snapshots.select_related("application__cluster__streams_round")
         for one in related.iterator(_AT_ONCE):
-            picture = Picture(one.application, one)
+            picture = picture_at(one.application, one)
             until_ms = _read_until_ms(one.application, picture.facts.observed_at_ms)
             found[one.application_id] = needs_of(
                 picture.application, picture.facts, picture.joined, until_ms

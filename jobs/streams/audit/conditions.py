@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from jobs import limits
 from jobs.checks.check import Area, Check, Pattern, Threshold, Unit
 from jobs.numbers import sum_of
 from jobs.severity import Severity
-from jobs.streams.application import Application, Confidence, Role, TaskId
+from jobs.streams.application import Application, Confidence, TaskId
 from jobs.streams.endpoints import EndpointFault, endpoint_faults
 from jobs.streams.lag import (
     NOT_KEPT,
     InputLag,
-    StandbyLag,
-    StateOfTask,
+    changelog_sums,
     input_lags,
-    standby_lags,
-    states_of_tasks,
 )
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
@@ -88,13 +86,9 @@ class Seen:
         return sum(one.problem is not None for one in self.application.threads)
 
     @cached_property
-    def states(self) -> Mapping[TaskId, StateOfTask]:
-        return states_of_tasks(self.application, self.facts)
-
-    @cached_property
-    def standby_lags(self) -> tuple[StandbyLag, ...]:
-        """How far copies were behind at most when the last rebalance was first seen."""
-        return standby_lags(self.application, states_of_tasks(self.application, self.joined))
+    def sizes(self) -> Mapping[TaskId, int | None]:
+        """Bytes of the changelogs of each task that is known to have stores; None: not known."""
+        return changelog_sums(self.application, self.facts, lambda one: one.sizes)
 
     @cached_property
     def answered(self) -> MetadataState | NotKnowable:
@@ -123,6 +117,13 @@ class Seen:
         return input_lags(self.application, self.facts)
 
     @cached_property
+    def windows(self) -> frozenset[str]:
+        """The stores of which commits say that they emit windows when they close."""
+        return frozenset(
+            store for own in self.inputs.values() for lag in own for store in lag.window_close_ms
+        )
+
+    @cached_property
     def lag_records(self) -> int | None:
         """The lag of all source partitions; None where that of one is not known."""
         lag = sum_of(one.records for own in self.inputs.values() for one in own)
@@ -130,11 +131,9 @@ class Seen:
 
     @cached_property
     def copies(self) -> Mapping[TaskId, int]:
-        """How many standbys and warm-ups each task has."""
-        return {
-            task: sum(one.role is not Role.ACTIVE for one in own)
-            for task, own in self.application.placements.items()
-        }
+        """How many standbys and warm-ups each task has; 0 for others."""
+        threads = self.application.threads
+        return Counter(chain.from_iterable((*one.now.standby, *one.now.warm_up) for one in threads))
 
 
 @dataclass(frozen=True, slots=True)

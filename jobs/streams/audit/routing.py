@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jobs.checks.check import Check, Unit, check
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.network_addresses import host_address, is_any_address, is_loopback_host
 from jobs.severity import Severity
-from jobs.streams.application import Process, Protocol, Role
+from jobs.streams.application import Process, Protocol
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
@@ -138,9 +139,9 @@ def judge_routes(seen: Seen) -> Iterator[Condition]:
     if not isinstance(answered, MetadataState):
         yield unknown(ROUTED_ELSEWHERE)
         return
-    routed = {
-        place: host_and_port(endpoint) for endpoint, own in answered.active.items() for place in own
-    }
+    routed: dict[TopicPartition, tuple[str, int | None]] = {}
+    for endpoint, places in answered.active.items():
+        routed |= dict.fromkeys(places, host_and_port(endpoint))
     faults = (one for one in seen.endpoint_faults if one.kind is FaultKind.SHARED)
     sharing = {one.process_id for fault in faults for one in fault.processes}
     found = {
@@ -148,7 +149,8 @@ def judge_routes(seen: Seen) -> Iterator[Condition]:
         for process in application.processes
         if process.endpoint is not None and process.process_id not in sharing
         for own in (host_and_port(process.endpoint),)
-        for task in process.tasks(Role.ACTIVE)
+        for thread in process.threads
+        for task in thread.now.active
         for place in application.tasks.get(task, ())
         if routed.get(place) != own
     }

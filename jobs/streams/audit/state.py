@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from jobs.checks.check import Unit, check
 from jobs.numbers import format_bytes, format_count, format_span_s, sum_of
-from jobs.streams.application import Role
 from jobs.streams.audit.conditions import (
     Condition,
     Seen,
@@ -17,8 +18,7 @@ from jobs.streams.audit.conditions import (
     streams_check,
     unknown,
 )
-from jobs.streams.balance.load import state_of_processes
-from jobs.streams.lag import NOT_KEPT, InputLag
+from jobs.streams.lag import NOT_KEPT, InputLag, changelog_sums, copy_lag
 from jobs.streams.observation import Facts
 
 # How many names evidence has, and how many tasks are remembered.
@@ -94,8 +94,7 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
     tasks = [task for task in placements if task.subtopology in seen.stateful]
     alone = [task for task in tasks if not seen.copies[task]]
     if alone:
-        states = [seen.states.get(task) for task in alone]
-        size = sum_of(None if one is None else one.size_bytes for one in states)
+        size = sum_of(map(seen.sizes.get, alone))
         is_whole = seen.is_settled and not size.unknown
         told = f"{'' if is_whole else 'at least '}{format_bytes(size.value)}"
         yield Condition(
@@ -109,10 +108,14 @@ def judge_copies(seen: Seen) -> Iterator[Condition]:
             },
         )
     racks = {one.rack for one in seen.application.threads}
-    shared = {task: {one.thread.rack for one in placements[task]} for task in tasks}
     copied = [task for task in tasks if len(placements[task]) > 1]
-    close = [task for task in copied if len(shared[task]) == 1 and None not in shared[task]]
-    if close and len(racks - {None}) > 1:
+    shared = (
+        ((task, {one.thread.rack for one in placements[task]}) for task in copied)
+        if len(racks - {None}) > 1
+        else ()
+    )
+    close = [task for task, own in shared if len(own) == 1 and None not in own]
+    if close:
         yield Condition(
             ONE_RACK,
             f"has all copies of {len(close):,} tasks in one rack each: {some(close)}.",
@@ -128,11 +131,14 @@ def judge_standbys(seen: Seen) -> Iterator[Condition]:
     if seen.joined is NOT_KEPT or not seen.is_settled:
         yield unknown(STANDBY_BEHIND)
         return
-    lags = [one for one in seen.standby_lags if one.role is Role.STANDBY]
-    known = sorted(
-        ((one.records, one.task) for one in lags if one.records is not None), reverse=True
-    )
-    is_whole = seen.is_all and len(known) == len(lags)
+    ends = changelog_sums(seen.application, seen.joined, lambda one: one.ends)
+    lags = [
+        (copy_lag(one, task, ends)[1], task)
+        for one in seen.application.threads
+        for task in one.now.standby
+    ]
+    known = nlargest(_NAMED, ((records, task) for records, task in lags if records is not None))
+    is_whole = seen.is_all and all(records is not None for records, _ in lags)
     if known:
         records, task = known[0]
         at = datetime.fromtimestamp(seen.joined.observed_at_ms / 1000, UTC)
@@ -140,7 +146,7 @@ def judge_standbys(seen: Seen) -> Iterator[Condition]:
             STANDBY_BEHIND,
             f"had a standby of task {task} up to {format_count(records)} records behind when its last "
             f"rebalance was first seen, {at:%Y-%m-%d %H:%M:%S} UTC; it may have caught up since.",
-            {"records": {str(one): lag for lag, one in known[:_NAMED]}, "at": at.isoformat()},
+            {"records": {str(one): lag for lag, one in known}, "at": at.isoformat()},
             value=records,
             is_at_least=not is_whole,
         )
@@ -166,15 +172,22 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
     quiet: dict[str, int] = {}
     is_whole = seen.is_all and seen.is_state_known
     running = {task for one in seen.application.threads for task in one.now.active}
+    old, new, stateful, inputs = (
+        before.committed.get,
+        facts.committed.get,
+        seen.stateful,
+        seen.inputs,
+    )
     for task, places in seen.application.tasks.items():
-        if task.subtopology not in seen.stateful or task not in running:
+        if task.subtopology not in stateful or task not in running:
             continue
-        if all(before.committed.get(one) == facts.committed.get(one) for one in places):
-            waits = _waits(seen.inputs[task], before, is_growing=str(task) not in remembered)
+        if list(map(old, places)) == list(map(new, places)):
+            name = str(task)
+            waits = _waits(inputs[task], before, is_growing=name not in remembered)
             is_whole &= waits is not None
             if waits:
-                quiet[str(task)] = remembered.get(str(task), since_ms)
-    longest = sorted(quiet, key=lambda name: (quiet[name], name))
+                quiet[name] = remembered.get(name, since_ms)
+    longest = sorted(sorted(quiet), key=quiet.__getitem__)
     seen.memory[_QUIET] = {name: quiet[name] for name in longest[:_REMEMBERED]}
     if longest:
         waited_s = (facts.observed_at_ms - quiet[longest[0]]) / 1000
@@ -192,36 +205,53 @@ def judge_commits(seen: Seen) -> Iterator[Condition]:
 
 def _waits(inputs: Sequence[InputLag], before: Facts, *, is_growing: bool) -> bool | None:
     """Return whether a task has records to read, and `is_growing`: got some since; None: not known."""
-    moved: list[bool | None] = []
-    for one in inputs:
-        topic = before.topics.get(one.place.topic)
-        was = None if topic is None else topic.ends.get(one.place.partition)
-        moved.append(None if one.end is None or was is None else one.end > was)
-    waits = any(one.records for one in inputs) and (not is_growing or any(moved))
-    is_known = None not in moved and all(one.records is not None for one in inputs)
+    has_records = has_grown = False
+    is_known = True
+    for (name, number), _, end, records, *_ in inputs:
+        topic = before.topics.get(name)
+        was = None if topic is None else topic.ends.get(number)
+        has_records |= bool(records)
+        has_grown |= end is not None and was is not None and end > was
+        is_known &= None not in (end, was, records)
+    waits = has_records and (not is_growing or has_grown)
     return waits or (False if is_known else None)
 
 
 @check(UNEVEN)
 def judge_sizes(seen: Seen) -> Iterator[Condition]:
     """Compare the bytes of state that processes with equally many tasks have."""
-    processes = seen.application.processes
-    sizes = state_of_processes(seen.application, seen.states)
-    if sizes is None or not seen.is_state_known or not seen.is_settled:
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    is_known = seen.is_all and seen.is_state_known and seen.is_settled
+    processes = seen.application.processes if is_known else ()
+    for process in processes:
+        for task in (one for thread in process.threads for one in thread.now.active):
+            if task.subtopology in seen.stateful:
+                size = seen.sizes.get(task)
+                is_known &= size is not None
+                counts[process.process_id] += 1
+                sizes[process.process_id] += size or 0
+    total = sizes.total()
+    if not is_known:
         yield unknown(UNEVEN)
-        return
-    counts = [
-        sum(task.subtopology in seen.stateful for task in one.tasks(Role.ACTIVE))
-        for one in processes
-    ]
-    if any(sizes) and len(counts) > 1 and min(counts) and max(counts) - min(counts) <= 1:
-        size, total = max(sizes), sum(sizes)
-        place, ratio = processes[sizes.index(size)].place, size * len(sizes) / total
+    elif (
+        total
+        and len(counts) == len(processes) > 1
+        and max(counts.values()) - min(counts.values()) <= 1
+    ):
+        largest = max(processes, key=lambda one: sizes[one.process_id])
+        most_bytes = sizes[largest.process_id]
+        ratio = most_bytes * len(processes) / total
         yield Condition(
             UNEVEN,
-            f"has {format_bytes(size)} of {format_bytes(total)} of state on instance {place}: "
+            f"has {format_bytes(most_bytes)} of {format_bytes(total)} of state on instance {largest.place}: "
             f"{ratio:.3g} times the mean of {len(processes):,} instances, with equally many tasks.",
-            {"place": place, "size_bytes": size, "total_bytes": total, "ratio": ratio},
+            {
+                "place": largest.place,
+                "size_bytes": most_bytes,
+                "total_bytes": total,
+                "ratio": ratio,
+            },
             value=ratio,
         )
 

@@ -119,7 +119,7 @@ def judge_bursts(seen: Seen) -> Iterator[Condition]:
 def judge_watermarks(seen: Seen) -> Iterator[Condition]:
     """Compare emitted windows with the stream time of their tasks."""
     worst = None
-    for task, inputs in seen.inputs.items():
+    for task, inputs in seen.inputs.items() if seen.windows else ():
         closes: dict[str, int] = {}
         for one in inputs:
             for store, close_ms in one.window_close_ms.items():

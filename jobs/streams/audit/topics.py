@@ -84,16 +84,13 @@ def judge_settings(seen: Seen) -> Iterator[Condition]:
     own = internal_topics(one.application_id, topics)
     read = {name for part in one.subtopologies.values() for name in part.source_topics} - own
     is_copied = any((topics[name].replicas or 0) > 1 for name in read if name in topics)
-    windows = {
-        store for inputs in seen.inputs.values() for lag in inputs for store in lag.window_close_ms
-    }
     wrong: dict[str, str] = {}
     is_known = True
     for name in sorted(own):
         store = changelog_store(one.application_id, name)
         if CLEANUP_POLICY not in topics[name].settings:
             is_known = False
-        faults = list(_faults(topics[name], store, windows))
+        faults = list(_faults(topics[name], store, seen.windows))
         if is_copied and topics[name].replicas == 1:
             faults.append("one replica")
         if faults:

@@ -167,18 +167,6 @@ def sizes_of(
     }
 
 
-def state_of_processes(
-    application: Application, states: Mapping[TaskId, StateOfTask]
-) -> list[int] | None:
-    """Return bytes of state that the active tasks of each process have; None where not all are known."""
-    sizes = sizes_of(application, states)
-    totals = [
-        sum_of(sizes[task] for task in one.tasks(Role.ACTIVE)) for one in application.processes
-    ]
-    is_known = is_whole_seen(application) and not any(one.unknown for one in totals)
-    return [one.value or 0 for one in totals] if is_known else None
-
-
 def is_whole_seen(application: Application) -> bool:
     """Say whether all tasks are known: nothing is left out, and the bytes of all members can be read."""
     return not application.left_out and not any(one.problem for one in application.threads)

@@ -27,6 +27,8 @@ from jobs.streams.rebalances.changes import (
 
 _VERSION_PROBING, _SHUTDOWN = 2, 4
 _JOINS = 256
+# The processes of each task by role.
+_Holders = dict[Role, dict[TaskId, set[str]]]
 
 
 def first_seen(application: Application) -> Change:
@@ -56,14 +58,14 @@ def change_between(before: Application, after: Application) -> Change:
         )
     old, new = _by_id(before), _by_id(after)
     # Of many those are kept that tell which tasks wait for a thread.
-    moves = sorted(
-        _moves(before, after), key=lambda one: (one.role is not Role.ACTIVE, all(one[2:]))
-    )
+    held = _holders(before)
+    found = _moves(before, after, held, _holders(after))
+    moves = sorted(found, key=lambda one: (one.role is not Role.ACTIVE, all(one[2:])))
     joined, left = _places(new, old.keys()), _places(old, new.keys())
     restarted = [one for one in new if one in old and _is_restarted(old[one], new[one])]
     return replace(
         base,
-        reasons=tuple(_reasons(before, after, restarted, moves)) or (Reason.UNKNOWN,),
+        reasons=tuple(_reasons(before, after, restarted, moves, held)) or (Reason.UNKNOWN,),
         joined=joined,
         left=left,
         restarted=tuple(Place(one, new[one].place) for one in restarted),
@@ -123,7 +125,7 @@ def _instances(application: Application) -> tuple[Instance, ...]:
             one.process_id,
             one.place,
             len(one.threads),
-            *(len(one.tasks(role)) for role in Role),
+            *(sum(map(len, own)) for own in zip(*(t.now for t in one.threads), strict=True)),
         )
         for one in application.processes[:MOST_INSTANCES]
     )
@@ -133,34 +135,32 @@ def _by_id(application: Application) -> dict[str, Process]:
     return {one.process_id: one for one in application.processes}
 
 
-def _holders(application: Application) -> dict[TaskId, dict[Role, set[str]]]:
-    found: dict[TaskId, dict[Role, set[str]]] = {}
-    for task, placements in application.placements.items():
-        own = found[task] = {role: set() for role in Role}
-        for one in placements:
-            own[one.role].add(one.process.process_id)
+def _holders(application: Application) -> _Holders:
+    found: _Holders = {role: {} for role in Role}
+    for process in application.processes:
+        for thread in process.threads:
+            for role, tasks in zip(Role, thread.now, strict=True):
+                for task in tasks:
+                    found[role].setdefault(task, set()).add(process.process_id)
     return found
 
 
-def _moves(before: Application, after: Application) -> Iterator[Move]:
+def _moves(before: Application, after: Application, old: _Holders, new: _Holders) -> Iterator[Move]:
     """Yield moves, those of active tasks first; a standby that becomes a warm-up does not move."""
-    none: dict[Role, set[str]] = {role: set() for role in Role}
-    old, new = _holders(before), _holders(after)
-    before_, after_ = _by_id(before), _by_id(after)
-    tasks = sorted(old.keys() | new.keys())
+    none: set[str] = set()
+    sources, targets = (
+        {one.process_id: Place(one.process_id, one.place) for one in each.processes}
+        for each in (before, after)
+    )
     for role in Role:
-        for task in tasks:
-            was, now = old.get(task, none), new.get(task, none)
-            alike = (Role.ACTIVE,) if role is Role.ACTIVE else (Role.STANDBY, Role.WARM_UP)
-            gone = was[role].difference(*(now[one] for one in alike))
-            added = now[role].difference(*(was[one] for one in alike))
+        alike = (Role.ACTIVE,) if role is Role.ACTIVE else (Role.STANDBY, Role.WARM_UP)
+        held, holds = old[role], new[role]
+        for task in sorted(one for one in held.keys() | holds if held.get(one) != holds.get(one)):
+            gone = held.get(task, none).difference(*(new[one].get(task, none) for one in alike))
+            added = holds.get(task, none).difference(*(old[one].get(task, none) for one in alike))
             for source, target in zip_longest(sorted(gone), sorted(added)):
-                yield Move(
-                    str(task),
-                    role,
-                    None if source is None else Place(source, before_[source].place),
-                    None if target is None else Place(target, after_[target].place),
-                )
+                ends = sources.get(source or ""), targets.get(target or "")
+                yield Move(str(task), role, *ends)
 
 
 def _stopped(before: Application, after: Application) -> int:
@@ -175,9 +175,13 @@ def _members(application: Application) -> dict[TaskId, str]:
 
 
 def _reasons(
-    before: Application, after: Application, restarted: Collection[str], moves: Iterable[Move]
+    before: Application,
+    after: Application,
+    restarted: Collection[str],
+    moves: Iterable[Move],
+    held: _Holders,
 ) -> Iterator[Reason]:
-    """Yield each reason that shows, what is most certain first."""
+    """Yield each reason that shows, what is most certain first; `held` are the processes before."""
     if not before.threads:
         yield Reason.FIRST_MEMBERS
         return
@@ -195,11 +199,8 @@ def _reasons(
         for one in moves
         if one.role is Role.ACTIVE and one.target and one.source and one.source.process_id in new
     }
-    if any(
-        one.role is not Role.ACTIVE and one.process.process_id == taken.get(str(task))
-        for task, own in before.placements.items()
-        for one in own
-    ):
+    copies = (held[role].items() for role in (Role.STANDBY, Role.WARM_UP) if taken)
+    if any(taken.get(str(task)) in own for each in copies for task, own in each):
         yield Reason.TOOK_OVER
 
 

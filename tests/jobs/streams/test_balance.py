@@ -18,8 +18,8 @@ from jobs.streams.application import (
     Thread,
 )
 from jobs.streams.balance.advice import advice_on, balance_lines, balance_mapping, best_move
-from jobs.streams.balance.load import RATE, balance_of, heaviest, state_of_processes
-from jobs.streams.lag import StandbyLag, ends_before, input_rates, restore_rate, states_of_tasks
+from jobs.streams.balance.load import RATE, balance_of, heaviest
+from jobs.streams.lag import StandbyLag, ends_before, input_rates, restore_rate
 from jobs.streams.observation import Facts, TopicFacts
 
 MIB = 1 << 20
@@ -104,7 +104,6 @@ def test_what_is_not_known_is_not_judged(more):
     seen = facts([900 * MIB, MIB, MIB, MIB])
     balance = balance_of(found, seen)
     assert (balance.state_skew, best_move(balance)) == (None, None)
-    assert state_of_processes(found, states_of_tasks(found, seen)) is None
     assert advice_on(found, balance) == ()
 
 

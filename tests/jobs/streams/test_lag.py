@@ -77,7 +77,7 @@ def test_a_topic_that_did_not_answer_has_an_unknown_lag():
 def test_standbys_say_how_far_they_were_when_they_joined_last():
     seen = observation(two_processes())
     application = application_of(seen)
-    found = standby_lags(application, states_of_tasks(application, seen.facts))
+    found = standby_lags(application, seen.facts)
     assert {(str(one.task), one.position_sum, one.records) for one in found} == {
         (f"0_{number}", 40, 10) for number in range(4)
     }
@@ -88,7 +88,7 @@ def test_a_process_that_dies_costs_what_the_best_copy_lacked():
     application = application_of(seen)
     states = states_of_tasks(application, seen.facts)
     assert states[TASK].changelogs == (TopicPartition("app-totals-changelog", 0),)
-    for one in restore_costs(application, states, standby_lags(application, states)):
+    for one in restore_costs(application, states, standby_lags(application, seen.facts)):
         assert (one.tasks, one.without_copy, one.records, one.size_bytes) == (2, (), 20, None)
 
 
@@ -123,7 +123,7 @@ def test_without_a_copy_all_of_the_changelog_is_read():
     seen = observation(two_processes(copies=False))
     application = application_of(seen)
     states = states_of_tasks(application, seen.facts)
-    first = restore_costs(application, states, standby_lags(application, states))[0]
+    first = restore_costs(application, states, standby_lags(application, seen.facts))[0]
     assert [str(task) for task in first.without_copy] == ["0_0", "0_2"]
     assert (first.records, first.size_bytes) == (100, 10_000)
 
@@ -133,5 +133,5 @@ def test_what_is_not_known_of_one_task_is_not_known_of_the_sum():
     seen = observation(two_processes(copies=False), topics)
     application = application_of(seen)
     states = states_of_tasks(application, seen.facts)
-    first = restore_costs(application, states, standby_lags(application, states))[0]
+    first = restore_costs(application, states, standby_lags(application, seen.facts))[0]
     assert (first.records, first.size_bytes) == (None, None)
