@@ -72,7 +72,7 @@ def start(kafka, tmp_path):
             pytest.skip(str(error))
         made.append(application)
         make_topics(cluster.connection)
-        application.start(name)
+        application.start(name, "h1.example:7141")
         return application
 
     yield start_on
