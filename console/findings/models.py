@@ -17,8 +17,9 @@ from console.findings.incidents.models import (
     lasted_ms,
 )
 from console.findings.objectives.models import Objective, ObjectiveStep
+from console.frame.pages.addresses import address_of
 from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
-from jobs.checks.check import CHECKS
+from jobs.checks.check import CHECKS, Area
 from jobs.severity import FINDING_SEVERITIES
 
 __all__ = [
@@ -162,7 +163,7 @@ class Finding(Scoped, models.Model):
 
     @property
     def href(self) -> str:
-        """The page of its scope that has more of it."""
+        """The page that has more of it: of its application, else of its scope."""
         if self.flow_id is not None:
             return reverse("replication:findings", args=[self.flow_id])
         if self.log_id is not None:
@@ -170,6 +171,9 @@ class Finding(Scoped, models.Model):
         if self.scope is Scope.CROSSLOG:
             return reverse("findings:list")
         if self.kind == Kind.CHECKS:
+            known = CHECKS.by_id.get(self.code)
+            if known and known.area is Area.STREAMS and self.subject:
+                return address_of("streams:detail", self.name, self.subject)
             return reverse("clusters:detail", args=[self.name])
         page = "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"
         return reverse(f"availability:{page}", args=[self.name])
