@@ -162,8 +162,16 @@ class Finding(Scoped, models.Model):
         return str(owner.alias if self.scope is Scope.CLUSTER else owner.name)
 
     @property
+    def subject_href(self) -> str:
+        """The page of the Kafka Streams application that it is about, empty for all else."""
+        known = CHECKS.by_id.get(self.code)
+        if not known or known.area is not Area.STREAMS or not self.subject:
+            return ""
+        return address_of("streams:detail", self.name, self.subject)
+
+    @property
     def href(self) -> str:
-        """The page that has more of it: of its application, else of its scope."""
+        """The page of its scope that has more of it."""
         if self.flow_id is not None:
             return reverse("replication:findings", args=[self.flow_id])
         if self.log_id is not None:
@@ -171,9 +179,6 @@ class Finding(Scoped, models.Model):
         if self.scope is Scope.CROSSLOG:
             return reverse("findings:list")
         if self.kind == Kind.CHECKS:
-            known = CHECKS.by_id.get(self.code)
-            if known and known.area is Area.STREAMS and self.subject:
-                return address_of("streams:detail", self.name, self.subject)
             return reverse("clusters:detail", args=[self.name])
         page = "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"
         return reverse(f"availability:{page}", args=[self.name])

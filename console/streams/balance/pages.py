@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from console.frame.pages.render import render_page
-from console.frame.security.access import page
+from console.frame.security.access import can_here, page
 from console.frame.tables.page import cut
 from console.streams import equivalents, queries
 from console.streams.balance.told import balance_told
@@ -38,10 +38,7 @@ def balance_page(request: HttpRequest, alias: str, application_id: str) -> HttpR
         **around_application(row, picture, "balance"),
         "facts": _facts(balance),
         "balance": balance,
-        "advice": [
-            (one, one.topic and analysis_href("key-skew", cluster=alias, topics=one.topic))
-            for one in advice
-        ],
+        "advice": [(one, one.topic and _key_skew(request, alias, one.topic)) for one in advice],
         "order": by,
         "most": {name: _most(instances, name) for name in (STATE, RATE, "active")},
         "instances": cut(instances, len(instances), request.GET, "instances"),
@@ -50,6 +47,10 @@ def balance_page(request: HttpRequest, alias: str, application_id: str) -> HttpR
         "equivalents": equivalents.of_balance(row),
     }
     return render_page(request, "streams/balance/page.html", context, is_live=True)
+
+
+def _key_skew(request: HttpRequest, alias: str, topic: str) -> str:
+    return analysis_href("key-skew", cluster=alias, topics=topic) * can_here(request, "operate")
 
 
 def _most(instances: Sequence[Load], name: str) -> float:
