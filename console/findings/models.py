@@ -17,8 +17,9 @@ from console.findings.incidents.models import (
     lasted_ms,
 )
 from console.findings.objectives.models import Objective, ObjectiveStep
+from console.frame.pages.addresses import address_of
 from jobs.availability.promotion.checks import LEADERS_NOT_BALANCED
-from jobs.checks.check import CHECKS
+from jobs.checks.check import CHECKS, Area
 from jobs.severity import FINDING_SEVERITIES
 
 __all__ = [
@@ -159,6 +160,14 @@ class Finding(Scoped, models.Model):
             return "crosslog"
         owner = getattr(self, self.scope)
         return str(owner.alias if self.scope is Scope.CLUSTER else owner.name)
+
+    @property
+    def subject_href(self) -> str:
+        """The page of the Kafka Streams application that it is about, empty for all else."""
+        known = CHECKS.by_id.get(self.code)
+        if not known or known.area is not Area.STREAMS or not self.subject:
+            return ""
+        return address_of("streams:detail", self.name, self.subject)
 
     @property
     def href(self) -> str:

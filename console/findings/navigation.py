@@ -19,7 +19,7 @@ def find_hits(user: Any, words: Sequence[str], limit: int) -> Iterator[SearchHit
     rows = find_rows(user, queries.open_findings(), words, "finding", "code", "subject")
     for one in rows[:limit]:
         label = f"{one.word}: {one.subject}" if one.subject else one.word
-        yield SearchHit("finding", label, one.href, one.place, one.code)
+        yield SearchHit("finding", label, one.subject_href or one.href, one.place, one.code)
 
 
 def audited() -> dict[str, Any]:

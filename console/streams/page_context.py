@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters.trouble.told import troubles_of
@@ -53,6 +55,11 @@ def application_tabs(alias: str, application_id: str, current: str = "") -> list
         }
         for name, label in _TABS
     ]
+
+
+def analysis_href(kind: str, **given: str) -> str:
+    """Return the address of the form of an analysis, filled in."""
+    return f"{reverse('runs:new-analysis', args=[kind])}?{urlencode(given)}"
 
 
 STATE = "State of the consumer group. Gone: the cluster does not list the group any more."

@@ -86,7 +86,7 @@ AUDIT_OLD = _flow("copy_audit_old", "Copy audit old", "Is it still known that th
     "is not judged.", Severity.INFO, is_advice=True,
     runbook="Run the copy audit of the flow again, or schedule it: it reads only what is not proven yet.",
     thresholds=(_seconds(AGE_S, 8 * 86_400, text="Age of the verdict.", least=3600),))
-STREAMS = _flow("streams_failover", "Kafka Streams application not ready for a failover",
+STREAMS = _flow("streams_failover", "Kafka Streams failover not ready",
     "Could Kafka Streams applications resume on the target with their state?",
     "The flow selects the group of the application, which could not resume: topics are not copied, renamed "
     "or of other partition counts, changelogs are behind the checkpoints, offsets are not translated, or the "

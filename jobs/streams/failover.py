@@ -180,7 +180,7 @@ def judge_failover(needs: Needs, side: FlowSide) -> Failover:
 def _reasons(needs: Needs, side: FlowSide) -> Iterator[Reason]:
     if side.stale:
         for text in side.stale:
-            yield _unknown("stale", text, "Look when clusters and flow were last read.")
+            yield _unknown("stale", text, "Check when clusters and flow were last read.")
         return
     if needs.left_out:
         todo = "What is left out was not checked."
@@ -338,7 +338,7 @@ def _repartitions(needs: Needs, side: FlowSide) -> Iterator[Reason]:
             f"The flow copies {_count(copied, 'repartition topic')} ({_few(copied)}). Kafka Streams deletes "
             "their records behind the group, and copies and committed offsets are of another moment than "
             "those of the source topics: records would be processed twice or be missing.",
-            "Exclude them from the flow and delete the copies: the application makes these topics itself.",
+            "Exclude them from the flow and delete the copies: the application creates these topics itself.",
         )
 
 

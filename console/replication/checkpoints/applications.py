@@ -84,7 +84,7 @@ class ApplicationAnswer:
     @property
     def named(self) -> str:
         """What follows is about: the application, or on its own page the flow."""
-        target = f"{self.flow.name} to {self.flow.target.alias}"
+        target = f"Flow {self.flow.name}"
         return f"{self.application_id if self.is_of_flow else target}: "
 
     @property

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.frame.pages.render import render_page
-from console.frame.security.access import page
+from console.frame.security.access import can_here, page
 from console.frame.tables.page import cut
 from console.streams import equivalents, queries
 from console.streams.balance.told import balance_told
-from console.streams.page_context import around_application, find_application
+from console.streams.page_context import analysis_href, around_application, find_application
 from console.streams.snapshots import picture_of
 from jobs.numbers import format_bytes, format_count, format_least, format_span_ms, format_times
 from jobs.streams.balance.load import RATE, STATE, Balance, Load, heaviest
@@ -40,7 +38,7 @@ def balance_page(request: HttpRequest, alias: str, application_id: str) -> HttpR
         **around_application(row, picture, "balance"),
         "facts": _facts(balance),
         "balance": balance,
-        "advice": [(one, one.topic and _key_skew(alias, one.topic)) for one in advice],
+        "advice": [(one, one.topic and _key_skew(request, alias, one.topic)) for one in advice],
         "order": by,
         "most": {name: _most(instances, name) for name in (STATE, RATE, "active")},
         "instances": cut(instances, len(instances), request.GET, "instances"),
@@ -51,9 +49,8 @@ def balance_page(request: HttpRequest, alias: str, application_id: str) -> HttpR
     return render_page(request, "streams/balance/page.html", context, is_live=True)
 
 
-def _key_skew(alias: str, topic: str) -> str:
-    query = urlencode({"cluster": alias, "topics": topic})
-    return f"{reverse('runs:new-analysis', args=['key-skew'])}?{query}"
+def _key_skew(request: HttpRequest, alias: str, topic: str) -> str:
+    return analysis_href("key-skew", cluster=alias, topics=topic) * can_here(request, "operate")
 
 
 def _most(instances: Sequence[Load], name: str) -> float:
@@ -62,7 +59,7 @@ def _most(instances: Sequence[Load], name: str) -> float:
 
 
 def _facts(balance: Balance) -> list[dict[str, Any]]:
-    span = balance.rate_span_ms
+    span, idle = balance.rate_span_ms, balance.idle_threads if balance.thread_count else None
     size = format_least(balance.state_bytes, balance.state_unknown, format_bytes)
     threads = f"of {format_count(balance.thread_count)}, copies counted"
     rates = "between two collections" if span else "from the second collection on"
@@ -70,7 +67,7 @@ def _facts(balance: Balance) -> list[dict[str, Any]]:
         ("State", size, "active tasks, changelog size", ""),
         ("Skew", format_times(balance.state_skew), "of the best split", _SKEW),
         ("Max / mean", format_times(balance.max_over_mean), "by instance", ""),
-        ("Idle threads", format_count(balance.idle_threads), threads, ""),
+        ("Idle threads", format_count(idle), threads, ""),
         ("Rates over", format_span_ms(span), rates, ""),
     )
     names = ("label", "value", "note", "definition")

@@ -17,7 +17,7 @@ from console.frame.security.access import page
 from console.frame.tables.page import cut
 from console.streams import equivalents, queries
 from console.streams.collection.changes import MOST_ROUNDS
-from console.streams.page_context import around_application, find_application
+from console.streams.page_context import analysis_href, around_application, find_application
 from console.streams.rebalances.lanes import draw_instances
 from console.streams.rebalances.queries import (
     MOST_CHANGES,
@@ -64,10 +64,12 @@ def rebalances_page(request: HttpRequest, alias: str, application_id: str) -> Ht
     count = list_changes(row, time_range).count() if len(shown) == MOST_CHANGES else len(shown)
     selected = _selected(request, row)
     moves = () if selected is None else selected.change.moves
+    around = around_application(row, picture, "rebalances")
+    is_now = picture.taken_at is not None and not around["is_past"]
     context = {
-        **around_application(row, picture, "rebalances"),
+        **around,
         "time_range": time_range,
-        "facts": _facts(count, shown, flaps, picture.application, now),
+        "facts": _facts(count, shown, flaps, picture.application, now if is_now else None),
         "lanes": lanes,
         "is_cut": is_cut,
         "rebalances": cut(shown, len(shown), request.GET, "rebalances"),
@@ -76,6 +78,7 @@ def rebalances_page(request: HttpRequest, alias: str, application_id: str) -> Ht
         "flapping_count": len(flaps),
         "selected": selected,
         "moves": cut(moves, len(moves), request.GET, "moves"),
+        "analysis_href": analysis_href("rebalances", cluster=alias, group=application_id),
         "equivalents": equivalents.of_rebalances(row),
     }
     return render_page(request, "streams/rebalances/page.html", context, is_live=True)
@@ -91,17 +94,34 @@ def _facts(
     shown: Sequence[Rebalance],
     flaps: Sequence[Flapping],
     application: Application,
-    now: datetime,
+    now: datetime | None,
 ) -> list[dict[str, Any]]:
-    """Return how many rebalances, the longest time without active thread, the next one, flapping threads."""
+    """Return how many rebalances, the longest time without active thread, the next one, flapping threads.
+
+    `now` None: the application is not as it was last seen.
+    """
     is_classic = application.protocol is Protocol.CLASSIC
-    longest = max((one.change.unavailable_ms or 0 for one in shown), default=0)
+    changes = [one.change for one in shown]
+    longest = max((one.unavailable_ms or 0 for one in changes), default=0)
+    unknown = sum(
+        one.stopped_tasks is None or (one.stopped_tasks > 0 and one.unavailable_ms is None)
+        for one in changes
+    )
+    note = (
+        "a task, at most"
+        if longest
+        else ""
+        if unknown or not shown
+        else "no task changed its thread"
+    )
+    if unknown:
+        note = f"{note}, " * bool(note) + f"unknown for {format_count(unknown)} of the changes"
     return [
         {"label": "Changes", "value": format_count(count), "note": "in the time range"},
         {
             "label": "Without active thread",
             "value": f"≤ {format_span_ms(longest)}" if longest else DASH,
-            "note": "a task, at most" if longest else "no task changed its thread",
+            "note": note,
             "definition": UNAVAILABLE,
         },
         {
@@ -112,13 +132,16 @@ def _facts(
         {
             "label": "Flapping threads",
             "value": format_count(len(flaps)) if is_classic else DASH,
+            "note": "" if is_classic else "classic protocol only",
             "severity": "warning" if flaps else "",
             "definition": FLAPPING,
         },
     ]
 
 
-def _next(next_ms: int | None, now: datetime) -> dict[str, str]:
+def _next(next_ms: int | None, now: datetime | None) -> dict[str, str]:
+    if now is None:
+        return {"value": DASH}
     if not next_ms:
         return {"value": "None" if next_ms is None else "At once"}
     left_ms = next_ms - now.timestamp() * 1000

@@ -14,12 +14,12 @@ _MOST, _MEMORY = 20, "added"
 
 ADDED = streams_check(
     id="streams_partitions_added",
-    title="Partitions added to a Kafka Streams input",
-    question="Did the inputs of tasks with state keep their partitions?",
+    title="Kafka Streams input partitions added",
+    question="Do the inputs of tasks with state keep their partition counts?",
     rule="In the last 7 days partitions were added to a topic that a subtopology with state reads, by the "
     "metadata log or by two collections that saw the application. A partitioner that counts partitions "
-    "writes keys to others since, and their state stays behind. An application that was reset since is not "
-    "told apart. While the application has no members the finding stays.",
+    "writes keys to others since, and their state stays behind. crosslog cannot see whether the application "
+    "was reset since. While the application has no members the finding stays.",
     runbook="Write the records into a new topic with the new number of partitions, and reset the application "
     "(kafka-streams-application-reset). Add partitions to all topics of a join alike.",
 )
@@ -48,7 +48,7 @@ def judge_added(seen: Seen) -> Iterator[Condition]:
         for topic in {topic for part in with_state for topic in part.source_topics}
         if topic not in names and topic in counts and counts[topic] not in {e.new for e in events}
     )
-    affected = f"stores {some(stores)}" if stores else "stores that are not settled"
+    affected = f"stores {some(stores)}" if stores else "unknown stores"
     joins = f" The same tasks read {some(others)}: a join with it misses records." if others else ""
     yield Condition(
         ADDED,

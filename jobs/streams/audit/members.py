@@ -51,7 +51,7 @@ FLAPPING = streams_check("streams_member_flapping", "Kafka Streams thread rejoin
     effect="thread rejoins", runbook="Look in the log of the instance for max.poll.interval.ms exceeded, "
     "session timeouts and restarted threads.",
     thresholds=(most(5, Unit.COUNT, "Joins beyond the generations of the group, in an hour.", most=10_000),))
-BEHIND = streams_check("streams_members_behind", "Kafka Streams members behind their assignment",
+BEHIND = streams_check("streams_members_behind", "Kafka Streams members behind",
     "Do members take over what the broker assigns?",
     "A member has not taken over its target assignment, or its epoch is behind that of the group, for longer "
     "than a rebalance timeout (streams protocol).", effect="members behind", thresholds=(lasts(300),),

@@ -18,7 +18,7 @@ _MOST, _NAMED = 200, 20
 
 ORPHANS = streams_check(
     id="streams_orphan_topics",
-    title="Internal topics of no Kafka Streams application",
+    title="Kafka Streams topics of no application",
     question="Has every internal topic a group that owns it?",
     rule="Topics end as internal topics of Kafka Streams do, no group of the cluster has an id with which "
     "their names begin, and no flow writes them. Not judged while topics or groups are not fully known. Of a "

@@ -24,7 +24,7 @@ from jobs.streams.endpoints import FaultKind, host_and_port, tells_endpoint
 from jobs.streams.metadata_state import UNAVAILABLE, MetadataState
 
 # fmt: off
-MISROUTED = streams_check("streams_keys_misrouted", "Kafka Streams metadata names wrong instances",
+MISROUTED = streams_check("streams_keys_misrouted", "Kafka Streams keys misrouted",
     "Does the application's own metadata name the instance that serves a key?",
     "The share of keys for which queryMetadataForKey names another instance or partition, computed from "
     "the routing that the members carry, is above the threshold. Not judged while that routing is not known.",
@@ -37,7 +37,7 @@ MISSING = streams_check("streams_endpoint_missing", "Kafka Streams endpoint miss
     "Some instances have an application.server and others do not (KAFKA-20886). Not judged where the bytes "
     "of an instance cannot be read.", severity=Severity.CRITICAL, effect="application.server missing",
     runbook="Set application.server on the instances that the finding names, and restart them. Until then "
-    "query no instance by queryMetadataForKey.", thresholds=(lasts(60),))
+    "do not route queries by queryMetadataForKey.", thresholds=(lasts(60),))
 SHARED = streams_check("streams_endpoint_shared", "Kafka Streams endpoint shared",
     "Does every instance have an application.server of its own?",
     "Instances with different process ids have one host and port.", severity=Severity.CRITICAL,
@@ -53,7 +53,7 @@ ELSEWHERE = streams_check("streams_endpoint_elsewhere", "Kafka Streams endpoint 
     "An application.server is an IP address, and the broker sees its instance at another one.",
     is_advice=True, runbook="Network address translation and several network interfaces have this effect, "
     "too. Check that the address is that of the instance.", severity=Severity.INFO)
-ROUTED_ELSEWHERE = streams_check("streams_routed_elsewhere", "Kafka Streams tasks routed to other instances",
+ROUTED_ELSEWHERE = streams_check("streams_routed_elsewhere", "Kafka Streams tasks routed elsewhere",
     "Is every task routed to the instance that runs it?",
     "The routing that members carry names another instance than the one that runs the task, for longer than "
     "a rebalance. Instances without application.server, or with one that others have, do not count.",
@@ -64,7 +64,7 @@ THREADS_SHARE = streams_check("streams_threads_share_endpoint", "Kafka Streams t
     "With the streams protocol an instance with an application.server has two or more threads (KAFKA-20782).",
     effect="threads share an endpoint", thresholds=(lasts(60),),
     runbook="Run one thread per instance, update Kafka Streams, or use the classic protocol. An application "
-    "that is not queried (interactive queries) has no damage: exclude it from this check.")
+    "without interactive queries is not affected: exclude it from this check.")
 # fmt: on
 
 

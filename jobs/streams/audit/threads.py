@@ -27,7 +27,7 @@ IDLE = streams_check("streams_idle_threads", "More Kafka Streams threads than ta
     runbook="More threads or instances do not add throughput. Stop some, add standbys, or have more "
     "partitions in a new application.")
 UNEVEN = streams_check("streams_tasks_uneven", "Kafka Streams tasks spread unevenly",
-    "Do threads have about as many active tasks as each other?",
+    "Do threads have about equally many active tasks?",
     "The active tasks of two threads differ by more than the number of subtopologies, each of which may "
     "differ by one. Not judged while warm-ups run or a rebalance is planned.",
     severity=Severity.INFO, is_advice=True, thresholds=(lasts(3_600),),

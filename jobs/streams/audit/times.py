@@ -15,19 +15,19 @@ _SHORT_MS = 60_000
 
 LATE = streams_check(
     id="streams_event_time_behind",
-    title="Kafka Streams input is old",
-    question="Are the records that applications read of now?",
+    title="Kafka Streams event time behind",
+    question="Are the timestamps of the records that applications read recent?",
     rule="Records were written to a partition since the collection before, the task has committed all that "
     "was there then, and the newest timestamp of the partition is older than the threshold: lag is small, "
-    "and the time of the records is behind. With LogAppendTime this is never so.",
+    "and the time of the records is behind. With LogAppendTime this does not happen.",
     runbook="Look at the producer: it is late, writes history, or its clock differs from this one.",
     thresholds=(most(3_600, Unit.SECONDS, "Age of the newest timestamp."),),
     is_advice=True,
 )
 BURST = streams_check(
     id="streams_backlog_of_short_time",
-    title="Kafka Streams backlog of a short time",
-    question="Are there many records of little event time before a task?",
+    title="Kafka Streams backlog of a burst",
+    question="Does a task have many records of a short event time to read?",
     rule="A partition has more records to read than the threshold, and its newest timestamp is at most 60 s "
     "ahead of stream time: lag in time does not show this backlog.",
     runbook="Look for a burst or a hot key. More threads help only with more tasks than threads.",

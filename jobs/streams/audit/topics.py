@@ -30,7 +30,7 @@ _CENTURY_MS = 100 * 365 * 86_400_000
 
 PARTITIONS = streams_check(
     id="streams_internal_topic_partitions",
-    title="Kafka Streams changelog with other partitions",
+    title="Kafka Streams changelog partition count",
     question="Do changelogs have as many partitions as there are tasks?",
     rule="A changelog whose subtopology is settled has another number of partitions than its subtopology has "
     "tasks.",
@@ -40,7 +40,7 @@ PARTITIONS = streams_check(
 )
 SETTINGS = streams_check(
     id="streams_internal_topic_settings",
-    title="Kafka Streams internal topic with unsafe settings",
+    title="Kafka Streams internal topic settings",
     question="Do the settings of internal topics keep what they hold?",
     rule="A changelog is not compacted; that of a key-value store deletes, or that of a window store does "
     "not (where a commit or a name that Kafka Streams made tells its kind); an internal topic that deletes "

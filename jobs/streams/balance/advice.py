@@ -167,7 +167,7 @@ def _hot(application: Application, balance: Balance) -> Iterator[Advice]:
             "hot-partition",
             f"Task {one.task} has {format_percent(one.top_share)} of the {noun} of subtopology "
             f"{one.subtopology} ({form(one.largest)}), {format_times(one.max_over_mean)} the mean of all.",
-            "A key is in one partition at any partition count: no number of them helps against a hot key.",
+            "A key is in one partition: more partitions do not help against a hot key.",
             "Count the keys with key-skew. For a hot key: salt it, or aggregate in two stages. Do not change "
             "the partitions of an input topic in place: keys move, their state does not.",
             next(iter(application.subtopologies[one.subtopology].source_topics), None),

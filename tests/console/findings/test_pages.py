@@ -154,3 +154,12 @@ def test_findings_of_an_imported_log_are_listed_but_not_counted(as_viewer, viewe
 def test_the_section_is_below_that_of_incidents(viewer):
     places = [one.label for one in list_places(viewer, "/findings/")]
     assert places[:3] == ["Overview", "Incidents", "Findings"]
+
+
+def test_findings_about_a_streams_application_lead_to_its_page(as_viewer):
+    row = make_row(make_cluster(), code="streams_no_standby", subject="shop")
+    page = reverse("streams:detail", args=[row.cluster.alias, "shop"])
+    assert (
+        f'<a href="{page}">{row.sentence}</a>'
+        in as_viewer.get(reverse("findings:list")).content.decode()
+    )

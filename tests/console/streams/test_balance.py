@@ -55,10 +55,12 @@ def test_the_page_shows_state_rates_skew_and_advice(visitor, told):
     assert told.lower() in text.lower()
 
 
-def test_hot_partitions_lead_to_the_count_of_their_keys(visitor):
-    assert (
-        "/runs/new/key-skew/?cluster=east&amp;topics=orders" in visitor.get(PAGE).content.decode()
-    )
+@pytest.mark.parametrize(("role", "is_linked"), [("operator", True), ("viewer", False)])
+def test_hot_partitions_lead_who_may_analyse_to_the_count_of_their_keys(
+    shop, sign_in, request, role, is_linked
+):
+    page = sign_in(request.getfixturevalue(role)).get(PAGE).content.decode()
+    assert ("/runs/new/key-skew/?cluster=east&amp;topics=orders" in page) is is_linked
 
 
 def test_largest_tasks_are_sorted_by_state_or_rate(visitor):
@@ -88,7 +90,9 @@ def test_unknown_sizes_are_lower_bounds_without_shares(sign_in, viewer):
 
 def test_an_application_that_was_never_whole_has_no_balance(sign_in, viewer):
     make_streams(make_cluster("east"), group(state="Empty"), timezone.now())
-    assert "No instance." in text_of(sign_in(viewer).get(PAGE))
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert "Unknown." in text
+    assert "Idle threads 0" not in text
     told = sign_in(viewer).get(V1).json()
     assert (told["instances"], told["tasks"], told["advice"]) == ([], [], [])
 

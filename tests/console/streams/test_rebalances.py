@@ -146,3 +146,26 @@ def test_a_wrong_range_over_rest_names_its_field(visitor):
     answer = visitor.get(f"{V1}?range=soon")
     assert answer.status_code == 400
     assert "range" in answer.json()["fields"]
+
+
+@pytest.mark.parametrize(("role", "is_linked"), [("operator", True), ("viewer", False)])
+def test_the_time_before_the_console_watched_has_an_analysis(
+    shop, sign_in, request, role, is_linked
+):
+    page = sign_in(request.getfixturevalue(role)).get(PAGE).content.decode()
+    assert ("/runs/new/rebalances/?cluster=east&amp;group=shop" in page) is is_linked
+
+
+def test_of_an_application_that_was_never_whole_nothing_is_said(sign_in, viewer):
+    make_streams(make_cluster("east"), group(state="NotReady", subtopologies=None), timezone.now())
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert "Next planned rebalance None" not in text
+    assert "no task changed its thread" not in text
+
+
+def test_a_change_without_known_tasks_makes_the_longest_time_unknown(visitor):
+    row = last()
+    row.change = {**row.change, "stopped_tasks": None, "unavailable_ms": None}
+    row.save()
+    text = text_of(visitor.get(PAGE)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "unknown for 1 of the changes" in text
