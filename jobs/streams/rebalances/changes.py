@@ -93,14 +93,14 @@ _KINDS = {
 class Change:
     """What differs between two moments of an application.
 
-    Of many `instances` and moves the first are kept; `move_count` is of all. `is_partial`: one of the moments
-    is beyond the limits, so who joined, left and moved is not known (no ids, counts are None). `generations`
-    is how many the group had at most, None where nothing tells; `joins` holds only threads that joined more
-    often. `stopped_tasks` counts the active tasks that changed their thread. Who ran them since `since_ms` is
-    not known: each was without an active thread for `unavailable_ms` at most (None: not watched, or no task
-    changed its thread). `waiting_since_ms` is from when on some tasks may have had no thread. `is_gap`: the
-    group was not watched, and there may have been several rebalances. `packed` has the moves, which lists
-    do not read.
+    Of many `instances` and moves the first are kept; `move_count` is of all (None: not known).
+    `is_partial`: one of the moments is beyond the limits, so who joined, left and moved is not known (no
+    ids, counts are None). `generations` is how many the group had at most, None where nothing tells;
+    `joins` holds only threads that joined more often. `stopped_tasks` counts the active tasks that changed
+    their thread. Who ran them since `since_ms` is not known: each was without an active thread for
+    `unavailable_ms` at most (None: not watched, or no task changed its thread). `waiting_since_ms` is from
+    when on some tasks may have had no thread. `is_gap`: the group was not watched, and there may have been
+    several rebalances. `packed` has the moves, which lists do not read.
     """
 
     at_ms: int

@@ -40,6 +40,7 @@ def first_seen(application: Application) -> Change:
         _instances(application),
         next_rebalance_ms=application.next_rebalance_ms,
         is_partial=bool(application.left_out),
+        move_count=None,
     )
 
 
