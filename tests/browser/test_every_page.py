@@ -112,6 +112,7 @@ PLACES = {
     "streams:balance": ["east", "shop"],
     "streams:description": ["east", "shop"],
     "streams:rebalances": ["east", "shop"],
+    "streams:probes": ["east", "shop"],
     "streams:key-lookup": ["east", "shop"],
     "tracing:extractors": ["east"],
     "tracing:new-extractor": ["east"],

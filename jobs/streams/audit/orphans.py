@@ -24,8 +24,8 @@ ORPHANS = streams_check(
     "their names begin, and no flow writes them. Not judged while topics or groups are not fully known. Of a "
     "cluster 200 topics are watched. Only names tell: another program may have made them. Brokers do not "
     "list groups that the account of crosslog may not DESCRIBE.",
-    runbook="Look for a group that crosslog may not DESCRIBE, and find out whether the application will start "
-    "again. If not, delete its topics, or run kafka-streams-application-reset.",
+    runbook="Look for a group that crosslog may not DESCRIBE, and find out whether the application will "
+    "start again. If not, delete its topics, or run kafka-streams-application-reset.",
     thresholds=(lasts(86_400),),
     narrowed_by=Pattern.TOPIC,
     is_advice=True,
