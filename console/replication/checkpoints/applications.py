@@ -186,7 +186,7 @@ class _World:
         keys = {row.pk: row for row in answers.only("flow", "group", "updated_at").order_by()}
         new = [pk for pk, row in keys.items() if _proofs.get(pk, (None,))[0] != row.updated_at]
         while len(_proofs) + len(new) > _MOST_PROOFS and _proofs:
-            _proofs.pop(next(iter(_proofs)), None)
+            _proofs.pop(next(iter(_proofs), 0), None)
         read = {pk: kept[1] for pk in keys.keys() - set(new) if (kept := _proofs.get(pk))}
         missing = GroupReadiness.objects.filter(pk__in=keys.keys() - read.keys()).order_by()
         values = missing.values_list("pk", "group", "updated_at", "partitions")
@@ -295,7 +295,7 @@ class _World:
             if self._is_old(self.read_at.get((row.target_id, noun))):
                 yield f"The {noun.value} of {row.target.alias} were not read in the last {STALE_S} s."
         if one.problem or self._is_old(one.facts_at):
-            yield "The application was not seen with its tasks lately."
+            yield f"The application was not seen with its tasks in the last {STALE_S} s."
 
     def _is_old(self, at: datetime | None) -> bool:
         return at is None or (self.now - at).total_seconds() > STALE_S

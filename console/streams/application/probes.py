@@ -56,7 +56,7 @@ def probe_application(
             raise OSError(failed.message) from None
         if parts.port != port:
             # A host with a path: what was checked is another port.
-            raise NotAllowed("This is no host and port.")
+            raise NotAllowed("application.server has to be HOST:PORT, without a path.")
         return address
 
     endpoints = endpoints_of(picture_of(row).application)
