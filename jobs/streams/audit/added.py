@@ -23,6 +23,7 @@ ADDED = streams_check(
     runbook="Write the records into a new topic with the new number of partitions, and reset the application "
     "(kafka-streams-application-reset). Add partitions to all topics of a join alike.",
 )
+_JOINS = "Kafka Streams stops where it joins topics with different partition counts."
 
 
 @check(ADDED)
@@ -49,7 +50,7 @@ def judge_added(seen: Seen) -> Iterator[Condition]:
         if topic not in names and topic in counts and counts[topic] not in {e.new for e in events}
     )
     affected = f"stores {some(stores)}" if stores else "unknown stores"
-    joins = f" The same tasks read {some(others)}: a join with it misses records." if others else ""
+    joins = f" The same tasks read {some(others)}: {_JOINS}" if others else ""
     yield Condition(
         ADDED,
         f"reads topics to which partitions were added: {some([_told(one) for one in events])}. Keys may be "

@@ -60,7 +60,7 @@ def test_what_two_collections_saw_is_remembered():
 def test_topics_of_the_same_tasks_with_other_counts_are_named():
     one = seen(sources=("bills", "orders"), topics={"bills": facts(2)}, added=[LOGGED])
     (found,) = judge_added(one)
-    assert "The same tasks read bills (2): a join with it misses records." in found.text
+    assert "The same tasks read bills (2): Kafka Streams stops where it joins topics" in found.text
 
 
 @pytest.mark.parametrize(
