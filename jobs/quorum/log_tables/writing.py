@@ -26,7 +26,8 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.quorum.replay.arrow import write_history
 from jobs.quorum.replay.folder import FolderReplay
-from jobs.quorum.replay.sparse import sparse_items
+from jobs.quorum.replay.framing import FramedColumns
+from jobs.quorum.replay.sparse import RunsOf, sparse_items
 from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.quorum.timeline.parts import ControllerGap, Election, VoterSetEntry
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
@@ -47,41 +48,35 @@ def write_partitions(
     output: Path,
     shard: int,
     shards: int,
-    read: Callable[[int], None] = lambda _records: None,
+    pieces: Iterable[FramedColumns] | None = None,
 ) -> dict[str, Any]:
     """Write the changes of a share of the partitions, each whole and in the order of offsets.
 
-    `read` is called with the number of records read so far. Returns JSON values: `rows`, and
-    `anomalies` by kind.
+    `pieces` are what the share needs of the log, without them it is read from the folder. Returns JSON
+    values: `rows`, and `anomalies` by kind.
     """
-    replay = FolderReplay(folder, shard, shards)
+    replay = FolderReplay(folder, shard, shards, pieces)
     target = output / PARTITION_CHANGES
     target.mkdir(parents=True, exist_ok=True)
-
-    def pieces() -> Iterator[Any]:
-        for piece in replay.histories():
-            yield piece
-            read(replay.records)
-
-    rows = write_history(target / f"part-{shard}.parquet", pieces())
+    rows = write_history(target / f"part-{shard}.parquet", replay.histories())
     # Records that a snapshot has already are not gone back to: of others, the other pass tells.
     counted = {kind for kind in replay.replay.anomalies if kind != AnomalyKind.OFFSET_WENT_BACK}
     return {"rows": rows, "anomalies": {str(one): replay.replay.anomalies[one] for one in counted}}
 
 
 def write_beside_partitions(
-    folder: LogFolder, output: Path, read: Callable[[int], None] = lambda _records: None
+    folder: LogFolder, output: Path, runs_of: RunsOf | None = None
 ) -> dict[str, Any]:
-    """Write all other tables in one pass.
+    """Write all other tables in one pass; `runs_of`: see `sparse_items`.
 
     Returns JSON values: `rows` by table, `first_offset` and `end_offset`, `first_ms` and `last_ms` (of
     records in segments; null: there are none), `records` in them, `gaps` as [from, to), `damage` in
     sentences, `tail` (a sentence about an unfinished end; empty: there is none), `anomalies` by kind,
     `begins_with_snapshot`, `is_cut_short`.
     """
-    pass_ = _Pass(output, read)
+    pass_ = _Pass(output)
     pass_.begin(items_before(folder))
-    for change in read_changes(pass_.seen(sparse_items(folder))):
+    for change in read_changes(pass_.seen(sparse_items(folder, runs_of))):
         told = change_row(change)
         if told is not None:
             pass_.add(*told)
@@ -93,10 +88,9 @@ def write_beside_partitions(
 class _Pass:
     """One reading of a log: rows on their way to files, and what is known of it as a whole."""
 
-    def __init__(self, output: Path, read: Callable[[int], None]) -> None:
+    def __init__(self, output: Path) -> None:
         self.anomalies: Counter[str] = Counter()
         self._timeline = TimelineReader()
-        self._read = read
         self._rows: dict[str, list[Row]] = {}
         self._counts = dict.fromkeys((one for one in SCHEMAS if one != PARTITION_CHANGES), 0)
         self._writers: dict[str, pq.ParquetWriter] = {}
@@ -109,7 +103,7 @@ class _Pass:
         self._damage: list[str] = []
         self._damage_count = 0
         self._tail = ""
-        self._records = self._told = 0
+        self._records = 0
         self._is_in_snapshot = self._begins_with_snapshot = False
 
     def begin(self, items: Iterator[ControlItem]) -> None:
@@ -191,9 +185,6 @@ class _Pass:
         self._records += records
         self._first_ms = at_ms if self._first_ms is None else min(self._first_ms, at_ms)
         self._last_ms = at_ms if self._last_ms is None else max(self._last_ms, at_ms)
-        if self._records - self._told >= _AT_ONCE:
-            self._told = self._records
-            self._read(self._records)
 
     def _flush(self, name: str) -> None:
         rows = self._rows.pop(name, [])

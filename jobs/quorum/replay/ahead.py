@@ -19,14 +19,15 @@ def compile_ahead() -> None:
     """Run every loop once, by a log that needs them all; what is compiled is kept in the cache folder."""
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+    from jobs.quorum.replay.framing import Framing
     from jobs.quorum.replay.replay import Replay
     from jobs.wire.metadata.columns import read_columns
     from jobs.wire.rebatch.rebatcher import warm_up
 
-    replay = Replay()
+    replay, framing = Replay(), Framing()
     for offset, segment in small_log().items():
         for columns in read_columns(segment, expected_offset=offset):
-            replay.feed(columns)
+            replay.feed(framing.frame(columns))
     warm_up()
 
 

@@ -18,22 +18,20 @@ from jobs.quorum.fold.brokers import FOLDS
 from jobs.quorum.fold.fold import MetadataDelta
 from jobs.quorum.history.change_builders import undated
 from jobs.quorum.history.changes import AnomalyKind, BrokerChange, Cause
-from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.replay import kernels
 from jobs.quorum.replay import table as r
 from jobs.quorum.replay.broker_causes import attribute
 from jobs.quorum.replay.buffers import ReplayBuffers
+from jobs.quorum.replay.framing import MARKERS, Bools, FramedColumns, leaves_open
 from jobs.quorum.replay.history import NO_TIME, PartitionHistory
 from jobs.quorum.replay.lists import add_topic
 from jobs.quorum.replay.table import CAUSES, D, Int64s
-from jobs.wire.batches.record_batch import CONTROL_MASK
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns
 from jobs.wire.metadata.records import decode_metadata_record
 
 _Key = tuple[int, int]
-_CREATION = np.array([t.TOPIC, 4, t.CLEAR_ELR, t.PARTITION_RECORD, t.NO_OP])
-_MARKERS = np.array([t.BEGIN_TRANSACTION, t.END_TRANSACTION, t.ABORT_TRANSACTION])
+_MARKERS = np.array(MARKERS)
 
 
 class _Part(NamedTuple):
@@ -47,6 +45,7 @@ class _Part(NamedTuple):
     last: int
     groups: Int64s
     borders: Int64s
+    resets: Int64s
     applied: int = r.NO_OFFSET
     group: int = -1
 
@@ -81,18 +80,19 @@ class Replay:
         self._events: list[_Events] = []
         self._leaving: Int64s = np.empty(0, np.int64)
         self._group = 0
-        self._batch_count = 0
+        self._group_number = -1
         self._last_reset = -1
         self._transaction: list[_Part] | None = None
 
-    def feed(self, columns: MetadataColumns) -> PartitionHistory:
+    def feed(self, framed: FramedColumns) -> PartitionHistory:
         """Fold the next columns of the log; return the rows whose cause is settled.
 
         Columns must come in the order of the log. Those of a group that may be incomplete are held back.
         """
-        groups, borders = self._grouped(columns)
-        for first, last in self._continued(columns):
-            for part in self._parts(_Part(columns, first, last, groups, borders)):
+        columns, _, borders, resets, joined = framed
+        groups = self._grouped(framed.groups)
+        for first, last in self._continued(columns, joined):
+            for part in self._parts(_Part(columns, first, last, groups, borders, resets)):
                 self._fold_part(part)
         return self._settled(self._group)
 
@@ -114,7 +114,7 @@ class Replay:
         for columns in pieces:
             count = len(columns.batches)
             nothing = np.zeros(count, np.int64)
-            self._fold_part(_Part(columns, 0, len(columns), nothing, nothing))
+            self._fold_part(_Part(columns, 0, len(columns), nothing, nothing, nothing - 1))
         self._leaving = self._events[-1].leaving if self._events else np.empty(0, np.int64)
         self._events.clear()
         self.last_offset, self.last_epoch = end_offset - 1, epoch
@@ -125,28 +125,27 @@ class Replay:
 
     # Where in the log we are.
 
-    def _grouped(self, columns: MetadataColumns) -> tuple[Int64s, Int64s]:
-        """Return the group of each batch, and whether the creation of a topic ends where it begins."""
-        counts = np.diff(columns.batches[:, t.FIRST], append=len(columns))
-        before = np.r_[self._batch_count, counts[:-1]]
-        borders = before < LARGEST_BATCH_RECORDS
-        is_control = columns.batches[:, t.ATTRIBUTES] & CONTROL_MASK != 0
-        groups: Int64s = self._group + np.cumsum(borders | is_control)
+    def _grouped(self, numbers: Int64s) -> Int64s:
+        """Return the group of each batch, counted over all that was fed."""
+        steps = np.diff(numbers, prepend=self._group_number) != 0
+        groups: Int64s = self._group + np.cumsum(steps, dtype=np.int64)
         if len(groups):
-            self._group, self._batch_count = int(groups[-1]), int(counts[-1])
-        return np.ascontiguousarray(groups, np.int64), borders.astype(np.int64)
+            self._group, self._group_number = int(groups[-1]), int(numbers[-1])
+        return groups
 
-    def _continued(self, columns: MetadataColumns) -> Iterator[tuple[int, int]]:
+    def _continued(self, columns: MetadataColumns, joined: Bools) -> Iterator[tuple[int, int]]:
         """Yield the records that follow on what was read, in runs; what is missing makes all unknown."""
         offsets, epochs = columns.offset, columns.epoch
-        steps = np.flatnonzero(np.diff(offsets) != 1) + 1
+        steps = np.flatnonzero(~joined[1:]) + 1
         runs = [0, *steps.tolist(), len(offsets)] if len(offsets) else [0]
         for begin, last in pairwise(runs):
             offset, epoch, first = int(offsets[begin]), int(epochs[begin]), begin
             if offset <= self.last_offset and epoch <= self.last_epoch:
                 self.anomalies[AnomalyKind.OFFSET_WENT_BACK] += 1
-                first = min(begin + self.last_offset + 1 - offset, last)
-            elif offset != self.last_offset + 1:
+                first += int(np.searchsorted(offsets[begin:last], self.last_offset + 1))
+            elif offset <= self.last_offset or (
+                offset > self.last_offset + 1 and not joined[begin]
+            ):
                 self.forget(offset)
             if first < last:
                 self.last_offset, self.last_epoch = int(offsets[last - 1]), int(epochs[last - 1])
@@ -256,18 +255,13 @@ class Replay:
     def _resets(self, part: _Part) -> Int64s:
         """Return for each record the last offset at which the creation of a topic could not continue."""
         columns, rows = part.columns, slice(part.first, part.last)
-        types, reading = columns.type[rows], columns.tables.records[t.READING, rows]
-        continues = (
-            np.isin(types, _CREATION) & (reading != t.UNDECODABLE) & (columns.version[rows] == 0)
-        )
-        continues |= types == t.PARTITION_RECORD
-        continues |= np.isin(types, _MARKERS) | (columns.is_control[rows] != 0)
+        continues = leaves_open(columns, part.first, part.last)
+        batches = columns.tables.records[t.BATCH, rows]
         if part.applied == r.NO_OFFSET:
-            batches = columns.tables.records[t.BATCH, rows]
             begins = np.diff(batches, prepend=-1) != 0
             begins &= columns.batches[batches, t.FIRST] == np.arange(part.first, part.last)
             continues &= ~(begins & (part.borders[batches] != 0))
-        found = np.where(continues, -1, columns.offset[rows])
+        found = np.where(continues, part.resets[batches], columns.offset[rows])
         found = np.maximum.accumulate(np.maximum(found, self._last_reset))
         if len(found):
             self._last_reset = int(found[-1])

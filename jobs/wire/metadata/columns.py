@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -140,20 +140,22 @@ def read_columns(
     *,
     byte_range: tuple[int, int] | None = None,
     expected_offset: int | None = None,
+    epoch_before: int | None = None,
     loops: Loops | None = None,
     room_bytes: int = ROOM_BYTES,
 ) -> Iterator[MetadataColumns]:
     """Yield a log segment or snapshot as columns, about `room_bytes` of it at a time, in its order.
 
     `byte_range` are bytes from one batch's begin to another's; `expected_offset` is that of its first record,
-    where it is known. Records and damage are those of `jobs.wire.metadata.log.read_log`: what is out of the
-    ordinary, and what follows it, is left to its scan. A compressed batch has columns of its own.
+    `epoch_before` the epoch of the batch before it, where they are known. Records and damage are those of
+    `jobs.wire.metadata.log.read_log`: what is out of the ordinary, and what follows it, is left to its scan.
+    A compressed batch has columns of its own.
     """
     loops = loops or compiled_loops()
     log = _array(content)
     at, end = byte_range or (0, len(log))
     expected = t.UNKNOWN if expected_offset is None else expected_offset
-    epoch = t.UNKNOWN
+    epoch = t.UNKNOWN if epoch_before is None else epoch_before
     start = np.array([at, expected, t.FULL, epoch], np.int64)
     table = _room_for(end - at)
     while start[t.WHY] == t.FULL:
@@ -167,19 +169,41 @@ def read_columns(
         yield from _slowly(log, start, end, loops, room_bytes)
 
 
-def find_batches(
-    content: bytes | memoryview | Bytes, *, loops: Loops | None = None
-) -> tuple[Int64s, int]:
-    """Return the batches of a log by their headers only, without CRC, and where what is ordinary ends."""
+def read_values(content: Bytes, batches: Int64s, rows: Int64s) -> MetadataColumns:
+    """Return columns of records whose rows (`table.OFFSET` ...) are known, from their values in `content`."""
+    from jobs.wire.metadata import compiled
+
+    tables = t.room(rows.shape[1], len(content))._replace(records=rows)
+    tables.counts[t.RECORDS] = rows.shape[1]
+    compiled.decode_values(content, tables)
+    return MetadataColumns(content, batches, _filled(tables))
+
+
+class Cut(NamedTuple):
+    """A place between two batches: offset behind it, epoch and number of records of the batch before it."""
+
+    at: int
+    offset: int
+    epoch: int
+    count: int
+
+
+def cuts(
+    content: Bytes, expected_offset: int, room_bytes: int, loops: Loops | None = None
+) -> Iterator[Cut]:
+    """Yield places about `room_bytes` apart at which a segment may be cut, by the headers of its batches.
+
+    The last one is its end, or where what is ordinary ends.
+    """
     loops = loops or compiled_loops()
-    log = _array(content)
-    start = np.array([0, t.UNKNOWN, t.FULL, t.UNKNOWN], np.int64)
-    pieces = []
+    start = np.array([0, expected_offset, t.FULL, t.UNKNOWN], np.int64)
+    table = _room_for(len(content))
     while start[t.WHY] == t.FULL:
-        table = _room_for(len(log))
-        filled = loops.scan(log, start, table, 1 << 62, with_crc=False)
-        pieces.append(table[:filled])
-    return np.concatenate(pieces), int(start[t.AT])
+        filled = loops.scan(content, start, table, room_bytes, with_crc=False)
+        if filled:
+            yield Cut(
+                *start[[t.AT, t.EXPECTED, t.LAST_EPOCH]].tolist(), int(table[filled - 1, t.COUNT])
+            )
 
 
 def _room_for(size_bytes: int) -> Int64s:

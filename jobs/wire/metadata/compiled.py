@@ -5,6 +5,8 @@ Imported only when first used: numba takes about 100 MB and half a second.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jobs.wire.batches.record_batch import has_valid_crc
 from jobs.wire.machine_code import HAS_CRC
 from jobs.wire.metadata import kernels
@@ -22,6 +24,19 @@ def decode(content: Bytes, table: Int64s, tables: Tables) -> None:
     """See `Loops.decode`."""
     t.lay_out(content, tables)
     kernels.decode(_address(content), table, tables.counts)
+
+
+def decode_values(content: Bytes, tables: Tables) -> None:
+    """Read the bodies of typed records into their tables; the rows of all records are filled already."""
+    t.lay_out(content, tables)
+    kernels.decode_values(_address(content), tables.records.shape[1], tables.counts)
+
+
+def pack(content: Bytes, places: Int64s, sizes: Int64s) -> Bytes:
+    """Return the bytes at places, one behind the other."""
+    packed: Bytes = np.empty(int(sizes.sum()), np.uint8)
+    kernels.pack(_address(content), places, sizes, _address(packed))
+    return packed
 
 
 def _sound(content: Bytes, start: Int64s, table: Int64s) -> int:

@@ -20,6 +20,7 @@ from jobs.wire.machine_code import (
     BEYOND,
     LOW_32,
     compiled,
+    copy,
     crc_32c,
     get_64,
     inlined,
@@ -147,6 +148,26 @@ def decode(content: int, table: Int64s, context: Int64s) -> None:
                 break
         if at != end:
             table[row, t.IS_SOUND] = 0
+
+
+@compiled
+def decode_values(content: int, count: int, context: Int64s) -> None:
+    """Read the values of typed records again, whose rows say where they are and how long."""
+    desk_at = context.ctypes.data
+    records = get_64(desk_at + 8 * t.RECORD_TABLE), get_64(desk_at + 8 * t.RECORD_TABLE + 8)
+    for number in range(count):
+        row = records[0] + 8 * number
+        if get_64(row + records[1] * t.READING) == t.TYPED:
+            at = content + get_64(row + records[1] * t.VALUE_AT)
+            _metadata(at, at + get_64(row + records[1] * t.VALUE_BYTES), number, desk_at)
+
+
+@compiled
+def pack(content: int, places: Int64s, sizes: Int64s, packed: int) -> None:
+    """Copy values one behind the other."""
+    for number in range(len(places)):
+        copy(packed, content + places[number], sizes[number])
+        packed += sizes[number]
 
 
 @inlined

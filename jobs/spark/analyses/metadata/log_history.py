@@ -8,11 +8,12 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial as partial_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
@@ -23,6 +24,9 @@ from jobs.spark import contract
 from jobs.spark.analyses.task import Stopped
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from jobs.quorum.replay.ranges import LogRange
     from jobs.spark.analyses.task import AnalysisTask
 
 LOG = "log.json"
@@ -39,8 +43,13 @@ _FOR_A_SMALL_LOG = {
 }
 _EVERY_S = 0.5
 _PARTIAL = ".partial"
-_TOTAL = "read-of"
-_Share = tuple[LogFolder, str, int, int]
+_DEALT, _DONE = "dealt", "done-"
+# A smaller log is read by one task before others would have begun.
+_BY_ONE_TASK_BYTES = 16 << 20
+_LARGEST_RANGE_BYTES = 32 << 20
+# So many that no core waits long for the last.
+_RANGES_PER_CORE, _SHARES_PER_CORE = 4, 2
+_Input = TypeVar("_Input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +121,6 @@ def _make(task: AnalysisTask, folder: LogFolder, kept: Path) -> None:
         told = _written(task, folder, partial)
         _check_still_there(folder)
         (partial / LOG).write_text(json.dumps(told), encoding="utf-8")
-        for progress in partial.glob("read-*"):
-            progress.unlink()
         try:
             partial.rename(kept)
         except OSError:
@@ -130,15 +137,92 @@ def _make(task: AnalysisTask, folder: LogFolder, kept: Path) -> None:
 
 
 def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, Any]:
+    """Write the tables: first ranges of the log are read, each once, then shares of its partitions folded."""
     context = task.spark.sparkContext
-    # On one machine another share would save seconds, and take 300 MB.
-    shards = max(1, min(MOST_SHARES, context.defaultParallelism - 1))
-    shares: list[_Share] = [(folder, str(partial), shard, shards) for shard in range(shards)]
-    with _told_progress(task, partial, shards):
-        told = context.parallelize(shares, shards).map(_write_share).collect()
+    cores = context.defaultParallelism
+    size_bytes = sum(one.size_bytes for one in folder.segments)
+    if cores == 1 or size_bytes < _BY_ONE_TASK_BYTES:
+        with _told_progress(task, partial, "Reading the log", 0):
+            return _together(_tasks(context, [(folder, str(partial))], _write_all))
+    from jobs.quorum.replay.ranges import ranges_of
+
+    shares = min(MOST_SHARES, _SHARES_PER_CORE * cores)
+    each = min(_LARGEST_RANGE_BYTES, size_bytes // (_RANGES_PER_CORE * cores))
+    ranges = list(ranges_of(folder, each))
+    dealt = partial / _DEALT
+    dealt.mkdir(mode=0o700)
+    with _told_progress(task, partial, "Reading the log", size_bytes):
+        reads = [(folder, one, number, str(partial), shares) for number, one in enumerate(ranges)]
+        last_resets = [one["last_reset"] for one in _tasks(context, reads, _read_range)]
+    with _told_progress(task, partial, "Writing the tables", size_bytes * shares):
+        writes = [
+            (folder, ranges, last_resets, str(partial), share, shares)
+            for share in range(-1, shares)
+        ]
+        told = _tasks(context, writes, _write_share)
+    shutil.rmtree(dealt)
+    return _together(told)
+
+
+def _tasks(
+    context: SparkContext, inputs: list[_Input], function: Callable[[_Input], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return what a function says of each input, each in a task of its own; raises OSError."""
+    told = context.parallelize(inputs, len(inputs)).map(partial_of(_on_worker, function)).collect()
     for one in told:
         if "problem" in one:
             raise OSError(one["errno"], one["problem"])
+    return told
+
+
+def _on_worker(function: Callable[[_Input], dict[str, Any]], given: _Input) -> dict[str, Any]:
+    # Where compiled code is kept must be said before it is made.
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+    try:
+        return function(given)
+    except OSError as error:
+        return {"errno": error.errno, "problem": error.strerror or str(error)}
+
+
+def _write_all(given: tuple[LogFolder, str]) -> dict[str, Any]:
+    """Write all tables of a log in one task; returns JSON values."""
+    from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
+
+    folder, target = given[0], Path(given[1])
+    beside = write_beside_partitions(folder, target)
+    return {**write_partitions(folder, target, 0, 1), "beside": beside}
+
+
+def _read_range(given: tuple[LogFolder, LogRange, int, str, int]) -> dict[str, Any]:
+    """Read a range of the log and deal it out to the shares."""
+    from jobs.quorum.replay.ranges import deal_range
+
+    folder, one, number, target, shares = given
+    last_reset = deal_range(folder, one, number, Path(target) / _DEALT, shares)
+    _note_done(target, f"range-{number}", one.size_bytes)
+    return {"last_reset": last_reset}
+
+
+def _write_share(
+    given: tuple[LogFolder, list[LogRange], list[int], str, int, int],
+) -> dict[str, Any]:
+    """Write a share of the partitions, as share -1 everything else; returns JSON values."""
+    from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
+    from jobs.quorum.replay.dealing import dealt_columns
+    from jobs.quorum.replay.ranges import dealt_runs
+
+    folder, ranges, last_resets, target, share, shares = given
+    output, dealt = Path(target), Path(target) / _DEALT
+    if share < 0:
+        beside = write_beside_partitions(folder, output, dealt_runs(dealt, len(ranges)))
+        return {"rows": 0, "anomalies": {}, "beside": beside}
+    pieces = dealt_columns(dealt, last_resets, share)
+    told = write_partitions(folder, output, share, shares, pieces)
+    _note_done(target, f"share-{share}", sum(one.size_bytes for one in ranges))
+    return told
+
+
+def _together(told: list[dict[str, Any]]) -> dict[str, Any]:
     beside = next(one["beside"] for one in told if "beside" in one)
     rows = {**beside["rows"], "partition_changes": sum(one["rows"] for one in told)}
     counts = [beside["anomalies"], *(one["anomalies"] for one in told)]
@@ -148,54 +232,34 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
     return {**beside, "rows": rows, "anomalies": anomalies}
 
 
-def _write_share(share: _Share) -> dict[str, Any]:
-    """Write a share of the partitions on a worker, and with the first share all else; returns JSON values."""
-    folder, output, shard, shards = share
-    # Where compiled code is kept must be said before it is made.
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-    from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
-
-    target = Path(output)
-    progress, written = target / f"read-{shard}", [0.0]
-
-    def read(records: int) -> None:
-        # Where the folder is gone the run was stopped, and so is this.
-        if time.monotonic() - written[0] > _EVERY_S:
-            written[0] = time.monotonic()
-            progress.write_text(str(records), encoding="utf-8")
-
-    try:
-        if shard:
-            return write_partitions(folder, target, shard, shards, read)
-        beside = write_beside_partitions(folder, target)
-        (target / _TOTAL).write_text(str(beside["records"]), encoding="utf-8")
-        return {**write_partitions(folder, target, 0, shards, read), "beside": beside}
-    except OSError as error:
-        return {"errno": error.errno, "problem": error.strerror or str(error)}
+def _note_done(target: str, name: str, size_bytes: int) -> None:
+    # Where the folder is gone the run was stopped, and so is this.
+    (Path(target) / f"{_DONE}{name}").write_text(str(size_bytes), encoding="utf-8")
 
 
 @contextmanager
-def _told_progress(task: AnalysisTask, partial: Path, shards: int) -> Iterator[None]:
-    """Say how many records were read while they are: the slowest share of the partitions counts."""
+def _told_progress(task: AnalysisTask, partial: Path, message: str, total: int) -> Iterator[None]:
+    """Say how many bytes of the log are done while tasks are at work; `total` 0: it is not known."""
     over = threading.Event()
 
     def tell() -> None:
         while not over.wait(_EVERY_S):
-            counts = [_count(partial / f"read-{shard}") for shard in range(shards)]
-            total = _count(partial / _TOTAL)
+            done = sum(map(_count, partial.glob(f"{_DONE}*")))
             try:
-                task.report("Reading the log", done=min(counts), total=total, unit="records")
+                task.report(message, done=done, total=total or None, unit="bytes")
             except Stopped:
                 return
 
     teller = threading.Thread(target=tell, daemon=True)
-    task.report("Reading the log")
+    task.report(message)
     teller.start()
     try:
         yield
     finally:
         over.set()
         teller.join()
+        for one in partial.glob(f"{_DONE}*"):
+            one.unlink(missing_ok=True)
 
 
 def _count(path: Path) -> int:

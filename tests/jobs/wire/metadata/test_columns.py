@@ -14,7 +14,7 @@ from jobs.wire.batches.record_batch import Codec, iterate_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata import compiled as metadata_compiled
 from jobs.wire.metadata import table as t
-from jobs.wire.metadata.columns import MetadataColumns, find_batches, read_columns
+from jobs.wire.metadata.columns import MetadataColumns, cuts, read_columns
 from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.schema import CONTROL_SCHEMA_BY_TYPE, SCHEMA_BY_TYPE
@@ -164,17 +164,17 @@ def test_every_compression_is_read(loops, codec):
 @BOTH
 def test_ranges_read_one_after_the_other_are_the_whole(loops):
     log = b"".join(batch(10 * at, *[change(at)] * 10) for at in range(20))
-    borders = [*find_batches(log)[0][::7, t.POSITION].tolist(), len(log)]
+    found = list(cuts(np.frombuffer(log, np.uint8), 0, 1))
+    assert len(found) > 5
     parts = [
         columns.offset
-        for begin, end in pairwise(borders)
+        for begin, end in pairwise([0, *(one.at for one in found)])
         for columns in read_columns(log, byte_range=(begin, end), loops=loops)
     ]
     assert np.concatenate(parts).tolist() == list(range(200))
 
 
-def test_the_borders_of_batches_are_found_up_to_what_is_out_of_the_ordinary():
-    log = batch(0, change(1)) + batch(1, change(2))
-    found, end = find_batches(log + b"\0" * 70)
-    assert found[:, t.BASE_OFFSET].tolist() == [0, 1]
-    assert end == len(log)
+def test_a_segment_is_cut_up_to_what_is_out_of_the_ordinary():
+    log = batch(0, change(1)) + batch(1, change(2), change(3))
+    (cut,) = cuts(np.frombuffer(log + b"\0" * 70, np.uint8), 0, 1 << 20)
+    assert (cut.at, cut.offset, cut.count) == (len(log), 3, 2)

@@ -1,0 +1,124 @@
+"""A log cut into ranges of bytes, each read once, and what they deal out to the shares of its partitions."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from jobs.files import for_this_user_only
+from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
+from jobs.quorum.log.folder import LogFolder
+from jobs.quorum.replay.dealing import Dealer
+from jobs.quorum.replay.folder import file_columns, mapped
+from jobs.quorum.replay.framing import Framing
+from jobs.quorum.replay.runs import Run, RunReader, Runs
+from jobs.wire.metadata.columns import cuts
+from jobs.wire.metadata.table import Int64s
+
+
+class Part(NamedTuple):
+    """Bytes of a segment, by its number; `offset` is that of its first record."""
+
+    segment: int
+    begin: int
+    end: int
+    offset: int
+    epoch_before: int | None
+
+
+class LogRange(NamedTuple):
+    """Bytes of segments in a row; `is_whole`: they tell offsets again that were told before."""
+
+    parts: tuple[Part, ...]
+    is_whole: bool
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(one.end - one.begin for one in self.parts)
+
+
+def ranges_of(folder: LogFolder, size_bytes: int) -> Iterator[LogRange]:
+    """Yield a log in ranges of at least so many bytes; what an atomic group of batches holds is in one.
+
+    Reads the headers of all batches; raises OSError.
+    """
+    parts: list[Part] = []
+    highest, is_whole = -1, False
+    for number, segment in enumerate(folder.segments):
+        content = mapped(segment.path, segment.size_bytes)
+        if content is None:
+            continue
+        log = np.frombuffer(content, np.uint8)
+        begin, offset, epoch = 0, segment.base_offset, None
+        is_whole = is_whole or offset < highest
+        for cut in cuts(log, offset, size_bytes):
+            parts.append(Part(number, begin, cut.at, offset, epoch))
+            begin, offset, epoch = cut.at, cut.offset, cut.epoch
+            found = LogRange(tuple(parts), is_whole)
+            if cut.count < LARGEST_BATCH_RECORDS and found.size_bytes >= size_bytes:
+                yield found
+                parts, is_whole = [], offset < highest
+            content.madvise(mmap.MADV_DONTNEED)
+        highest = max(highest, offset)
+        if begin < len(log):
+            parts.append(Part(number, begin, len(log), offset, epoch))
+    if parts:
+        yield LogRange(tuple(parts), is_whole)
+
+
+def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> int:
+    """Read a range, and write what each share needs and all runs; returns `Dealer.last_reset`."""
+    framing, reader = Framing(), RunReader()
+    with (
+        Dealer(output, number, shares) as dealer,
+        open(_runs_path(output, number), "wb", opener=for_this_user_only) as file,
+    ):
+        for part in one.parts:
+            path, _, size_bytes = folder.segments[part.segment]
+            byte_range = (part.begin, part.end)
+            for columns in file_columns(
+                path, part.offset, size_bytes, byte_range, part.epoch_before
+            ):
+                _write_runs(file, part.segment, reader.read(columns))
+                dealer.deal(framing.frame(columns), is_whole=one.is_whole)
+    return dealer.last_reset
+
+
+def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
+    """Return what yields the runs of a segment by its number, each once, as `sparse_items` wants them."""
+    pieces = _all_runs(output, ranges)
+    reader = RunReader()
+    held = [next(pieces, None)]
+
+    def runs_of(segment: int) -> Iterator[Runs]:
+        while (piece := held[0]) is not None and piece[0] <= segment:
+            held[0] = next(pieces, None)
+            number, runs = piece
+            if number == segment:
+                yield runs._replace(lines=reader.join(runs.lines))
+
+    return runs_of
+
+
+def _runs_path(output: Path, number: int) -> Path:
+    return output / f"range-{number}-runs"
+
+
+def _write_runs(file: BinaryIO, segment: int, runs: Runs) -> None:
+    np.array([segment, runs.lines.shape[1], len(runs.values)]).tofile(file)
+    runs.lines.tofile(file)
+    runs.values.tofile(file)
+
+
+def _all_runs(output: Path, ranges: int) -> Iterator[tuple[int, Runs]]:
+    fields = len(Run._fields)
+    for number in range(ranges):
+        with _runs_path(output, number).open("rb") as file:
+            while len(header := np.fromfile(file, np.int64, 3)):
+                segment, count, value_bytes = header.tolist()
+                lines: Int64s = np.fromfile(file, np.int64, fields * count).reshape(fields, -1)
+                yield segment, Runs(lines, np.fromfile(file, np.uint8, value_bytes))
