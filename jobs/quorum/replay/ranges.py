@@ -59,7 +59,7 @@ def ranges_of(folder: LogFolder, size_bytes: int) -> Iterator[LogRange]:
             parts.append(Part(number, begin, cut.at, offset, epoch))
             begin, offset, epoch = cut.at, cut.offset, cut.epoch
             found = LogRange(tuple(parts), is_whole)
-            if cut.count < LARGEST_BATCH_RECORDS and found.size_bytes >= size_bytes:
+            if cut.records < LARGEST_BATCH_RECORDS and found.size_bytes >= size_bytes:
                 yield found
                 parts, is_whole = [], offset < highest
             content.madvise(mmap.MADV_DONTNEED)

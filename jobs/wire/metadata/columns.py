@@ -180,12 +180,12 @@ def read_values(content: Bytes, batches: Int64s, rows: Int64s) -> MetadataColumn
 
 
 class Cut(NamedTuple):
-    """A place between two batches: offset behind it, epoch and number of records of the batch before it."""
+    """A place between two batches: the offset behind it, epoch and records of the batch before it."""
 
     at: int
     offset: int
     epoch: int
-    count: int
+    records: int
 
 
 def cuts(
@@ -201,9 +201,8 @@ def cuts(
     while start[t.WHY] == t.FULL:
         filled = loops.scan(content, start, table, room_bytes, with_crc=False)
         if filled:
-            yield Cut(
-                *start[[t.AT, t.EXPECTED, t.LAST_EPOCH]].tolist(), int(table[filled - 1, t.COUNT])
-            )
+            at, offset, epoch = start[[t.AT, t.EXPECTED, t.LAST_EPOCH]].tolist()
+            yield Cut(at, offset, epoch, int(table[filled - 1, t.COUNT]))
 
 
 def _room_for(size_bytes: int) -> Int64s:

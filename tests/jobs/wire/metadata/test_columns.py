@@ -177,4 +177,4 @@ def test_ranges_read_one_after_the_other_are_the_whole(loops):
 def test_a_segment_is_cut_up_to_what_is_out_of_the_ordinary():
     log = batch(0, change(1)) + batch(1, change(2), change(3))
     (cut,) = cuts(np.frombuffer(log + b"\0" * 70, np.uint8), 0, 1 << 20)
-    assert (cut.at, cut.offset, cut.count) == (len(log), 3, 2)
+    assert (cut.at, cut.offset, cut.records) == (len(log), 3, 2)
