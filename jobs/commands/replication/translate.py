@@ -6,24 +6,23 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.archives import BadArchive
-from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands import command
-from jobs.replication.flow.file import read_flow_file
-from jobs.replication.flow.selection import policy_of
-from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
 from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
-from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from jobs.cluster.client import ClusterClient
+    from jobs.replication.flow.spec import FlowSpec
 
 _FEW = 5
 # A list of so many bytes holds more offsets than are taken at once.
@@ -198,6 +197,9 @@ def refiner_of(path: Path | None) -> Iterator[Refiner | None]:
     if path is None:
         yield None
         return
+    from jobs.cluster.client import ClusterClient
+    from jobs.replication.flow.file import read_flow_file
+
     try:
         flow = read_flow_file(path)
     except InvalidFields as error:
@@ -207,6 +209,9 @@ def refiner_of(path: Path | None) -> Iterator[Refiner | None]:
 
 
 def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Refiner:
+    from jobs.replication.flow.selection import policy_of
+    from jobs.replication.translation.record_comparison import fingerprints_of, refine
+
     policy = policy_of(flow)
 
     def look(where: TopicPartition, upstream: int, found: Certificate) -> Certificate:
