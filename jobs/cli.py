@@ -52,8 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _named(words: Sequence[str]) -> str:
-    """Return the word that names the command, empty for none: only options without values precede it."""
-    return next((word for word in words if not word.startswith("-")), "")
+    """Return the first word that is a command, empty for none: only options without values precede it."""
+    from jobs.commands.table import COMMANDS
+
+    return next((word for word in words if word in COMMANDS), "")
 
 
 def _complete(line: str) -> None:
