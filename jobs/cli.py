@@ -14,7 +14,10 @@ from collections.abc import Sequence
 
 
 def build_parser(named: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the whole command; with `named`, only that command has its arguments."""
+    """Return the parser of the whole command; with `named`, only that command has its arguments.
+
+    Imports are here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
+    """
     from jobs.commands.table import COMMANDS
     from jobs.version import VERSION
 
