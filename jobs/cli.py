@@ -8,38 +8,18 @@ Exit codes: 0 ok, 1 a finding, 2 bad input. With `--json` stdout holds JSON and 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from jobs.version import VERSION
 
+def build_parser(named: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the whole command; with `named`, only that command has its arguments.
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command; each room adds its own commands.
-
-    They are imported here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
+    Imports are here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
     """
-    from jobs.commands import analysis, report, streams
-    from jobs.commands.availability import design, what_if
-    from jobs.commands.quorum import (
-        dump_log,
-        follow_metadata,
-        history,
-        quorum_change,
-        state,
-        voters,
-    )
-    from jobs.commands.replication import (
-        checkpoints,
-        detect_policy,
-        drift,
-        failover,
-        mirror_config,
-        replicate,
-        translate,
-        verify_report,
-    )
-    from jobs.lab import cli as lab_cli
+    from jobs.commands.table import COMMANDS
+    from jobs.version import VERSION
 
     parser = argparse.ArgumentParser(
         prog="crosslog",
@@ -47,40 +27,24 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"crosslog {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in (
-        replicate,
-        drift,
-        translate,
-        checkpoints,
-        failover,
-        verify_report,
-        mirror_config,
-        detect_policy,
-        design,
-        follow_metadata,
-        history,
-        state,
-        dump_log,
-        voters,
-        quorum_change,
-        what_if,
-        streams,
-        report,
-    ):
-        one.add_parser(commands)
-    analysis.add_parsers(commands)
-    lab_cli.add_parser(commands)
+    for name, one in COMMANDS.items():
+        its_parser = commands.add_parser(name, help=one.help)
+        if named in {None, name}:
+            one.add_arguments(name, its_parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _complete(os.environ["COMP_LINE"])
         from jobs.visible import OutputClosed, visible_output
 
         try:
             with visible_output():
-                chosen = build_parser().parse_args(arguments)
+                given = sys.argv[1:] if arguments is None else arguments
+                chosen = build_parser(_named(given)).parse_args(arguments)
                 code: int = chosen.run(chosen)
         except OutputClosed as closed:
             return closed.code
@@ -88,3 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("crosslog: interrupted\n")
         return 130
     return code
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return the first word that is a command, empty for none: only options without values precede it."""
+    from jobs.commands.table import COMMANDS
+
+    return next((word for word in words if word in COMMANDS), "")
+
+
+def _complete(line: str) -> None:
+    """Answer a shell that completes a line, and end the process."""
+    import argcomplete
+
+    argcomplete.autocomplete(build_parser(_named(line.split()[1:])))

@@ -15,7 +15,7 @@ from jobs.cli import build_parser
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Variables that other programs define and we only follow.
-OF_OTHERS = {"DJANGO_SETTINGS_MODULE", "JAVA_HOME", "PYTHONPATH", "XDG_CACHE_HOME"}
+OF_OTHERS = {"COMP_LINE", "DJANGO_SETTINGS_MODULE", "JAVA_HOME", "PYTHONPATH", "XDG_CACHE_HOME"}
 
 
 def text_of(*names: str) -> str:

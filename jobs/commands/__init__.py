@@ -1,6 +1,6 @@
-"""The commands of `crosslog`, one file each.
+"""The commands of `crosslog`, one file each: `table` lists them, `arguments` of a room has what they take.
 
 Sub-rooms: `replication`, `quorum`, `availability`.
 
-In reading order: `command`, `analysis`, `report`, `streams`.
+In reading order: `table`, `command`, `arguments`, `analysis`, `report`, `streams`.
 """

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
 from jobs.commands import command
+from jobs.commands.arguments import option_of
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
@@ -24,50 +25,18 @@ from jobs.replication.flow.file import read_flow_file
 from jobs.spark import contract, submit
 from jobs.spark.analyses.analysis import (
     Analysis,
-    Argument,
     ArgumentType,
     ColumnType,
     checked_arguments,
 )
-from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.tracing.extractors.extractor import read_extractor
 
 LOOK_S = 0.1
 TASKS = 2
-_SHOWN = {
-    ArgumentType.TEXT: "TEXT",
-    ArgumentType.INTEGER: "N",
-    ArgumentType.MOMENT: "TIME",
-    ArgumentType.LOG: "PATH",
-    ArgumentType.FLOW: "FLOW.yaml",
-    ArgumentType.CLUSTER: "CLUSTER.yaml",
-    ArgumentType.EXTRACTOR: "EXTRACTOR",
-    ArgumentType.FILE: "FILE",
-}
 _FILES = {ArgumentType.FLOW, ArgumentType.CLUSTER, ArgumentType.FILE}
 _ARCHIVE = "archive"
 _Read = TypeVar("_Read")
-
-
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add a command for each kind to the parser of `crosslog`."""
-    for analysis in ANALYSES.values():
-        parser = commands.add_parser(
-            analysis.command or analysis.kind,
-            help=analysis.question,
-            description=f"{analysis.question} {analysis.definition} Exit codes: 0 answered, 1 the answer is "
-            "incomplete (see its notes) or failed, 2 an argument is wrong.",
-        )
-        for argument in analysis.arguments:
-            _add(parser, argument, is_positional=argument == analysis.positional)
-        if _flow_of(analysis):
-            command.add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
-        command.add_run(parser, run, "print the result document")
-        command.add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
-        kept = "cache the tables of whole logs there, for the next analysis"
-        command.add_path(parser, "--histories", "FOLDER", kept)
-        parser.set_defaults(analysis=analysis)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         output = _output(arguments.output)
         find_java()
     except InvalidFields as refusal:
-        sys.stderr.writelines(f"{_option(one)}: {text}\n" for one, text in refusal.errors.items())
+        sys.stderr.writelines(f"{option_of(one)}: {text}\n" for one, text in refusal.errors.items())
         return command.BAD_INPUT
     except JavaMissing as error:
         return command.say(error)
@@ -98,27 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_positional: bool) -> None:
-    text = f"{argument.label}. {argument.help}".replace("%", "%%")
-    if argument.default is not None:
-        text += f" ({argument.default})".replace("%", "%%")
-    shown = _SHOWN.get(argument.type)
-    if is_positional:
-        parser.add_argument("path", metavar=shown, nargs="?", help=text)
-        text = "the same, by name"
-    parser.add_argument(
-        _option(argument.name),
-        dest=f"given_{argument.name}",
-        metavar=shown,
-        choices=argument.choices or None,
-        help=text,
-    )
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def given_of(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what was written, by argument; a log as the driver finds it, which works in another folder."""
     found = {}
@@ -130,13 +78,6 @@ def given_of(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any
             value = _folder_of_a_log(one.name, value)
         found[one.name] = value
     return found
-
-
-def _flow_of(analysis: Analysis) -> Argument | None:
-    """Return the flow whose archive `--archive` names; None where no flow is the first argument."""
-    first = analysis.positional
-    has_archive = first is not None and first.type is ArgumentType.FLOW and first.has_archive
-    return first if has_archive else None
 
 
 def resources_of(

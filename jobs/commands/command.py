@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,10 +43,21 @@ def add_repeated(
     parser.add_argument(option, metavar=metavar, help=what, type=type_, action="append", default=[])
 
 
-def add_run(parser: argparse.ArgumentParser, run: Run, json_is: str = ONE_DOCUMENT) -> None:
-    """End a parser: add `--json`, and what runs the command."""
+def add_run(parser: argparse.ArgumentParser, run: str, json_is: str = ONE_DOCUMENT) -> None:
+    """End a parser: add `--json`, and what runs the command, see `run_of`."""
     add_flag(parser, "--json", json_is)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_of(run))
+
+
+def run_of(name: str) -> Run:
+    """Return a function of a module, `module:function`, else its `run`; it is imported when it is called."""
+    module, _, function = name.partition(":")
+
+    def run(arguments: argparse.Namespace) -> int:
+        code: int = getattr(import_module(module), function or "run")(arguments)
+        return code
+
+    return run
 
 
 def read_bounded(path: Path, most: int, advice: str = "", *, may_be_stdin: bool = False) -> bytes:

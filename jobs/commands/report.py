@@ -13,49 +13,17 @@ from typing import Any
 import requests
 
 from jobs.commands import command
+from jobs.commands.arguments import TOKEN
 from jobs.files import write_whole
-from jobs.reports.kinds.kind import KINDS
-from jobs.reports.periods import PeriodName
-from jobs.reports.rendering.formats import Format, Paper
+from jobs.reports.rendering.formats import Format
 
 POLL_S = 0.5
 TIMEOUT_S = 30.0
-TOKEN = "CROSSLOG_TOKEN"  # noqa: S105  the name of a variable
 _ENDED = {"ready", "failed"}
 
 
 class Refused(Exception):
     """The console said no; the message is for a person."""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "report",
-        help="a report of a period, from what a console has recorded",
-        description="Make a report from what a console has recorded, and write it to a file. It shows what "
-        f"the owner of the token may see: a service token in {TOKEN}, or its file in {TOKEN}_FILE. Exit "
-        "codes: 0 written, 1 it could not be made, 2 an argument is wrong.",
-    )
-    parser.add_argument("kind", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("--from", dest="start", help="2026-11-16 or 2026-11-16T07:00:00Z")
-    parser.add_argument(
-        "--to", dest="end", help="the first moment that is not in it; without it now"
-    )
-    parser.add_argument(
-        "--period", choices=[one.value for one in PeriodName], help="instead of --from and --to"
-    )
-    parser.add_argument(
-        "--time-zone", default="UTC", help="of days, weeks and months: Europe/Berlin"
-    )
-    subject = "a flow or a cluster, can be repeated; without it all that the owner may see"
-    command.add_repeated(parser, "--subject", None, subject)
-    parser.add_argument("--format", choices=[one.value for one in Format], default="pdf")
-    parser.add_argument("--paper", choices=[one.value for one in Paper], default="a4")
-    command.add_flag(parser, "--no-before", "without the period before beside it")
-    parser.add_argument("--token-file", type=Path, help=f"instead of {TOKEN}: a file that holds it")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the console answers")
-    parser.add_argument("--output", type=Path, help="the file; without it named by kind and period")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

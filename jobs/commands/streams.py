@@ -49,44 +49,6 @@ from jobs.wire.batches.hashes import Partitioner
 _BUDGET_S, _NAMES_S = 30.0, 3.0
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "streams",
-        help="print where Kafka Streams applications run their tasks, and who serves a key",
-        description="Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what "
-        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the "
-        "connection to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is "
-        "wrong, 2 bad input.",
-    )
-    command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
-    parser.add_argument("--application", metavar="ID", help="this application only")
-    parser.add_argument("--store", metavar="S", help="who has this store")
-    parser.add_argument("--key", metavar="K", help="who serves this key of the store")
-    parser.add_argument(
-        "--key-format",
-        choices=[one.value for one in KeyFormat],
-        default=KeyFormat.UTF_8.value,
-        help="how the key is written (default: utf-8)",
-    )
-    parser.add_argument(
-        "--partitioner",
-        choices=[one.value for one in Partitioner],
-        default=Partitioner.MURMUR2.value,
-        help="the hash by which the producer placed the key (default: murmur2)",
-    )
-    searched = "also look the key up in the store's changelog, within half a minute"
-    command.add_flag(parser, "--changelog", searched)
-    command.add_flag(
-        parser, "--balance", "how state and tasks are spread, and what is sound to change"
-    )
-    command.add_path(parser, "--topology", "FILE", "what Topology#describe() printed")
-    command.add_flag(parser, "--probe", "also connect to each endpoint once, from this machine")
-    form = parser.add_mutually_exclusive_group()
-    command.add_flag(form, "--json", command.ONE_DOCUMENT)
-    command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
-    parser.set_defaults(run=run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

@@ -9,6 +9,6 @@ from jobs.lab import cli
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m jobs.lab")
-    cli.add_parser(parser.add_subparsers(metavar="COMMAND", required=True))
+    cli.lab(parser.add_subparsers(metavar="COMMAND", required=True).add_parser("lab"))
     chosen = parser.parse_args()
     sys.exit(chosen.run(chosen))

@@ -33,14 +33,12 @@ _NODE_ORDERS = {
 }
 
 
-def add_parser(commands: Parsers) -> None:
-    """Add `lab` and its own commands to the parser of `crosslog`."""
-    lab = commands.add_parser(
-        "lab",
-        help="run real Kafka clusters on this machine",
-        description="Real Apache Kafka clusters on this machine: east (3 nodes) and west (1 or 3).",
+def lab(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of the lab to the parser of `crosslog lab`."""
+    parser.description = (
+        "Real Apache Kafka clusters on this machine: east (3 nodes) and west (1 or 3)."
     )
-    orders = lab.add_subparsers(title="lab commands", metavar="COMMAND", required=True)
+    orders = parser.add_subparsers(title="lab commands", metavar="COMMAND", required=True)
     _add_start(orders)
     _add(orders, "stop", "stop the lab, keep its data", stop)
     _add(orders, "status", "show clusters and nodes; exit code 1 when something is down", status)

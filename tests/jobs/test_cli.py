@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_ctrl_c_while_everything_is_imported_is_no_traceback(tmp_path):
-    (tmp_path / "yaml.py").write_text("raise KeyboardInterrupt\n")
+    (tmp_path / "numpy.py").write_text("raise KeyboardInterrupt\n")
     ended = subprocess.run(
         [sys.executable, "-m", "jobs", "state", "somewhere"],
         cwd=ROOT,

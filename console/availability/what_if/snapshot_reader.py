@@ -28,7 +28,8 @@ from console.availability.what_if.cluster_snapshots import (
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
-from jobs.cluster.capabilities.releases import METADATA_VERSION, level_limits_min_isr
+from jobs.cluster.capabilities.releases import METADATA_VERSION
+from jobs.cluster.protocol.transport.kafka_releases import level_limits_min_isr
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 ELR_FEATURE = "eligible.leader.replicas.version"

@@ -22,7 +22,7 @@ _KEYS = {**KEYS, "LeaderAndIsr": 4, "JoinGroup": 11}
 _WITHOUT_OWN, _BEFORE_IT, _LEADER_AND_ISR_OF_IT = "3.4", "3.3", 7
 METADATA_VERSION = "metadata.version"
 NOT_KNOWN = "not known"
-_BEFORE_LIMIT, _LIMIT_SINCE = "3.6", "3.7"
+_LIMIT_SINCE = "3.7"
 
 
 class Mode(StrEnum):
@@ -79,11 +79,6 @@ def level_text(level: int) -> str:
     """Return a metadata.version with the release that brought it."""
     release = next((one for one, most in _LEVELS.items() if level <= most), None)
     return f"{level} (Kafka {release})" if release else f"{level} (newer than Kafka {NEWEST})"
-
-
-def level_limits_min_isr(level: int) -> bool | None:
-    """Return whether leaders limit min.insync.replicas; a low metadata.version tells nothing of it."""
-    return True if level > _LEVELS[_BEFORE_LIMIT] else None
 
 
 def release_limits_min_isr(versions: BrokerVersions) -> bool | None:

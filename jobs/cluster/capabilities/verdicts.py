@@ -19,7 +19,6 @@ from jobs.cluster.capabilities.releases import (
     NOT_KNOWN,
     Mode,
     Release,
-    level_limits_min_isr,
     level_text,
     mode_of,
     number,
@@ -27,7 +26,7 @@ from jobs.cluster.capabilities.releases import (
     tell_release,
 )
 from jobs.cluster.protocol.transport.apis import BrokerVersions
-from jobs.cluster.protocol.transport.kafka_releases import came_with
+from jobs.cluster.protocol.transport.kafka_releases import came_with, level_limits_min_isr
 
 _WITH_FEATURES = "4.0"  # before it, what a feature switches on was a preview
 _IDS_SINCE, _LOG_SINCE = "2.8", "3.0"

@@ -1,4 +1,4 @@
 """Commands about losses and placements.
 
-In reading order: `what_if`, `design`.
+In reading order: `arguments`, `what_if`, `design`.
 """

@@ -14,9 +14,6 @@ from jobs.availability.designer.model import Design
 from jobs.availability.designer.requirements import (
     ImpossibleRequirements,
     InvalidRequirements,
-    LossAllowed,
-    ObserverSupport,
-    WritableAfter,
 )
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.commands import command
@@ -37,46 +34,6 @@ _PLAIN = (
     "voters",
     "session_timeout_ms",
 )
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "design",
-        help="design a placement: replicas, observers, min.insync.replicas, controllers per site",
-        description="Print the cheapest placement that fulfils the requirements, the reason for each "
-        "number, the failures that it survives (by crosslog what-if), the alternatives, and the commands; "
-        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
-        "the requirements (the closest one is printed), 2 bad input.",
-    )
-    command.add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
-    _add_requirements(parser)
-    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
-    parser.add_argument(
-        "--command-config", metavar="FILE", default="", help="credentials for commands"
-    )
-    command.add_run(parser, run)
-
-
-def _add_requirements(parser: argparse.ArgumentParser) -> None:
-    site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
-    command.add_repeated(parser, "--site", "NAME=ID,ID", site)
-    standby = "a broker that is (or shall be) a fenced standby; repeat it"
-    command.add_repeated(parser, "--standby", "ID", standby, int)
-    parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
-    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes resume within")
-    after = "writes resume automatically after the loss of it"
-    parser.add_argument("--writable-after", choices=list(WritableAfter), help=after)
-    parser.add_argument("--observers", choices=list(ObserverSupport), help="support for observers")
-    parser.add_argument("--topic", help="the topic's name, for commands")
-    parser.add_argument("--partitions", metavar="N", type=int, help="default 1")
-    parser.add_argument("--preferred-site", metavar="NAME", help="site of the leaders")
-    majority = "of two sites, the one with the majority of the voters"
-    parser.add_argument("--majority-site", metavar="NAME", help=majority)
-    parser.add_argument("--most-copies", metavar="N", type=int, help="replicas and observers")
-    parser.add_argument("--voters", metavar="N", type=int, help="controllers that vote")
-    timeout = "broker.session.timeout.ms of the brokers; default 9000"
-    parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
-    command.add_flag(parser, "--existing-topic", "print commands that move an existing topic")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -36,56 +36,6 @@ MOST_COLUMNS = 200
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
-class _Lose(argparse.Action):
-    """Keep losses in the order in which they are written, whatever kind they are of."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        kind = str(option_string).removeprefix("--lose-")
-        if kind == "rack":
-            loss = Loss(racks=frozenset({values}))
-        elif not values.isascii() or not values.isdecimal() or len(values) > 10:  # noqa: PLR2004
-            parser.error(f"argument {option_string}: {values!r} is no id of a node")
-        elif kind == "broker":
-            loss = Loss(brokers=frozenset({int(values)}))
-        else:
-            loss = Loss(controllers=frozenset({int(values)}))
-        namespace.losses = [*namespace.losses, loss]
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "what-if",
-        help="simulate the loss of brokers, racks or controllers: effects on partitions and quorum",
-        description="Simulate losses of a cluster that a file describes (docs/formats.md; also what "
-        "`crosslog state --json`, `kcat -L -J` and `kafka-topics.sh --describe` print). "
-        "Several happen one after the other, in the order given; --together "
-        "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
-        "2 bad input.",
-    )
-    command.add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
-    for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
-        parser.add_argument(
-            f"--lose-{kind}",
-            metavar=metavar,
-            action=_Lose,
-            default=argparse.SUPPRESS,
-            help=f"a {kind} that is lost, at once with all it holds; may be given again",
-        )
-    command.add_flag(parser, "--together", "all losses happen at one moment")
-    command.add_flag(parser, "--unclean", "then elect a leader uncleanly where there is none")
-    each = "each loss by itself (without losses: every rack, broker and controller), with sums only"
-    command.add_flag(parser, "--matrix", each)
-    parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
-    command.add_run(parser, run)
-    parser.set_defaults(losses=[])
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

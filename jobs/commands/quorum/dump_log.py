@@ -33,24 +33,6 @@ _BOOTSTRAP = "bootstrap.checkpoint"
 _AUTO = "auto"
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "dump-log",
-        help="print the records of metadata log segments and snapshots, and of other internal topics",
-        description="Print every batch and record, with secrets redacted and damage marked. Exit codes: 0 "
-        "all was read, 1 a part is damaged, 2 a file cannot be opened or is no log.",
-    )
-    command.add_path(parser, "files", "FILE", nargs="+")
-    parser.add_argument(
-        "--records",
-        choices=(_AUTO, *LogKind),
-        default=_AUTO,
-        help="the internal topic of the records; default: from the folder's name, else the metadata log",
-    )
-    command.add_flag(parser, "--strict", "stop where Kafka's own reader would: at the first damage")
-    command.add_run(parser, run, "print a JSON document a line")
-
-
 class _NoLog(ValueError):
     """A file of something else."""
 

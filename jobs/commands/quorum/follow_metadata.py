@@ -25,34 +25,6 @@ from jobs.quorum.log.uploads import UploadRefused, unpack_upload
 from jobs.quorum.timeline.anomalies import UNFINISHED
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both commands to the parser of `crosslog`."""
-    follows = commands.add_parser(
-        "follow-metadata",
-        help="keep a cluster's metadata log in a folder, as it is written",
-        description="Follow the metadata log of a KRaft cluster into an archive, with at most a second of "
-        "lag, and resume after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is "
-        "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
-        "the archive cannot be used.",
-    )
-    command.add_path(follows, "connection", "CONNECTION.yaml")
-    command.add_path(follows, "--into", "FOLDER", required=True)
-    command.add_flag(
-        follows, "--until-caught-up", "end when all committed records are in the archive"
-    )
-    command.add_run(follows, run, "print a JSON document per change")
-    imports = commands.add_parser(
-        "import-metadata",
-        help="take a node's log folder, or a tar or zip of it, into an archive",
-        description="Take the metadata log of a node into an archive: a mounted or copied folder, a tar, "
-        "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
-        "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used.",
-    )
-    command.add_path(imports, "sources", "PATH", nargs="+")
-    command.add_path(imports, "--into", "FOLDER", required=True)
-    command.add_run(imports, run_import, "print a JSON document per source")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run `follow-metadata`; returns its exit code."""
     try:

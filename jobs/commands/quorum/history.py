@@ -10,7 +10,7 @@ from functools import partial
 from jobs.commands import command
 from jobs.commands.quorum.log_arguments import telling_tails
 from jobs.quorum.history.change_json import change_mapping, iso
-from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
+from jobs.quorum.history.changes import Anomaly, AnyChange, PartitionChange, TopicChange
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.history.partition_causes import cause_words, word_of
 from jobs.quorum.image.image import MetadataImage
@@ -33,30 +33,6 @@ _OWN_COLUMNS = frozenset(
         "appliedOffset",
     }
 )
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "history",
-        help="print the change history of partitions with causes, from a metadata log",
-        description="Print every change of partitions (leader, ISR, ELR, replicas, epochs) with its cause, "
-        "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
-        "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic.",
-    )
-    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
-    parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
-    parser.add_argument("--partition", type=int, help="of this partition only")
-    parser.add_argument("--topic-id", help="of the topic with this id only (22 characters)")
-    parser.add_argument(
-        "--broker", type=int, help="only what this broker caused, or of this broker"
-    )
-    parser.add_argument(
-        "--kind",
-        choices=(*(kind.value for kind in ChangeKind), _ALL),
-        default=ChangeKind.PARTITION.value,
-        help="changes of what (partition)",
-    )
-    command.add_run(parser, run, "print one JSON document a line")
 
 
 def run(arguments: argparse.Namespace) -> int:

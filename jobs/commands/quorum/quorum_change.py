@@ -20,49 +20,6 @@ from jobs.quorum.log.folder import read_folder
 LARGEST_DOCUMENT_BYTES = 16 << 20
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "quorum-change",
-        help="plan a change of a KRaft quorum's voters: safe single steps with Kafka's commands",
-        description="Print the steps to another voter set, one at a time, with the exact commands and the "
-        "state before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 refused "
-        "(with the reason), 2 bad input.",
-    )
-    what = "a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)"
-    command.add_path(parser, "path", "PATH_OR_JSON", what)
-    _add_requirements(parser)
-    _add_facts(parser)
-    command.add_run(parser, run)
-
-
-def _add_requirements(parser: argparse.ArgumentParser) -> None:
-    command.add_repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
-    command.add_repeated(parser, "--remove", "ID", "a voter that is to leave")
-    command.add_repeated(
-        parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk"
-    )
-    wanted = "number of voters at a site; --add names the candidates, --site the site of each"
-    command.add_repeated(parser, "--layout", "SITE=N", wanted)
-
-
-def _add_facts(parser: argparse.ArgumentParser) -> None:
-    command.add_repeated(parser, "--dead", "ID", "a voter that does not answer")
-    command.add_repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
-    parser.add_argument(
-        "--leader", metavar="ID", type=int, help="the current leader: it is changed last"
-    )
-    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="a broker")
-    parser.add_argument(
-        "--properties",
-        metavar="FILE",
-        default=Tools().properties,
-        help="the properties of a controller, {id} is replaced by its id; default %(default)s",
-    )
-    parser.add_argument(
-        "--client-properties", metavar="FILE", default="", help="credentials for other commands"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

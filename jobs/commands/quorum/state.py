@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jobs.commands import command
-from jobs.commands.quorum.log_arguments import parse_moment, parse_offset, parse_time, write_tail
+from jobs.commands.quorum.log_arguments import write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.history.changes import AnomalyKind
 from jobs.quorum.image.diff import Difference, diff_images
@@ -23,44 +23,10 @@ from jobs.quorum.voters.control_scan import ControlItem, items_of_all_segments
 from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "state",
-        help="print what a cluster was at an offset or a time, from a metadata log",
-        description="Print brokers, topics, partitions, configs, features and voters as they were at a "
-        "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
-        "is missing or damaged, 2 there is no such log or moment.",
-    )
-    command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
-    moment = parser.add_mutually_exclusive_group()
-    moment.add_argument(
-        "--offset",
-        dest="moment",
-        metavar="N",
-        type=parse_offset,
-        help="with the record at this offset as the last one",
-    )
-    moment.add_argument(
-        "--time",
-        dest="moment",
-        metavar="ISO",
-        type=parse_time,
-        help="before the first record that is later than this time (UTC where no zone is named)",
-    )
-    parser.add_argument(
-        "--diff-to",
-        metavar="N|ISO",
-        type=parse_moment,
-        help="print what is different at this moment instead",
-    )
-    parser.add_argument("--topic", help="of this topic only")
-    command.add_run(parser, run)
-    parser.set_defaults(moment=LogPosition())
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:
+        arguments.moment = arguments.moment or LogPosition()
         _refuse_future(arguments.moment, arguments.diff_to)
         folder = read_folder(arguments.path)
         found = _state(folder, arguments.moment)

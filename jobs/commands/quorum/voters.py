@@ -11,25 +11,6 @@ from jobs.quorum.voters.control_scan import items_of_all_segments
 from jobs.quorum.voters.report import has_finding, lines, report
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "voters",
-        help="show the voters of a KRaft quorum over time, from a folder of its metadata log",
-        description="Read a __cluster_metadata-0 folder, or the log directory that it lies in, and print who "
-        "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
-        "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.",
-    )
-    command.add_path(parser, "path", "PATH")
-    parser.add_argument(
-        "--high-watermark",
-        metavar="OFFSET",
-        type=int,
-        help="what is committed (kafka-metadata-quorum.sh describe --status): files do not tell it",
-    )
-    command.add_flag(parser, "--elections", "print every election, too")
-    command.add_run(parser, run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

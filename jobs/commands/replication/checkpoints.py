@@ -19,20 +19,6 @@ from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec, SyncsLocation
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "checkpoints",
-        help="write checkpoints of groups for a flow, without replicating records",
-        description="Translate the offsets of a flow's groups and write them as MirrorMaker 2's checkpoints "
-        "to the target, and to its groups where the flow sets sync_group_offsets. A running flow of crosslog "
-        "does this itself; this command is for a flow of MirrorMaker 2 whose checkpoints are turned off. "
-        "Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong.",
-    )
-    command.add_flow(parser)
-    command.add_flag(parser, "--once", "one round, instead of until Ctrl-C")
-    command.add_run(parser, run, "print a JSON document per round")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

@@ -12,18 +12,6 @@ from jobs.replication.naming.detection import Candidate, detect_policies
 MOST_BYTES = 64 * 1024 * 1024
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "detect-policy",
-        help="detect MirrorMaker 2's replication policy from topic names",
-        description="Read the names of a cluster's topics, one a line (kafka-topics.sh --list), and say "
-        "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
-        "2 the file cannot be read.",
-    )
-    command.add_path(parser, "--topics", "FILE", "names, one a line", required=True)
-    command.add_run(parser, run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

@@ -14,17 +14,6 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import ConfigDrift, DriftReport, TopicDrift, read_drift
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "drift",
-        help="compare remote topics with their source topics",
-        description="Compare partitions, configs and ACLs of a flow's topics on both clusters. "
-        "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed.",
-    )
-    command.add_flow(parser)
-    command.add_run(parser, run, "print the report as JSON")
-
-
 def ask_clusters(flow: FlowSpec) -> DriftReport:
     """Ask both clusters; raises `ClusterFault`."""
     with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:

@@ -45,42 +45,6 @@ from jobs.replication.failover.session import (
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
 
-_DESCRIPTION = (
-    "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
-    "with proof, pre-checks and the records that are reprocessed. Without --rehearse or --apply only the "
-    "plan is printed. Share groups that match a pattern are reported and excluded. Exit codes: 0 passed, "
-    "1 blocked, refused or failed, 2 bad input."
-)
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "failover",
-        help="move consumer groups to a flow's target, or back",
-        description=_DESCRIPTION,
-    )
-    command.add_flow(parser)
-    command.add_repeated(parser, "--group", "G", "a name or pattern; again for more")
-    command.add_repeated(parser, "--topic", "T", "only these topics; default: all")
-    command.add_flag(parser, "--back", "from the target back to the source")
-    reverse = "the flow of the opposite direction, for records that were written there meanwhile"
-    command.add_path(parser, "--reverse-flow", "FLOW.yaml", reverse)
-    parser.add_argument(
-        "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
-        help="untranslatable partitions: block (default), start at the earliest offset, or set nothing",
-    )  # fmt: skip
-    what = parser.add_mutually_exclusive_group()
-    command.add_flag(what, "--rehearse", "dry run: change nothing; groups that can move")
-    command.add_flag(what, "--apply", "set the offsets")
-    command.add_path(
-        what, "--undo", "FILE", "roll back: restore the offsets that --apply saved there"
-    )
-    save = "where --apply saves previous offsets; default: failover-<time>.json here"
-    command.add_path(parser, "--save", "FILE", save)
-    command.add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
-    command.add_path(parser, "--report", "FILE", "write the signed report there")
-    command.add_run(parser, run)
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""

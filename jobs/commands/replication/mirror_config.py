@@ -9,41 +9,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jobs.commands import command
-from jobs.replication.mirror_config.export.forms import FORMS, ExportForm, export
+from jobs.replication.mirror_config.export.forms import export
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.lint.rules import lint
 from jobs.replication.mirror_config.read.configuration import MirrorConfig, read_config
 from jobs.replication.mirror_config.read.text_input import MOST_BYTES, BadInput, InputFile
 from jobs.replication.mirror_config.report import report
-from jobs.replication.mirror_config.values import Config, Finding, Kind, MirrorFlow, Pair
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "mirror-config",
-        help="explain and check a configuration of MirrorMaker 2",
-        description="Print the effective configuration of mm2.properties, Connect connectors in JSON or "
-        "Strimzi's KafkaMirrorMaker2 in YAML, each value with its origin, and what is wrong with it. Secrets "
-        "are never printed. Exit codes: 0 nothing to do, 1 a warning or an error, 2 bad input.",
-    )
-    command.add_path(parser, "files", "FILE", nargs="+")
-    parser.add_argument(
-        "--flow", metavar="A->B", help="only this flow, also when it is not enabled"
-    )
-    command.add_flag(parser, "--lint", "print findings only")
-    command.add_flag(
-        parser, "--defaults", "also print defaults, and values that only repeat another one"
-    )
-    command.add_repeated(parser, "--brokers", "ALIAS=N", "how many brokers a cluster has")
-    command.add_repeated(
-        parser, "--topics", "ALIAS=FILE", "names of a cluster's topics, one a line"
-    )
-    parser.add_argument(
-        "--export",
-        choices=[form.value for form in FORMS],
-        help="print the configuration in another form; what does not carry over goes to standard error",
-    )
-    command.add_run(parser, run)
+from jobs.replication.mirror_config.values import (
+    Config,
+    ExportForm,
+    Finding,
+    Kind,
+    MirrorFlow,
+    Pair,
+)
 
 
 def run(arguments: argparse.Namespace) -> int:

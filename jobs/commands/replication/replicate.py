@@ -42,19 +42,6 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 _THOUSAND = 1000
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "replicate",
-        help="replicate topics from one cluster to another until stopped",
-        description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
-    )
-    command.add_flow(parser)
-    until = "end when the offsets that the source has at the start are copied"
-    command.add_flag(parser, "--until-caught-up", until)
-    command.add_run(parser, run, "print progress as JSON lines")
-    parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

@@ -6,71 +6,27 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.archives import BadArchive
-from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands import command
-from jobs.commands.quorum.log_arguments import parse_time
-from jobs.replication.flow.file import read_flow_file
-from jobs.replication.flow.selection import policy_of
-from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
 from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
-from jobs.replication.translation.record_comparison import fingerprints_of, refine
 from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from jobs.cluster.client import ClusterClient
+    from jobs.replication.flow.spec import FlowSpec
 
 _FEW = 5
 # A list of so many bytes holds more offsets than are taken at once.
 LARGEST_LIST_BYTES = 16 << 20
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "translate",
-        help="translate offsets to the target or back, from a dump or an archive of offset syncs",
-        description="Print the range of target offsets of a source offset, beside MirrorMaker 2's own "
-        "answer. Exit codes: 0 printed, 2 the file or an offset is wrong.",
-    )
-    syncs = parser.add_mutually_exclusive_group(required=True)
-    command.add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
-    command.add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
-    parser.add_argument("--topic", help="the topic's name on the source")
-    parser.add_argument("--partition", type=int)
-    parser.add_argument("--offset", type=int, help="the offset on the source")
-    many = "many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets"
-    command.add_path(parser, "--offsets", "FILE", many)
-    command.add_flag(parser, "--reverse", "the offsets are the target's; say the source's")
-    refine_ = "where the bounds do not meet, compare the records between them on both clusters of this flow"
-    command.add_path(parser, "--refine", "FLOW.yaml", refine_)
-    parser.add_argument(
-        "--at",
-        metavar="TIME",
-        type=parse_time,
-        help="of an archive: what was known then, 2026-03-31T12:00:00Z",
-    )
-    _add_facts(parser)
-    command.add_run(parser, run, "print one JSON document, or one a line for --offsets")
-
-
-def _add_facts(parser: argparse.ArgumentParser) -> None:
-    gapless = (
-        "remote partitions have one writer, no transactions, no record twice, and no compaction"
-    )
-    command.add_flag(parser, "--target-has-no-gaps", gapless)
-    command.add_flag(parser, "--same-topic", "the source topic was never deleted and re-created")
-    command.add_flag(
-        parser,
-        "--all-changes-told",
-        "crosslog alone copied it: there is a sync wherever the difference of the offsets changes; not "
-        "true of a dump, which has no headers, where records had a crosslog.chain",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -241,6 +197,9 @@ def refiner_of(path: Path | None) -> Iterator[Refiner | None]:
     if path is None:
         yield None
         return
+    from jobs.cluster.client import ClusterClient
+    from jobs.replication.flow.file import read_flow_file
+
     try:
         flow = read_flow_file(path)
     except InvalidFields as error:
@@ -250,6 +209,9 @@ def refiner_of(path: Path | None) -> Iterator[Refiner | None]:
 
 
 def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Refiner:
+    from jobs.replication.flow.selection import policy_of
+    from jobs.replication.translation.record_comparison import fingerprints_of, refine
+
     policy = policy_of(flow)
 
     def look(where: TopicPartition, upstream: int, found: Certificate) -> Certificate:

@@ -15,23 +15,6 @@ from jobs.replication.failover.reports.signing import BadReport, verify
 MOST_BYTES = 256 * 1024 * 1024
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "verify-report",
-        help="check the signature of a failover's report",
-        description="Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
-        "2 the file is no report or cannot be read.",
-    )
-    command.add_path(parser, "report", "FILE", "the report as JSON")
-    key = (
-        "the public key of the installation; without it only changes are found, and not who signed"
-    )
-    command.add_path(parser, "--key", "FILE.pem", key)
-    same = "an HTML or PDF form that must say the same; again for more"
-    command.add_repeated(parser, "--same", "FILE", same, Path)
-    command.add_run(parser, run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:

@@ -26,6 +26,15 @@ class Form(StrEnum):
     STRIMZI = "strimzi"
 
 
+class ExportForm(StrEnum):
+    """What a configuration can be written as."""
+
+    PROPERTIES = "properties"
+    CONNECT = "connect"
+    STRIMZI = "strimzi"
+    CROSSLOG = "crosslog"
+
+
 class ConnectorClass(StrEnum):
     """The three connectors of a flow, by the simple names of their classes."""
 

@@ -1,67 +1,122 @@
-"""The registry of analyses: a kind is one module with its `ANALYSIS`, listed here."""
+"""The registry of analyses: a kind is a module with its `ANALYSIS`, listed here, imported when it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from jobs.spark.analyses.analysis import Analysis
-from jobs.spark.analyses.groups import rebalances
-from jobs.spark.analyses.metadata import (
-    before_a_moment,
-    config_changes,
-    isr_churn,
-    metadata_history,
-    partition_availability,
-    quorum_history,
-    record_types,
-    slowest_shrinks,
-    time_without_controller,
-    unclean_elections,
-)
-from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
-from jobs.spark.analyses.records import copy_audit, key_skew, store_at, topic_profile
-from jobs.spark.analyses.tracing import (
-    claim_checks,
-    dead_letters,
-    outbox,
-    redrive,
-    replay_plan,
-    slips,
-    tiered_reach,
-)
-
-_ALL: tuple[Analysis, ...] = (
-    before_a_moment.ANALYSIS,
-    quorum_history.ANALYSIS,
-    time_without_controller.ANALYSIS,
-    partition_availability.ANALYSIS,
-    isr_churn.ANALYSIS,
-    slowest_shrinks.ANALYSIS,
-    unclean_elections.ANALYSIS,
-    config_changes.ANALYSIS,
-    metadata_history.ANALYSIS,
-    record_types.ANALYSIS,
-    translate.ANALYSIS,
-    refine.ANALYSIS,
-    backtest.ANALYSIS,
-    backfill.ANALYSIS,
-    topic_profile.ANALYSIS,
-    key_skew.ANALYSIS,
-    copy_audit.ANALYSIS,
-    store_at.ANALYSIS,
-    rebalances.ANALYSIS,
-    slips.ANALYSIS,
-    outbox.ANALYSIS,
-    claim_checks.ANALYSIS,
-    dead_letters.ANALYSIS,
-    replay_plan.ANALYSIS,
-    redrive.ANALYSIS,
-    tiered_reach.ANALYSIS,
-)
-ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}
+if TYPE_CHECKING:
+    from jobs.spark.analyses.analysis import Analysis
 
 
-class _Questions(Mapping[str, Analysis]):
+# By folder: the question of each kind, as its module has it, for `crosslog --help`.
+_ROOMS: Mapping[str, Mapping[str, str]] = {
+    "metadata": {
+        "before-a-moment": "What happened in the minutes before a moment?",
+        "quorum-history": "Who voted, who led, and who were the voters at one moment?",
+        "time-without-controller": "When, and for how much of the time, was no controller active?",
+        "partition-availability": "How long were partitions leaderless or under min ISR, by topic and "
+        "month?",
+        "isr-churn": "How often did brokers leave and join ISRs: by broker, rack, topic or cause, hour by "
+        "hour?",
+        "slowest-shrinks": "Which brokers stayed out of an ISR for longest, and what did these cases have in "
+        "common?",
+        "unclean-elections": "Which partitions had an unclean leader election, when, and which brokers were "
+        "not elected?",
+        "config-changes": "Which settings changed, and did ISR shrinks or leader changes follow?",
+        "metadata-history": "What changed in this metadata log, when, and why?",
+        "metadata-records": "How many records of which type does this metadata log hold?",
+    },
+    "offsets": {
+        "translate": "Which target offset is equivalent to a source offset, now or as known at a "
+        "time?",
+        "refine": "Which target offsets are exact, by comparing the records of both sides?",
+        "backtest": "If groups had failed over in the last days, which records would they have skipped "
+        "or reprocessed?",
+        "backfill": "Is the whole history of this flow's offset syncs in its archive?",
+    },
+    "records": {
+        "topic-profile": "How many records do topics get, of which shape, and when did that "
+        "change?",
+        "key-skew": "Which keys are hot, which partitioner placed them, and would another partition "
+        "count help?",
+        "copy-audit": "Does the target have the records of the source, each once and in order?",
+        "store-at": "Which value did a key have, or how large was a store, at a time or an offset of its "
+        "changelog?",
+    },
+    "groups": {
+        "rebalances": "When did consumer groups rebalance, who joined and left, and what moved?",
+    },
+    "tracing": {
+        "slips": "Where are pieces of work that move through topics, and which are stuck?",
+        "outbox": "How long do events take from commit to topic, and are all of them there, once?",
+        "claim-checks": "Do the objects that records point to exist, and which records should be claim "
+        "checks?",
+        "dead-letters": "Which records could services not process, at which step, and why?",
+        "replay-plan": "Which dead letters can be sent again, and what would that do?",
+        "redrive": "What of a replay plan was sent?",
+        "tiered-reach": "What of topics is local and remote, what lags, how far can a replay go, and who "
+        "reads cold?",
+    },
+}
+# Kinds whose module or command has another name.
+_MODULES = {"metadata-records": "record_types"}
+_COMMANDS = {"translate": "translate-offsets"}
+
+
+class Listed(NamedTuple):
+    """What is known of a kind before its module is imported."""
+
+    module: str
+    question: str
+    command: str
+
+
+LISTED: Mapping[str, Listed] = {
+    kind: Listed(
+        f"{__package__}.{room}.{_MODULES.get(kind, kind.replace('-', '_'))}",
+        question,
+        _COMMANDS.get(kind, kind),
+    )
+    for room, kinds in _ROOMS.items()
+    for kind, question in kinds.items()
+}
+
+
+class _Analyses(MutableMapping[str, "Analysis"]):
+    """All kinds, in the order of `LISTED`; reading one imports its module."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Analysis | None] = dict.fromkeys(LISTED)
+
+    def __getitem__(self, kind: str) -> Analysis:
+        found = self._found[kind]
+        if found is None:
+            module = import_module(LISTED[kind].module)
+            found = self._found[kind] = module.ANALYSIS
+        return found
+
+    def __setitem__(self, kind: str, analysis: Analysis) -> None:
+        self._found[kind] = analysis
+
+    def __delitem__(self, kind: str) -> None:
+        del self._found[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+ANALYSES = _Analyses()
+
+
+class _Questions(Mapping[str, "Analysis"]):
     """The kinds of `ANALYSES` that only read: forms, the API and schedules start these."""
 
     def __getitem__(self, kind: str) -> Analysis:

@@ -7,6 +7,7 @@ import pytest
 from jobs.cli import main
 from jobs.cluster.errors import InvalidFields
 from jobs.commands import analysis as command
+from jobs.commands import arguments
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.runs.analyses.asking import ASKING, KIND
 
@@ -32,25 +33,25 @@ def folder(tmp_path, monkeypatch):
 def resources(*words):
     """Return what the job would get for a command line."""
     parser = argparse.ArgumentParser()
-    command.add_parsers(parser.add_subparsers())
+    arguments.analysis(parser, ASKING)
     given = parser.parse_args(words)
     return command.resources_of(given.analysis, command.given_of(given.analysis, given), given)
 
 
 def test_a_kind_has_the_name_of_its_command(folder):
-    found = resources("offsets-of", "FLOW.yaml", "--archive", "filled", "--beside", "FLOW.yaml")
+    found = resources("FLOW.yaml", "--archive", "filled", "--beside", "FLOW.yaml")
     assert found["flow"]["flow"]["name"] == "east to west"
     assert found["flow"]["archive"] == str(folder / "filled")
     assert found["beside"]["archive"] is None
 
 
 def test_a_flow_may_be_named_by_its_option_and_needs_no_archive():
-    found = resources("offsets-of", "--flow", "FLOW.yaml")
+    found = resources("--flow", "FLOW.yaml")
     assert (found["flow"]["flow"]["name"], found["flow"]["archive"]) == ("east to west", None)
 
 
 def test_a_cluster_and_a_list_stand_for_connection_and_path(folder):
-    found = resources("offsets-of", "--cluster", "CLUSTER.yaml", "--offsets", "LIST.csv")
+    found = resources("--cluster", "CLUSTER.yaml", "--offsets", "LIST.csv")
     assert found["cluster"]["connection"]["alias"] == "east"
     assert found["offsets"] == {"path": str(folder / "LIST.csv")}
 
@@ -70,7 +71,7 @@ def test_a_cluster_and_a_list_stand_for_connection_and_path(folder):
 )
 def test_a_file_that_is_wrong_is_named_by_its_argument(words, argument, text):
     with pytest.raises(InvalidFields) as wrong:
-        resources("offsets-of", *words)
+        resources(*words)
     assert list(wrong.value.errors) == [argument]
     assert text in wrong.value.errors[argument]
 

@@ -9,7 +9,7 @@ from jobs.lab.plan import standard_plans
 
 def run(*arguments):
     parser = argparse.ArgumentParser()
-    cli.add_parser(parser.add_subparsers())
+    cli.lab(parser.add_subparsers().add_parser("lab"))
     chosen = parser.parse_args(["lab", *map(str, arguments)])
     return chosen.run(chosen)
 
@@ -79,7 +79,7 @@ def test_a_lab_is_whole_when_every_node_serves(state, is_whole):
 
 def plans_for(folder, *options):
     parser = argparse.ArgumentParser()
-    cli.add_parser(parser.add_subparsers())
+    cli.lab(parser.add_subparsers().add_parser("lab"))
     return cli.wanted_plans(parser.parse_args(["lab", "start", *options]), folder)
 
 

@@ -21,7 +21,7 @@ from jobs.availability.what_if.model.cluster import (
 from jobs.availability.what_if.model.describe_text import document_of_text
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
 from jobs.availability.what_if.model.topics import PARTITION_KEYS, TopicReader
-from jobs.cluster.capabilities.releases import level_limits_min_isr
+from jobs.cluster.protocol.transport.kafka_releases import level_limits_min_isr
 
 MOST_PARTITIONS = 1_000_000
 _KEYS = frozenset({

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from jobs.replication.mirror_config.export.connect import to_connect
 from jobs.replication.mirror_config.export.crosslog import to_crosslog
@@ -15,17 +14,13 @@ from jobs.replication.mirror_config.export.properties import to_properties
 from jobs.replication.mirror_config.export.strimzi import to_strimzi
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.redaction import REDACTED, has_reference
-from jobs.replication.mirror_config.values import MirrorFlow, Pair, address_problem, split_list
-
-
-class ExportForm(StrEnum):
-    """What a configuration can be written as."""
-
-    PROPERTIES = "properties"
-    CONNECT = "connect"
-    STRIMZI = "strimzi"
-    CROSSLOG = "crosslog"
-
+from jobs.replication.mirror_config.values import (
+    ExportForm,
+    MirrorFlow,
+    Pair,
+    address_problem,
+    split_list,
+)
 
 FORMS = tuple(ExportForm)
 _WRITERS = {

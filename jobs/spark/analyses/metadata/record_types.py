@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.files import cache_folder
-from jobs.quorum.log.folder import TOPIC_FOLDER, read_folder
 from jobs.quorum.log.folder_snapshots import SegmentFile
 from jobs.spark.analyses.analysis import (
     Analysis,
@@ -51,6 +50,8 @@ _SEGMENTS = Table(
 
 def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+
+    from jobs.quorum.log.folder import read_folder
 
     folder = read_folder(Path(arguments["log"]))
     files = [(str(one.path), one.base_offset) for one in folder.segments]
@@ -157,7 +158,7 @@ ANALYSIS = Analysis(
             "log",
             ArgumentType.LOG,
             "Metadata log",
-            f"A {TOPIC_FOLDER} folder, or one of the follower.",
+            "A __cluster_metadata-0 folder, or one of the follower.",
             is_required=True,
         ),
     ),

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jobs.cluster.admin.topics import describe_topics, is_missing
-from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields, NotAuthorized
-from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.fetch import FetchPosition, fetch
-from jobs.cluster.protocol.data.fetch_format import FetchLimits
-from jobs.cluster.protocol.data.offsets import EARLIEST, LATEST, list_offsets
-from jobs.patterns.matching import Matcher, glob_expression
 from jobs.spark.analyses.analysis import Argument, ArgumentType
+
+if TYPE_CHECKING:
+    from jobs.cluster.client import ClusterClient
+    from jobs.cluster.protocol.cluster import RawCluster
 
 CLUSTER = Argument("cluster", ArgumentType.CLUSTER, "Cluster", is_required=True)
 TOPICS = Argument(
@@ -122,6 +119,9 @@ def topics_named(
     Raises InvalidFields for a name that does not exist and for a list that matches no topic, `ClusterFault`
     for a topic that may not be described.
     """
+    from jobs.cluster.admin.topics import describe_topics, is_missing
+    from jobs.patterns.matching import Matcher, glob_expression
+
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     names = {one for one in wanted if not _is_pattern(one)}
     globs = Matcher([glob_expression(one) for one in wanted if _is_pattern(one)])
@@ -159,6 +159,8 @@ def spans_of(
     when a partition has no leader or its records may not be read; with `faults`, those of partitions are put
     there, which have no span then.
     """
+    from jobs.cluster.protocol.data.offsets import EARLIEST, LATEST
+
     is_committed = arguments["isolation"] == "read_committed"
     places = [TopicPartition(one.name, part.partition) for one in topics for part in one.partitions]
     ids = {one.name: one.topic_id or "" for one in topics}
@@ -212,6 +214,9 @@ def pieces(spans: Iterable[Span], most: int = PIECE_OFFSETS) -> list[Work]:
 
 def check_readable(client: ClusterClient, spans: Collection[Span]) -> None:
     """Raise `ClusterFault` unless one partition of each topic answers a Fetch: the right READ is there."""
+    from jobs.cluster.protocol.data.fetch import FetchPosition, fetch
+    from jobs.cluster.protocol.data.fetch_format import FetchLimits
+
     firsts = {span.topic: span for span in reversed(list(spans))}
 
     async def ask(cluster: RawCluster) -> None:
@@ -246,6 +251,8 @@ def list_moments(
     faults: dict[TopicPartition, ClusterFault] | None = None,
 ) -> dict[TopicPartition, int | None]:
     """Return the first offset at or after a moment, None where there is none; `faults`: see `spans_of`."""
+
+    from jobs.cluster.protocol.data.offsets import list_offsets
 
     async def ask(cluster: RawCluster) -> dict[TopicPartition, int | None]:
         listed = await list_offsets(
