@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -30,12 +31,26 @@ def main(folder: str) -> int:
     spec = contract.read_spec(run_dir)
     if settings.is_for_analyses(spec):
         limit_memory(settings.task_memory_mb() << 20)
+        master = settings.master_of(spec)
+        if settings.is_local(master):
+            # A cluster that refuses takes a minute to do so: it is tried once only, where the job begins.
+            threading.Thread(target=_start_spark, args=(master,), daemon=True).start()
     result = _run(spec, run_dir)
     if result.outcome is Outcome.CRASHED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
         processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)
     contract.write_result(run_dir, result)
     return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED} else 1
+
+
+def _start_spark(master: str) -> None:
+    """Start the JVM's part of Spark, and the processes of tasks, while this process imports what its job needs.
+
+    The job gets the same context; where none can be opened, it finds out itself.
+    """
+    from jobs.spark.secret import open_context
+
+    open_context(master).parallelize([0], 1).mapPartitions(list).collect()
 
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
