@@ -1,5 +1,7 @@
 """Class-data archives of Spark's driver: made once per installation, they halve the start-up time.
 
+`python -m jobs.spark.class_archive` makes them.
+
 There is one for flows and one for analyses, which know Spark SQL: its classes take 100 MB that a flow's
 driver does not need.
 """
@@ -16,11 +18,14 @@ from jobs.files import cache_folder
 _ENTRY = Path(__file__).parent.parent / "entry"
 # What is run to know the classes.
 FLOWS, ANALYSES = "warm.py", "warm_queries.py"
+# Installations on one machine whose archives stay: both of one take 250 MB.
+KEPT = 4
+_KEY_DIGITS = 16
 
 
 def archive_path(spark_home: Path, java: str, entry: str = FLOWS) -> Path:
     """Return where the archive of this Spark and this Java is; both are part of its name."""
-    key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:_KEY_DIGITS]
     name = "spark" if entry == FLOWS else "spark-sql"
     return cache_folder() / "class-archive" / f"{name}-{key}.jsa"
 
@@ -42,7 +47,7 @@ def java_command() -> str:
 def make(timeout_s: float = 180.0) -> None:
     """Make the archives that are not there, each by one short job that loads what such a driver loads.
 
-    Takes 20 to 60 s. Raises RuntimeError when Spark could not run.
+    Takes 20 to 60 s; those of older installations are removed. Raises RuntimeError when Spark could not run.
     """
     for entry in (FLOWS, ANALYSES):
         if path_if_made(entry) is None:
@@ -50,31 +55,21 @@ def make(timeout_s: float = 180.0) -> None:
 
 
 def _make(entry: str, timeout_s: float) -> None:
-    from jobs.spark import settings, submit
+    from jobs.spark import launcher, secret, settings, submit
 
     path = archive_path(submit.spark_home(), java_command(), entry)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    command = [
-        str(submit.spark_home() / "bin" / "spark-submit"),
-        "--master",
-        "local[1]",
-        "--conf",
-        "spark.ui.enabled=false",
-        "--conf",
-        "spark.driver.host=127.0.0.1",
-        "--conf",
-        "spark.driver.bindAddress=127.0.0.1",
-        "--conf",
-        "spark.authenticate=true",
-        "--conf",
-        "spark.network.crypto.enabled=true",
-        "--conf",
-        f"spark.driver.memory={settings.DRIVER_MEMORY}",
-        "--conf",
-        f"spark.driver.extraJavaOptions=-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}",
-        str(_ENTRY / entry),
-    ]
+    options = f"-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}"
+    given = {
+        **{f"spark.driver.{name}": "127.0.0.1" for name in ("host", "bindAddress")},
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": settings.DRIVER_MEMORY,
+        "spark.driver.extraJavaOptions": options,
+        **secret.AUTHENTICATED,
+    }
+    home, application = submit.spark_home(), [str(_ENTRY / entry)]
+    command = launcher.spark_command(home, "local[1]", entry, given, None, application)
     run = subprocess.run(
         command, env=submit.run_environment(), capture_output=True, text=True,
         timeout=timeout_s, check=False,
@@ -83,6 +78,10 @@ def _make(entry: str, timeout_s: float) -> None:
         partial.unlink(missing_ok=True)
         raise RuntimeError(f"no class archive was made: {run.stderr[-2000:]}")
     partial.replace(path)
+    kind, digits = path.stem.rpartition("-")[0], "[0-9a-f]" * _KEY_DIGITS
+    made = sorted(path.parent.glob(f"{kind}-{digits}.jsa"), key=lambda one: one.stat().st_mtime_ns)
+    for old in made[:-KEPT]:
+        old.unlink(missing_ok=True)
 
 
 def _java_release(java: str) -> str:
@@ -96,3 +95,7 @@ def _which(name: str) -> str:
     import shutil
 
     return shutil.which(name) or name
+
+
+if __name__ == "__main__":
+    make()
