@@ -34,7 +34,7 @@ def main(folder: str) -> int:
         master = settings.master_of(spec)
         if settings.is_local(master):
             # A cluster that refuses takes a minute to do so: it is tried once only, where the job begins.
-            threading.Thread(target=_start_spark, args=(master,), daemon=True).start()
+            _start_spark(master)
     result = _run(spec, run_dir)
     if result.outcome is Outcome.CRASHED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
@@ -48,9 +48,15 @@ def _start_spark(master: str) -> None:
 
     The job gets the same context; where none can be opened, it finds out itself.
     """
+    # Its modules import each other: two threads that do so get half of one.
+    import pyspark  # noqa: F401
+
     from jobs.spark.secret import open_context
 
-    open_context(master).parallelize([0], 1).mapPartitions(list).collect()
+    def start() -> None:
+        open_context(master).parallelize([0], 1).mapPartitions(list).collect()
+
+    threading.Thread(target=start, name="start-spark", daemon=True).start()
 
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
