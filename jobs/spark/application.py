@@ -44,7 +44,7 @@ def main(folder: str) -> int:
 
 
 def _start_spark(master: str) -> None:
-    """Start the JVM's part of Spark, and the processes of tasks, while this process imports what its job needs.
+    """Start Spark in the JVM, and the processes of tasks, while this process imports what its job needs.
 
     The job gets the same context; where none can be opened, it finds out itself.
     """

@@ -20,12 +20,11 @@ _ENTRY = Path(__file__).parent.parent / "entry"
 FLOWS, ANALYSES = "warm.py", "warm_queries.py"
 # Installations on one machine whose archives stay: both of one take 250 MB.
 KEPT = 4
-_KEY_DIGITS = 16
 
 
 def archive_path(spark_home: Path, java: str, entry: str = FLOWS) -> Path:
     """Return where the archive of this Spark and this Java is; both are part of its name."""
-    key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:_KEY_DIGITS]
+    key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:16]
     name = "spark" if entry == FLOWS else "spark-sql"
     return cache_folder() / "class-archive" / f"{name}-{key}.jsa"
 
@@ -78,7 +77,7 @@ def _make(entry: str, timeout_s: float) -> None:
         partial.unlink(missing_ok=True)
         raise RuntimeError(f"no class archive was made: {run.stderr[-2000:]}")
     partial.replace(path)
-    kind, digits = path.stem.rpartition("-")[0], "[0-9a-f]" * _KEY_DIGITS
+    kind, digits = path.stem.rpartition("-")[0], "[0-9a-f]" * 16
     made = sorted(path.parent.glob(f"{kind}-{digits}.jsa"), key=lambda one: one.stat().st_mtime_ns)
     for old in made[:-KEPT]:
         old.unlink(missing_ok=True)

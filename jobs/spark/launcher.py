@@ -1,4 +1,4 @@
-"""The command that starts Spark's JVM, made here: `spark-submit` starts another JVM only to make the same one.
+"""The command of Spark's JVM, made here: `spark-submit` starts another JVM only to make the same one.
 
 It reads files and variables of an installation of Spark, too. Where there is one of those, it is used.
 """
@@ -41,7 +41,7 @@ def spark_command(
     py_files: Path | None,
     application: list[str],
 ) -> list[str]:
-    """Return the command that runs this application (a file and its arguments), its driver beside the caller."""
+    """Return the command that runs an application (a file and its arguments), its driver on this machine."""
     arguments = ["--master", master, "--name", name]
     for setting, value in settings.items():
         arguments += ["--conf", f"{setting}={value}"]
