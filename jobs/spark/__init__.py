@@ -2,6 +2,6 @@
 
 Sub-rooms: `flow_driver`, `channel`, `analyses`, `engine`.
 
-In reading order: `contract`, `submit`, `run_supervisor`, `processes`, `application`, `settings`,
-`secret`, `control`, `class_archive`, `packed_cache`, `task_daemon`.
+In reading order: `contract`, `submit`, `launcher`, `run_supervisor`, `processes`, `application`,
+`settings`, `secret`, `control`, `class_archive`, `packed_cache`, `task_daemon`.
 """

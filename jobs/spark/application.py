@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -30,12 +31,32 @@ def main(folder: str) -> int:
     spec = contract.read_spec(run_dir)
     if settings.is_for_analyses(spec):
         limit_memory(settings.task_memory_mb() << 20)
+        master = settings.master_of(spec)
+        if settings.is_local(master):
+            # A cluster that refuses takes a minute to do so: it is tried once only, where the job begins.
+            _start_spark(master)
     result = _run(spec, run_dir)
     if result.outcome is Outcome.CRASHED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
         processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)
     contract.write_result(run_dir, result)
     return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED} else 1
+
+
+def _start_spark(master: str) -> None:
+    """Start Spark in the JVM, and the processes of tasks, while this process imports what its job needs.
+
+    The job gets the same context; where none can be opened, it finds out itself.
+    """
+    # Its modules import each other: two threads that do so get half of one.
+    import pyspark  # noqa: F401
+
+    from jobs.spark.secret import open_context
+
+    def start() -> None:
+        open_context(master).parallelize([0], 1).mapPartitions(list).collect()
+
+    threading.Thread(target=start, name="start-spark", daemon=True).start()
 
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:

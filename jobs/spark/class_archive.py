@@ -1,5 +1,7 @@
 """Class-data archives of Spark's driver: made once per installation, they halve the start-up time.
 
+`python -m jobs.spark.class_archive` makes them.
+
 There is one for flows and one for analyses, which know Spark SQL: its classes take 100 MB that a flow's
 driver does not need.
 """
@@ -16,6 +18,8 @@ from jobs.files import cache_folder
 _ENTRY = Path(__file__).parent.parent / "entry"
 # What is run to know the classes.
 FLOWS, ANALYSES = "warm.py", "warm_queries.py"
+# Installations on one machine whose archives stay: both of one take 250 MB.
+KEPT = 4
 
 
 def archive_path(spark_home: Path, java: str, entry: str = FLOWS) -> Path:
@@ -42,7 +46,7 @@ def java_command() -> str:
 def make(timeout_s: float = 180.0) -> None:
     """Make the archives that are not there, each by one short job that loads what such a driver loads.
 
-    Takes 20 to 60 s. Raises RuntimeError when Spark could not run.
+    Takes 20 to 60 s; those of older installations are removed. Raises RuntimeError when Spark could not run.
     """
     for entry in (FLOWS, ANALYSES):
         if path_if_made(entry) is None:
@@ -50,31 +54,21 @@ def make(timeout_s: float = 180.0) -> None:
 
 
 def _make(entry: str, timeout_s: float) -> None:
-    from jobs.spark import settings, submit
+    from jobs.spark import launcher, secret, settings, submit
 
     path = archive_path(submit.spark_home(), java_command(), entry)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    command = [
-        str(submit.spark_home() / "bin" / "spark-submit"),
-        "--master",
-        "local[1]",
-        "--conf",
-        "spark.ui.enabled=false",
-        "--conf",
-        "spark.driver.host=127.0.0.1",
-        "--conf",
-        "spark.driver.bindAddress=127.0.0.1",
-        "--conf",
-        "spark.authenticate=true",
-        "--conf",
-        "spark.network.crypto.enabled=true",
-        "--conf",
-        f"spark.driver.memory={settings.DRIVER_MEMORY}",
-        "--conf",
-        f"spark.driver.extraJavaOptions=-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}",
-        str(_ENTRY / entry),
-    ]
+    options = f"-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}"
+    given = {
+        **{f"spark.driver.{name}": "127.0.0.1" for name in ("host", "bindAddress")},
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": settings.DRIVER_MEMORY,
+        "spark.driver.extraJavaOptions": options,
+        **secret.AUTHENTICATED,
+    }
+    home, application = submit.spark_home(), [str(_ENTRY / entry)]
+    command = launcher.spark_command(home, "local[1]", entry, given, None, application)
     run = subprocess.run(
         command, env=submit.run_environment(), capture_output=True, text=True,
         timeout=timeout_s, check=False,
@@ -83,6 +77,10 @@ def _make(entry: str, timeout_s: float) -> None:
         partial.unlink(missing_ok=True)
         raise RuntimeError(f"no class archive was made: {run.stderr[-2000:]}")
     partial.replace(path)
+    kind, digits = path.stem.rpartition("-")[0], "[0-9a-f]" * 16
+    made = sorted(path.parent.glob(f"{kind}-{digits}.jsa"), key=lambda one: one.stat().st_mtime_ns)
+    for old in made[:-KEPT]:
+        old.unlink(missing_ok=True)
 
 
 def _java_release(java: str) -> str:
@@ -96,3 +94,7 @@ def _which(name: str) -> str:
     import shutil
 
     return shutil.which(name) or name
+
+
+if __name__ == "__main__":
+    make()

@@ -7,6 +7,7 @@ The JVM dies with the supervisor (kernel signal), driver and workers die with th
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -50,9 +51,11 @@ class RunSupervisor:
             stdin=subprocess.DEVNULL,
             preexec_fn=processes.end_with_parent_thread,  # noqa: PLW1509  single-threaded here
         )
+        ended = os.pidfd_open(application.pid)
         while application.poll() is None:
             self._look(application)
-            time.sleep(POLL_S)
+            select.select([ended], [], [], POLL_S)
+        os.close(ended)
         self._write_missing_result(application.returncode)
         return application.returncode
 

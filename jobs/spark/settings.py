@@ -119,10 +119,8 @@ def _defaults(spec: JobSpec) -> dict[str, str]:
 
 
 def is_for_analyses(spec: JobSpec) -> bool:
-    """Return whether a run answers questions: it is one, or the engine."""
-    from jobs.spark.analyses.kinds import ANALYSES
-
-    return spec.kind == ENGINE or spec.kind in ANALYSES
+    """Return whether a run answers questions: all do, the engine too, that replicate nothing."""
+    return spec.kind != FLOW
 
 
 def task_memory_mb(environ: Mapping[str, str] = os.environ) -> int:

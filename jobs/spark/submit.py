@@ -21,7 +21,7 @@ from typing import Any
 
 from jobs.cluster.secrets import ENV_PREFIX
 from jobs.files import cache_folder, for_this_user_only
-from jobs.spark import class_archive, contract, processes, settings
+from jobs.spark import class_archive, contract, launcher, processes, settings
 from jobs.spark.contract import JobSpec
 
 _ADVICE = (
@@ -187,21 +187,14 @@ def spark_home() -> Path:
 
 
 def submit_command(spec: JobSpec, run_dir: Path) -> list[str]:
-    """Return the spark-submit command of a run; it holds no secret. Raises ValueError, see `settings`."""
-    command = [
-        str(spark_home() / "bin" / "spark-submit"),
-        "--master",
-        settings.master_of(spec),
-        "--name",
-        spec.run_id,
-    ]
-    for name, value in settings.spark_settings(spec, sys.executable).items():
-        command += ["--conf", f"{name}={value}"]
+    """Return the command of a run's Spark; it holds no secret. Raises ValueError, see `settings`."""
+    master = settings.master_of(spec)
     # On this machine the code is on the path already: packed, it would be another one for numba's cache
     # in every run, and its loops would be compiled again.
-    if not settings.is_local(settings.master_of(spec)):
-        command += ["--py-files", str(pack_code(run_dir))]
-    return [*command, str(_ENTRY / "run.py"), str(run_dir)]
+    packed = None if settings.is_local(master) else pack_code(run_dir)
+    given = settings.spark_settings(spec, sys.executable)
+    application = [str(_ENTRY / "run.py"), str(run_dir)]
+    return launcher.spark_command(spark_home(), master, spec.run_id, given, packed, application)
 
 
 def pack_code(run_dir: Path) -> Path:
@@ -235,6 +228,8 @@ def run_environment(
     root = str(Path(__file__).parent.parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
     environment["PYTHONUNBUFFERED"] = "1"
+    # As `spark-submit` sets it: a key has the same hash in all processes of a run.
+    environment["PYTHONHASHSEED"] = "0"
     # By default glibc keeps memory of its own for each thread.
     environment.setdefault("MALLOC_ARENA_MAX", "2")
     # Arrow's allocator takes 1 GiB ahead by default, which would count as used (`CROSSLOG_TASK_MEMORY_MB`).

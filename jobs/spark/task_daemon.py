@@ -9,8 +9,11 @@ from __future__ import annotations
 from pyspark import daemon
 
 from jobs.memory import limit_memory
+from jobs.spark.engine.warm_up import load_modules
 from jobs.spark.settings import task_memory_mb
 
 if __name__ == "__main__":
     limit_memory(task_memory_mb() << 20)
+    # Tasks share what is loaded before they are forked; none of it starts threads.
+    list(load_modules(()))
     daemon.manager()

@@ -259,5 +259,5 @@ def console_program(home: Path, port: int) -> Program:
 
 def archive_program() -> Program:
     """Return what makes Spark's class archives, which halve the start of every later flow and analysis."""
-    code = "from jobs.spark.class_archive import make; make()"
-    return Program("archive", (sys.executable, "-c", code), when_ended=WhenEnded.FINE)
+    command = (sys.executable, "-m", "jobs.spark.class_archive")
+    return Program("archive", command, when_ended=WhenEnded.FINE)
