@@ -10,12 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobs.archives import MANIFEST, BadArchive
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive_manifest import Manifest, counting_parts, read_manifest
-from jobs.replication.offset_syncs.sync_files import SyncFile
 from jobs.replication.offset_syncs.sync_rows import (
     Int64s,
     SyncRows,
@@ -28,6 +27,9 @@ from jobs.replication.translation.bounds import NOTHING_KNOWN, Facts
 from jobs.replication.translation.partition_syncs import PartitionSyncs
 from jobs.replication.translation.sync_history import SyncHistory
 from jobs.replication.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from jobs.replication.offset_syncs.sync_files import SyncFile
 
 # A writer may put other files in the place of those that were just named: look again so often.
 _TRIES = 5
@@ -294,5 +296,8 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 
 def open_part(path: Path, syncs: int) -> SmallPart | SyncFile:
     """Open a file of so many syncs; raises FileNotFoundError and `BadSyncFile`."""
+    # Arrow is for archives with files.
+    from jobs.replication.offset_syncs.sync_files import SyncFile
+
     file = SyncFile(path)
     return SmallPart(file.table()) if syncs < _FEW else file
