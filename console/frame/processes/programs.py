@@ -28,11 +28,9 @@ STOP_ORDER = (("services", "web"), ("collect", "flows", "spark", "promoter"))
 BEAT = "beat"
 # What a program would load when it is needed first; in the parent it is loaded once for all.
 LOADED = (
-    "celery.app.amqp", "celery.app.control", "celery.app.events", "celery.app.log", "celery.apps.worker",
-    "celery.bin.celery", "celery.bin.worker", "celery.concurrency.thread", "celery.worker.autoscale",
-    "celery.worker.components", "celery.worker.consumer", "celery.worker.consumer.delayed_delivery",
-    "celery.worker.strategy", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread",
-    "kombu.transport.redis", "pyarrow.parquet",
+    "celery.apps.worker", "celery.bin.celery", "celery.bin.worker", "celery.concurrency.thread",
+    "celery.worker.consumer", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread", "kombu.transport.redis",
+    "pyarrow.parquet",
 )  # fmt: skip
 COLLECT_THREADS = 4
 FLOW_THREADS = 4
