@@ -11,7 +11,6 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from console.frame import rounds
-from console.frame.rest.idempotency import forget_old_keys
 
 logger = logging.getLogger(__name__)
 
@@ -19,13 +18,22 @@ logger = logging.getLogger(__name__)
 EXPIRES_S = 30.0
 PRUNE_EXPIRES_S = 3600.0
 Upkeep = Callable[[datetime], object]
+
+
+def _forget_old_keys(_: datetime) -> object:
+    # It loads the framework of the API, which a worker needs for nothing else.
+    from console.frame.rest.idempotency import forget_old_keys
+
+    return forget_old_keys()
+
+
 # Filled by the `tasks` modules of the rooms.
 ROLL_UPS: dict[str, Upkeep] = {}
 # Of files: only workers of `spark` run on the hosts that have them.
 FILE_PRUNES: dict[str, Upkeep] = {}
 PRUNES: dict[str, Upkeep] = {
     "sessions": lambda _: call_command("clearsessions"),
-    "idempotency keys": lambda _: forget_old_keys(),
+    "idempotency keys": _forget_old_keys,
 }
 
 

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 from console.accounts.models import Role
-from console.accounts.sign_in.oidc import role_words
 
 
 @register("crosslog")
@@ -17,6 +16,9 @@ def check_oidc(**_: Any) -> list[CheckMessage]:
     """Half of a set-up would only be noticed by the first person who signs in."""
     if not settings.OIDC_ISSUER:
         return []
+    # Without OpenID Connect no process needs its libraries.
+    from console.accounts.sign_in.oidc import role_words
+
     messages: list[CheckMessage] = []
     if not settings.OIDC_CLIENT_ID:
         hint = "The provider gave it when crosslog was registered there."

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
-from console.accounts.sign_in import oidc
 from console.frame.errors import ActionRefused
 from console.frame.rest.throttling import BUCKETS
 from console.frame.security.current_request import address_of
@@ -35,6 +34,8 @@ BACKEND = "console.accounts.backends.PasswordBackend"
 def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider."""
     _only_when_set()
+    from console.accounts.sign_in import oidc  # as says `_only_when_set`
+
     try:
         _take_turn(request)
         request.session[_NEXT] = _inside(request, request.GET.get("next", ""))
@@ -48,6 +49,8 @@ def begin(request: HttpRequest) -> HttpResponse:
 def come_back(request: HttpRequest) -> HttpResponse:
     """Take the provider's answer and sign in; Django gives the session a new key."""
     _only_when_set()
+    from console.accounts.sign_in import oidc
+
     # An address that anybody may open writes nothing to the audit log.
     if not oidc.has_begun(request):
         return _refused(
@@ -66,12 +69,15 @@ def come_back(request: HttpRequest) -> HttpResponse:
 
 def _take_turn(request: HttpRequest) -> None:
     """Raise `SignInRefused` for an address that begins sign-ins all the time: each one asks the provider."""
+    from console.accounts.sign_in import oidc
+
     if wait_s := BUCKETS.take(f"oidc {address_of(request)}", BEGINS_PER_MIN):
         again = math.ceil(wait_s)
         raise oidc.SignInRefused(f"Too many sign-ins from this address. Try again in {again} s.")
 
 
 def _only_when_set() -> None:
+    """Raise Http404 without OpenID Connect, whose libraries are loaded by its first use."""
     if not settings.OIDC_ISSUER:
         raise Http404
 

@@ -17,8 +17,7 @@ from console.accounts.asked_rights import person_of
 from console.availability.api_lookup import find_cluster
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill, DrillKind
-from console.availability.promotion.api import asked_cluster
-from console.availability.promotion.audit import RefusalsWritten
+from console.availability.promotion.api import RefusalsWritten, asked_cluster
 from console.availability.promotion.serializers import (
     DrillDetailSerializer,
     DrillSerializer,

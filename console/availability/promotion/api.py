@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
+from rest_framework.exceptions import PermissionDenied as Denied
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +21,7 @@ from console.accounts.asked_rights import person_of
 from console.availability.advice.models import ObserverEvent
 from console.availability.api_lookup import find_cluster
 from console.availability.promotion import actions, queries
-from console.availability.promotion.audit import RefusalsWritten
+from console.availability.promotion.audit import write_refusal
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from console.availability.promotion.serializers import (
     ActionFilters,
@@ -52,6 +55,24 @@ def asked_cluster(view: ApiViewSet[Any]) -> Cluster | None:
     """Return the cluster of a list's filter; None without one."""
     alias = view.asked.get("cluster")
     return None if alias is None else find_cluster(view.request.user, alias)
+
+
+class RefusalsWritten(ApiViewSet[Any]):
+    """A view set of promotions: a write without the right to it is refused as everywhere, and written.
+
+    `audited` is the name of its writes in the trail, the name of the route's action follows it.
+    """
+
+    audited = "promotion"
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Write a refusal, and answer as always."""
+        request = self.request
+        is_refusal = isinstance(exc, PermissionDenied | Denied | Http404)
+        is_known = getattr(request.user, "pk", None)
+        if is_refusal and request.method not in SAFE_METHODS and is_known:
+            write_refusal(f"{self.audited}.{self.action or 'change'}", request.path)
+        return super().handle_exception(exc)
 
 
 class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):

@@ -8,15 +8,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
-from rest_framework.exceptions import PermissionDenied as Denied
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from console.accounts.audit import audit, change
 from console.accounts.models import Outcome
 from console.frame.errors import ActionRefused
-from console.frame.rest.viewset import ApiViewSet
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,7 +77,7 @@ def page_refusals_written(
                 return view(request, *args, **kwargs)
             except (PermissionDenied, Http404):
                 if request.method not in SAFE_METHODS and getattr(request.user, "pk", None):
-                    _write_refusal(action, request.path)
+                    write_refusal(action, request.path)
                 raise
 
         return asked
@@ -89,28 +85,7 @@ def page_refusals_written(
     return marked
 
 
-class RefusalsWritten(ApiViewSet[Any]):
-    """A view set of promotions: a write without the right to it is refused as everywhere, and written.
-
-    `audited` is the name of its writes in the trail, the name of the route's action follows it.
-    """
-
-    audited = "promotion"
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Write a refusal, and answer as always."""
-        request = self.request
-        is_refusal = isinstance(exc, PermissionDenied | Denied | Http404)
-        if is_refusal and request.method not in SAFE_METHODS and _is_known(request):
-            _write_refusal(f"{self.audited}.{self.action or 'change'}", request.path)
-        return super().handle_exception(exc)
-
-
-def _is_known(request: Request) -> bool:
-    """Whether a user is signed in; anonymous requests are not written."""
-    return bool(getattr(request.user, "pk", None))
-
-
-def _write_refusal(action: str, path: str) -> None:
+def write_refusal(action: str, path: str) -> None:
+    """Write to the trail that an account has no right to an action."""
     told = {"code": "not_allowed", "why": "The account has no right to it."}
     audit(action[:60], path, after=told, outcome=Outcome.REFUSED)

@@ -30,6 +30,7 @@ BEAT = "beat"
 LOADED = (
     "celery.apps.worker", "celery.bin.celery", "celery.bin.worker", "celery.concurrency.thread",
     "celery.worker.consumer", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread", "kombu.transport.redis",
+    "pyarrow.parquet",
 )  # fmt: skip
 COLLECT_THREADS = 4
 FLOW_THREADS = 4

@@ -8,8 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow.dataset as ds  # type: ignore[import-untyped] # it has no types
-import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from django.http import FileResponse, Http404, StreamingHttpResponse
 
 from console.frame.errors import or_404
@@ -53,7 +51,10 @@ def whole_parquet(folder: Path) -> IO[bytes]:
         raise Http404(f"The table {folder.name} has no file.")
     if len(files) == 1:
         return files[0].open("rb")
-    # Several parts: one file of them all.
+    # Several parts: one file of them all. Pages without this file need no Arrow.
+    import pyarrow.dataset as ds  # type: ignore[import-untyped] # it has no types
+    import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
     whole = tempfile.TemporaryFile()  # noqa: SIM115  the answer closes it
     parts = ds.dataset(files, format="parquet")
     with pq.ParquetWriter(whole, parts.schema, compression="zstd") as writer:

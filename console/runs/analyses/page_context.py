@@ -37,7 +37,6 @@ from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_
 from console.runs.models import Run, RunState
 from jobs.numbers import format_count, format_span_s, read_whole
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, Column, ColumnType
-from jobs.spark.analyses.document import PREVIEW_ROWS
 from jobs.spark.analyses.kinds import ANALYSES
 
 _MOST_PAGE = 10**7
@@ -62,7 +61,7 @@ class ShownTable:
     @property
     def summary(self) -> str:
         """Which rows of how many."""
-        first = (self.number - 1) * PREVIEW_ROWS + 1
+        first = (self.number - 1) * self.answer.rows_per_page + 1
         if not self.body:
             return f"0 of {format_count(self.answer.rows)}"
         last = first + len(self.body) - 1
@@ -139,11 +138,12 @@ def _record_source(run: Run, user: Any) -> tuple[str, str] | None:
 
 
 def _shown(request: HttpRequest, answer: AnswerTable, source: tuple[str, str] | None) -> ShownTable:
-    pages = max(1, -(-answer.rows // PREVIEW_ROWS))
+    size = answer.rows_per_page
+    pages = max(1, -(-answer.rows // size))
     asked = read_whole(request.GET.get(f"{answer.table.name}.page", ""), _MOST_PAGE) or 1
     number = min(max(asked, 1), pages)
     try:
-        rows = answer.read((number - 1) * PREVIEW_ROWS, PREVIEW_ROWS)
+        rows = answer.read((number - 1) * size, size)
     except ActionRefused as refusal:
         return ShownTable(answer, number, pages, [], refusal.message)
     columns = answer.table.columns

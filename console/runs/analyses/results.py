@@ -18,7 +18,6 @@ from console.runs.analyses.questions import needed_right, written_arguments
 from console.runs.analyses.spec import tables_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.analysis import Column, ColumnType, Table
-from jobs.spark.analyses.document import read_rows
 
 
 class RecordContent(PermissionDenied):
@@ -43,6 +42,11 @@ class AnswerTable:
     folder: Path
 
     @property
+    def rows_per_page(self) -> int:
+        """How many rows a page shows: as many as are in the document; 1 without any."""
+        return max(1, len(self.preview))
+
+    @property
     def has_files(self) -> bool:
         """Whether all rows can be read here; those of a table without any, always."""
         return not self.rows or (self.folder / self.table.name).is_dir()
@@ -61,6 +65,9 @@ class AnswerTable:
                 f"The rows of {self.table.title} are not in the archive of this machine any more, only "
                 f"the first {len(self.preview)}. Run the analysis again.",
             )
+        # Arrow is for rows behind the document's; most pages show no more than the document.
+        from jobs.spark.analyses.document import read_rows
+
         return read_rows(self.table, self.folder, offset=offset, limit=limit)
 
 

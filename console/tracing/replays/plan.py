@@ -6,9 +6,6 @@ from datetime import datetime, timedelta
 from hashlib import file_digest
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped] # it has no types
-import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
-import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from django.core.files import File
 
 from console.clusters.models import Cluster
@@ -59,6 +56,11 @@ def keep_plan(run: Run, now: datetime) -> tuple[str, dict[str, int]]:
 
     Raises `ActionRefused` for a broken file.
     """
+    # Other pages need no Arrow.
+    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+    import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
+    import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
     try:
         with whole_parquet(tables_in(run)["records"].folder / "records") as file:
             rows = pq.read_table(file, columns=["action", "tier"])

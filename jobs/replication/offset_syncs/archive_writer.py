@@ -28,7 +28,6 @@ from jobs.replication.offset_syncs.archive_manifest import (
     Source,
     read_manifest,
 )
-from jobs.replication.offset_syncs.sync_files import write_syncs
 from jobs.replication.offset_syncs.sync_rows import Int64s, SyncRows, feed, repeats, sync_table
 
 
@@ -152,6 +151,9 @@ class SyncArchive:
         last: int,
         kept: dict[TopicPartition, Int64s] | None = None,
     ) -> Part:
+        # Arrow is for those who write.
+        from jobs.replication.offset_syncs.sync_files import write_syncs
+
         name, count = f"syncs-{first}-{last}.parquet", 0
 
         def write(file: BinaryIO) -> None:
