@@ -228,7 +228,7 @@ class Asking:
         run_dir = self.runs / uuid4().hex
         given = checked_arguments(ANALYSES[kind], arguments)
         values = {"arguments": given, "tables": str(run_dir / "tables"), "tasks": TASKS}
-        values |= {"histories": str(self.runs / "histories"), "resources": resources}
+        values |= {"histories": str(self.runs / "histories"), "resources": dict(resources)}
         began = time.monotonic()
         keeper = door.start_run(JobSpec(run_dir.name, kind, values, lease_s=3600.0), run_dir)
         if self.family is None:
