@@ -60,9 +60,7 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {})
     by, eras = arguments["by"], task.spark.sql(_ERAS).toArrow()["from_offset"].to_numpy()
-    work = partial(
-        churn, by=by, since_ms=window.since_ms, before_ms=window.before_ms, eras=eras
-    )
+    work = partial(churn, by=by, since_ms=window.since_ms, before_ms=window.before_ms, eras=eras)
     with (
         view_of_files(task, history, "moves", work, churn_columns(by), CHURN),
         sql.kept("churn", _CHURN),

@@ -21,18 +21,23 @@ from jobs.wire.machine_code import compiled, inlined
 
 if TYPE_CHECKING:
     from jobs.spark.analyses.metadata.log_history import LogHistory
+    from jobs.spark.analyses.metadata.window import Sql
     from jobs.spark.analyses.task import AnalysisTask
     from jobs.wire.metadata.table import Int64s
 
 Batches = Iterator[pa.RecordBatch]
-_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 16
 _CODED = ["topic_id", "topic", "cause"]
 # What a change of an ISR is grouped by, the first text that is there.
 _TEXTS = {"topic": ("topic", "topic_id"), "cause": ("cause",)}
 _LISTS = ("previous_isr", "isr", "replicas")
 _HOUR_MS = 3_600_000
-# What the functions below yield.
-TOPICS = pa.schema([("topic_id", pa.string()), ("topic", pa.string())])
+_NAMED = """
+SELECT topic_id, COALESCE(MAX(topic), topic_id) AS topic, monotonically_increasing_id() AS number
+FROM named GROUP BY topic_id
+"""
+_TOPICS = pa.schema([("topic_id", pa.string()), ("topic", pa.string())])
+# What `churn` yields.
 CHURN = pa.schema(
     [
         ("hour_ms", pa.int64()),
@@ -65,7 +70,7 @@ def view_of_files(
     def write(number: int) -> None:
         target = folder / f"part-{number}.parquet"
         with (
-            pq.ParquetFile(sources[number], read_dictionary=_CODED) as file,
+            pq.ParquetFile(sources[number], read_dictionary=_CODED, pre_buffer=False) as file,
             pq.ParquetWriter(target, schema, compression="zstd") as writer,
         ):
             for batch in work(file.iter_batches(_AT_ONCE, columns=columns, use_threads=False)):
@@ -82,11 +87,21 @@ def view_of_files(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def topics(batches: Batches) -> Batches:
-    """Yield the topics that are met, some of them again: `topic_id` and `topic` (null: not known)."""
+@contextmanager
+def kept_topics(task: AnalysisTask, history: LogHistory, sql: Sql) -> Iterator[None]:
+    """Keep the view `topics`: by `topic_id` the name (`topic`), and a `number` that is faster to sort."""
+    with (
+        view_of_files(task, history, "named", _topics, _TOPICS.names, _TOPICS),
+        sql.kept("topics", _NAMED),
+    ):
+        yield
+
+
+def _topics(batches: Batches) -> Batches:
+    """Yield the topics that are met, some of them again."""
     for batch in batches:
-        found = pa.Table.from_batches([batch]).group_by(batch.schema.names, use_threads=False)
-        yield from found.aggregate([]).cast(TOPICS).to_batches()
+        found = pa.Table.from_batches([batch]).group_by(_TOPICS.names, use_threads=False)
+        yield from found.aggregate([]).cast(_TOPICS).to_batches()
 
 
 def churn_columns(by: str) -> list[str]:

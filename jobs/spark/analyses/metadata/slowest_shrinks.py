@@ -15,7 +15,8 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
-from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS, TOPICS
+from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS
+from jobs.spark.analyses.metadata.partition_files import kept_topics
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -109,7 +110,11 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
     window = window_of(arguments, history)
     own = {"limit": arguments["limit"], "last_ms": history.last_ms or 0}
     sql = Sql(task, ANALYSIS, {**window.args, **own})
-    with sql.kept("topics", TOPICS), sql.kept("absences", _ABSENCES), sql.kept("slowest", _SLOWEST):
+    with (
+        kept_topics(task, history, sql),
+        sql.kept("absences", _ABSENCES),
+        sql.kept("slowest", _SLOWEST),
+    ):
         sql.write(
             "slowest", "SELECT * FROM slowest ORDER BY duration_ms DESC, offset, topic, partition"
         )
