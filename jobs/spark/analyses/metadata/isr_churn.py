@@ -18,7 +18,6 @@ from jobs.spark.analyses.analysis import (
     Table,
 )
 from jobs.spark.analyses.metadata.isr_moves import MOVES_DEFINITION, RACKS
-from jobs.spark.analyses.metadata.partition_files import CHURN, churn, churn_columns, view_of_files
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -57,6 +56,14 @@ FROM (SELECT hour_ms, SUM(shrinks) AS shrinks, SUM(expands) AS expands FROM chur
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Count shrinks and expands in the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import (
+        CHURN,
+        churn,
+        churn_columns,
+        view_of_files,
+    )
+
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {})
     by, eras = arguments["by"], task.spark.sql(_ERAS).toArrow()["from_offset"].to_numpy()

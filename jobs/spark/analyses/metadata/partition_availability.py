@@ -16,8 +16,6 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
-from jobs.spark.analyses.metadata.partition_files import kept_topics, view_of_files
-from jobs.spark.analyses.metadata.state_times import COLUMNS, TIMES, Rules, state_times
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -36,7 +34,7 @@ _SNAPSHOTS = """
 SELECT offset, MAX(not_after_ms) AS at_ms
 FROM (SELECT offset, not_after_ms, timestamp_ms FROM broker_changes
       UNION ALL SELECT offset, not_after_ms, timestamp_ms FROM topic_changes)
-WHERE timestamp_ms IS NULL GROUP BY offset ORDER BY offset
+WHERE timestamp_ms IS NULL GROUP BY offset
 """
 # Which min.insync.replicas held from when to when: of topics, and the dynamic default of brokers.
 _SETTINGS = """
@@ -60,7 +58,7 @@ SELECT resource_type, resource_name, min_isr, at_ms AS from_ms,
          OVER (PARTITION BY resource_type, resource_name ORDER BY offset) AS to_ms
 FROM known
 """
-# Which min.insync.replicas held in the months: of topics with settings of their own, and of all others (null).
+# Which min.insync.replicas held in the months: of topics with settings of their own, and of others (null).
 _PIECES = """
 WITH of_topics AS (
   SELECT topic_id, min_isr, from_ms, to_ms
@@ -105,6 +103,10 @@ _FACTS = f"SELECT {_SUMS}, COUNT(DISTINCT topic) AS topics FROM topic_months"  #
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Measure how long partitions were available, from the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import kept_topics, view_of_files
+    from jobs.spark.analyses.metadata.state_times import COLUMNS, TIMES, Rules, state_times
+
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {**window.args, "default_min_isr": arguments["default_min_isr"]})
     sql.periods(window, "month")

@@ -61,7 +61,7 @@ def view_of_files(
 ) -> Iterator[None]:
     """Make a view of what `work` yields for each file, for the queries inside of the block.
 
-    `work` gets the rows with these columns, words as dictionaries, and goes to the workers with what it holds.
+    `work` gets the rows with these columns, words as dictionaries; it goes to the workers with what it holds.
     Their files lie beside the tables of the log.
     """
     sources = sorted(map(str, (history.folder / "partition_changes").glob("*.parquet")))
@@ -136,10 +136,12 @@ def churn(batches: Batches, by: str, since_ms: int, before_ms: int, eras: Int64s
 
 def _moves(batch: pa.RecordBatch, wanted: Any) -> tuple[Int64s, Int64s, Int64s]:
     """Return which brokers moved in the wanted rows: the row, the broker, and 1 where it left (else 0)."""
-    wanted = wanted & _known(batch["previous_isr"]) & ~batch["is_removed"].to_numpy(False)
-    lists = [one for name in _LISTS for one in _list(batch[name])]
+    wanted = (
+        wanted & _known(batch["previous_isr"]) & ~batch["is_removed"].to_numpy(zero_copy_only=False)
+    )
+    lists = tuple(one for name in _LISTS for one in _list(batch[name]))
     found = np.empty((len(lists[1]) + len(lists[3]), 3), np.int64)
-    count = _find_moves(np.flatnonzero(wanted), *lists, found)
+    count = _find_moves(np.flatnonzero(wanted), lists, found)
     return found[:count, 0], found[:count, 1], found[:count, 2]
 
 
@@ -160,28 +162,20 @@ def _has(values: Any, begin: int, end: int, value: int) -> bool:
 
 
 @compiled
-def _find_moves(
-    rows: Any,
-    before_ends: Any,
-    before: Any,
-    after_ends: Any,
-    after: Any,
-    replica_ends: Any,
-    replicas: Any,
-    found: Any,
-) -> int:
+def _find_moves(rows: Any, lists: Any, found: Any) -> int:
     """Fill rows of `found`, a broker once for each change, and return how many."""
+    before_ends, before, after_ends, after, replica_ends, replicas = lists
     count = 0
     for row in rows:
         old, old_end = before_ends[row], before_ends[row + 1]
         new, new_end = after_ends[row], after_ends[row + 1]
+        replica, replica_end = replica_ends[row], replica_ends[row + 1]
         for at in range(old, old_end):
             one = before[at]
-            is_new = not _has(before, old, at, one)
-            if is_new and not _has(after, new, new_end, one):
-                if _has(replicas, replica_ends[row], replica_ends[row + 1], one):
-                    found[count, 0], found[count, 1], found[count, 2] = row, one, 1
-                    count += 1
+            left = not _has(after, new, new_end, one) and not _has(before, old, at, one)
+            if left and _has(replicas, replica, replica_end, one):
+                found[count, 0], found[count, 1], found[count, 2] = row, one, 1
+                count += 1
         for at in range(new, new_end):
             one = after[at]
             if not _has(before, old, old_end, one) and not _has(after, new, at, one):

@@ -16,7 +16,6 @@ from jobs.spark.analyses.analysis import (
     Table,
 )
 from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS
-from jobs.spark.analyses.metadata.partition_files import kept_topics
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -107,6 +106,9 @@ FROM absences
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Find the slowest returns to an ISR in the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import kept_topics
+
     window = window_of(arguments, history)
     own = {"limit": arguments["limit"], "last_ms": history.last_ms or 0}
     sql = Sql(task, ANALYSIS, {**window.args, **own})

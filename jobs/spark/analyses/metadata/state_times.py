@@ -37,9 +37,9 @@ _NO_TIME = -(1 << 63)
 class Rules:
     """What counts in a window: from `from_ms` to `to_ms`.
 
-    `pieces` has a row for each topic (null: those that have none of their own), period and min.insync.replicas
+    (`at_ms`, null: not known) of changes without one, by `offset`.
     (`topic_id`, `period`, `min_isr`, `from_ms`, `to_ms`), periods in their order. `snapshots` says the time
-    (`at_ms`, null: not known) of changes without one by their `offset`, which rises.
+    (`at_ms`, null: not known) of changes without one by `offset`.
     """
 
     topic_ids: pa.Array
