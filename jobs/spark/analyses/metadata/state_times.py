@@ -37,7 +37,7 @@ _NO_TIME = -(1 << 63)
 class Rules:
     """What counts in a window: from `from_ms` to `to_ms`.
 
-    (`at_ms`, null: not known) of changes without one, by `offset`.
+    `pieces` has a row for each topic (null: those without any of their own), period and min.insync.replicas
     (`topic_id`, `period`, `min_isr`, `from_ms`, `to_ms`), periods in their order. `snapshots` says the time
     (`at_ms`, null: not known) of changes without one by `offset`.
     """
