@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jobs.quorum.history.change_json import iso
@@ -16,7 +17,7 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
-from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS
+from jobs.spark.analyses.metadata.isr_moves import MOVES_DEFINITION, RACKS
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -31,20 +32,16 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
 
 _CHURN = f"""
-WITH moves AS ({MOVES}), racks AS ({RACKS})
-SELECT /*+ BROADCAST(racks) */ moves.timestamp_ms - pmod(moves.timestamp_ms, 3600000) AS hour_ms,
-       CASE :by WHEN 'broker' THEN CAST(moves.broker_id AS STRING)
-                WHEN 'rack' THEN COALESCE(racks.rack, 'unknown')
-                WHEN 'topic' THEN COALESCE(moves.topic, moves.topic_id)
-                ELSE moves.cause END AS `group`,
-       COUNT_IF(moves.is_shrink) AS shrinks,
-       COUNT_IF(NOT moves.is_shrink) AS expands
+WITH racks AS ({RACKS})
+SELECT /*+ BROADCAST(racks) */ hour_ms, COALESCE(`group`, rack, 'unknown') AS `group`,
+       SUM(shrinks) AS shrinks, SUM(expands) AS expands
 FROM moves LEFT JOIN racks
   ON moves.broker_id = racks.broker_id
   AND moves.offset >= racks.from_offset AND moves.offset < racks.to_offset
-WHERE moves.timestamp_ms < :before_ms
 GROUP BY 1, 2
 """  # noqa: S608  only constants of this package
+# The offsets between which no broker's rack changed.
+_ERAS = f"SELECT DISTINCT from_offset FROM ({RACKS}) ORDER BY 1"  # noqa: S608  as above
 _TOTALS = """
 SELECT `group`, SUM(shrinks) AS shrinks, SUM(expands) AS expands, COUNT(*) AS hours,
        MAX_BY(hour_ms, struct(shrinks + expands, -hour_ms)) AS busiest_hour_ms
@@ -59,9 +56,22 @@ FROM (SELECT hour_ms, SUM(shrinks) AS shrinks, SUM(expands) AS expands FROM chur
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Count shrinks and expands in the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import (
+        CHURN,
+        churn,
+        churn_columns,
+        view_of_files,
+    )
+
     window = window_of(arguments, history)
-    sql = Sql(task, ANALYSIS, {**window.args, "by": arguments["by"]})
-    with sql.kept("churn", _CHURN):
+    sql = Sql(task, ANALYSIS, {})
+    by, eras = arguments["by"], task.spark.sql(_ERAS).toArrow()["from_offset"].to_numpy()
+    work = partial(churn, by=by, since_ms=window.since_ms, before_ms=window.before_ms, eras=eras)
+    with (
+        view_of_files(task, history, "moves", work, churn_columns(by), CHURN),
+        sql.kept("churn", _CHURN),
+    ):
         sql.write("totals", _TOTALS)
         sql.write("churn", "SELECT * FROM churn ORDER BY hour_ms, `group`")
         found = sql.row(_FACTS)

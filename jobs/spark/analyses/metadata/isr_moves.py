@@ -33,9 +33,3 @@ SELECT broker_id, COALESCE(rack, 'no rack') AS rack, offset AS from_offset,
 FROM broker_changes
 WHERE previous_is_fenced IS NULL OR NOT rack <=> previous_rack
 """
-
-# Topics by numbers, which are sorted and compared faster than ids and names.
-TOPICS = """
-SELECT topic_id, COALESCE(MAX(topic), topic_id) AS topic, monotonically_increasing_id() AS number
-FROM partition_changes GROUP BY topic_id
-"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jobs.spark.analyses.analysis import (
@@ -15,7 +16,6 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
-from jobs.spark.analyses.metadata.isr_moves import TOPICS
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -35,45 +35,6 @@ SELECT offset, MAX(not_after_ms) AS at_ms
 FROM (SELECT offset, not_after_ms, timestamp_ms FROM broker_changes
       UNION ALL SELECT offset, not_after_ms, timestamp_ms FROM topic_changes)
 WHERE timestamp_ms IS NULL GROUP BY offset
-"""
-# The first change in the window: of what is before it, only each partition's last state matters.
-_BEGIN = """
-SELECT COALESCE(MIN(offset), 9223372036854775807) AS begin_offset FROM (
-  SELECT MIN(offset) AS offset FROM partition_changes WHERE timestamp_ms >= :from_ms
-  UNION ALL SELECT MIN(offset) FROM snapshots WHERE at_ms >= :from_ms)
-"""
-# From when to when a partition was in a state, in the window. Order is that of offsets; a clock that goes
-# back (another controller's) ends no span before it began. Topics by numbers: this is what is sorted.
-_SPANS = """
-WITH changes AS (
-  SELECT /*+ BROADCAST(topics, snapshots) */
-         number, partition, p.offset, COALESCE(timestamp_ms, at_ms) AS at_ms,
-         is_removed, leader < 0 AS is_leaderless, size(isr) AS in_sync, size(replicas) AS replica_count
-  FROM partition_changes AS p JOIN topics USING (topic_id)
-    LEFT JOIN snapshots ON timestamp_ms IS NULL AND p.offset = snapshots.offset
-),
-before AS (
-  SELECT number, partition, MAX(offset) AS offset FROM changes
-  WHERE offset < :begin_offset GROUP BY number, partition
-),
-states AS (
-  SELECT * FROM changes WHERE offset >= :begin_offset
-  UNION ALL
-  SELECT /*+ BROADCAST(before) */ changes.*
-  FROM changes LEFT SEMI JOIN before USING (number, partition, offset)
-  WHERE offset < :begin_offset
-),
-timed AS (
-  SELECT *, LEAST(:to_ms, GREATEST(:from_ms, MAX(at_ms) OVER (
-              PARTITION BY number, partition ORDER BY offset
-              ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))) AS from_ms
-  FROM states
-)
-SELECT * FROM (
-  SELECT number, partition, is_removed, is_leaderless, in_sync, replica_count, from_ms,
-         LEAD(from_ms, 1, :to_ms) OVER (PARTITION BY number, partition ORDER BY offset) AS to_ms
-  FROM timed)
-WHERE to_ms > from_ms AND NOT is_removed
 """
 # Which min.insync.replicas held from when to when: of topics, and the dynamic default of brokers.
 _SETTINGS = """
@@ -97,40 +58,31 @@ SELECT resource_type, resource_name, min_isr, at_ms AS from_ms,
          OVER (PARTITION BY resource_type, resource_name ORDER BY offset) AS to_ms
 FROM known
 """
-_TOPIC_MONTHS = f"""
-WITH spans AS ({_SPANS}),
-of_topics AS (
-  SELECT number, min_isr, from_ms, to_ms
+# Which min.insync.replicas held in the months: of topics with settings of their own, and of others (null).
+_PIECES = """
+WITH of_topics AS (
+  SELECT topic_id, min_isr, from_ms, to_ms
   FROM settings JOIN topics ON resource_type = 'TOPIC' AND resource_name = topic
+  UNION ALL SELECT NULL, NULL, NULL, NULL
 ),
 -- Months, cut where the brokers' default changed.
 months AS (
   SELECT period, min_isr, GREATEST(b.from_ms, m.from_ms) AS from_ms, LEAST(b.to_ms, m.to_ms) AS to_ms
   FROM periods AS m JOIN settings AS b
     ON b.resource_type = 'BROKER' AND b.from_ms < m.to_ms AND b.to_ms > m.from_ms
-),
-pieces AS (
-  SELECT /*+ BROADCAST(m, t) */ number, partition, period, is_leaderless,
-         is_leaderless OR in_sync
-           < LEAST(COALESCE(t.min_isr, m.min_isr, :default_min_isr), replica_count) AS is_under_min_isr,
-         LEAST(s.to_ms, t.to_ms, m.to_ms) - GREATEST(s.from_ms, t.from_ms, m.from_ms) AS piece_ms
-  FROM spans AS s
-  JOIN months AS m ON s.from_ms < m.to_ms AND s.to_ms > m.from_ms
-  LEFT JOIN of_topics AS t USING (number)
-),
-of_partitions AS (
-  SELECT number, partition, period, SUM(piece_ms) AS partition_ms,
-         SUM(IF(is_leaderless, piece_ms, 0)) AS leaderless_ms,
-         SUM(IF(is_under_min_isr, piece_ms, 0)) AS under_min_isr_ms
-  FROM pieces WHERE piece_ms > 0
-  GROUP BY number, partition, period
 )
-SELECT /*+ BROADCAST(topics) */
-       topic, period AS month, COUNT(*) AS partitions, SUM(partition_ms) AS partition_ms,
+SELECT topic_id, period, COALESCE(t.min_isr, m.min_isr, :default_min_isr) AS min_isr,
+       GREATEST(t.from_ms, m.from_ms) AS from_ms, LEAST(t.to_ms, m.to_ms) AS to_ms
+FROM of_topics AS t JOIN months AS m
+  ON topic_id IS NULL OR (t.from_ms < m.to_ms AND t.to_ms > m.from_ms)
+ORDER BY period
+"""
+_TOPIC_MONTHS = """
+SELECT topic, period AS month, SUM(partitions) AS partitions, SUM(partition_ms) AS partition_ms,
        SUM(leaderless_ms) AS leaderless_ms, SUM(under_min_isr_ms) AS under_min_isr_ms
-FROM of_partitions JOIN topics USING (number)
+FROM times JOIN topics USING (topic_id)
 GROUP BY topic, period
-"""  # noqa: S608  only constants of this file
+"""
 _SUMS = """
   SUM(partition_ms) AS partition_ms, SUM(leaderless_ms) AS leaderless_ms,
   SUM(under_min_isr_ms) AS under_min_isr_ms,
@@ -151,16 +103,26 @@ _FACTS = f"SELECT {_SUMS}, COUNT(DISTINCT topic) AS topics FROM topic_months"  #
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Measure how long partitions were available, from the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import kept_topics, view_of_files
+    from jobs.spark.analyses.metadata.state_times import COLUMNS, TIMES, Rules, state_times
+
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {**window.args, "default_min_isr": arguments["default_min_isr"]})
     sql.periods(window, "month")
-    with (
-        sql.kept("topics", TOPICS),
-        sql.kept("settings", _SETTINGS),
-        sql.kept("snapshots", _SNAPSHOTS),
-    ):
-        sql.args |= sql.row(_BEGIN)
-        with sql.kept("topic_months", _TOPIC_MONTHS):
+    with kept_topics(task, history, sql), sql.kept("settings", _SETTINGS):
+        rules = Rules(
+            sql.table("SELECT topic_id FROM topics")["topic_id"].combine_chunks(),
+            sql.table(_PIECES),
+            sql.table(_SNAPSHOTS),
+            window.from_ms,
+            window.to_ms,
+        )
+        work = partial(state_times, rules=rules)
+        with (
+            view_of_files(task, history, "times", work, COLUMNS, TIMES),
+            sql.kept("topic_months", _TOPIC_MONTHS),
+        ):
             found = _written(sql)
     return Answer({**window.facts, **found}, (*window.notes, *sql.notes))
 

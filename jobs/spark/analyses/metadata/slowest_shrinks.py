@@ -15,7 +15,7 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
-from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS, TOPICS
+from jobs.spark.analyses.metadata.isr_moves import MOVES, MOVES_DEFINITION, RACKS
 from jobs.spark.analyses.metadata.window import (
     WINDOW,
     Arguments,
@@ -106,10 +106,17 @@ FROM absences
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Find the slowest returns to an ISR in the views of a log."""
+    # Compiled loops are large: a process that asks nothing does not load them.
+    from jobs.spark.analyses.metadata.partition_files import kept_topics
+
     window = window_of(arguments, history)
     own = {"limit": arguments["limit"], "last_ms": history.last_ms or 0}
     sql = Sql(task, ANALYSIS, {**window.args, **own})
-    with sql.kept("topics", TOPICS), sql.kept("absences", _ABSENCES), sql.kept("slowest", _SLOWEST):
+    with (
+        kept_topics(task, history, sql),
+        sql.kept("absences", _ABSENCES),
+        sql.kept("slowest", _SLOWEST),
+    ):
         sql.write(
             "slowest", "SELECT * FROM slowest ORDER BY duration_ms DESC, offset, topic, partition"
         )

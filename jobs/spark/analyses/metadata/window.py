@@ -155,11 +155,13 @@ class Sql:
 
     def row(self, text: str) -> dict[str, Any]:
         """Return the only row of a query."""
-        self._task.check_stop()
-        found: list[dict[str, Any]] = (
-            self._task.spark.sql(text, args=self.args).toArrow().to_pylist()
-        )
+        found: list[dict[str, Any]] = self.table(text).to_pylist()
         return found[0]
+
+    def table(self, text: str) -> pa.Table:
+        """Return all rows of a query."""
+        self._task.check_stop()
+        return self._task.spark.sql(text, args=self.args).toArrow()
 
     @contextmanager
     def kept(self, name: str, text: str) -> Iterator[None]:

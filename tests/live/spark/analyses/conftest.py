@@ -89,8 +89,9 @@ def ask(spark, tmp_path_factory):
             rows = [NEEDED[name] | row for row in tables.get(name, ())]
             found = pa.Table.from_pylist(rows, plain(schema))
             spark.createDataFrame(found).createOrReplaceTempView(name)
-        history = LogHistory(1, 0, 1, first_ms, last_ms, notes)
         folder = tmp_path_factory.mktemp("answer")
+        history = LogHistory(1, 0, 1, first_ms, last_ms, notes, folder)
+        write_partitions(folder / "partition_changes", tables.get("partition_changes", ()))
         task = AnalysisTask(spark, folder, folder / "tables", folder / "histories")
         given = checked_arguments(kind.ANALYSIS, {"log": "a folder", **arguments})
         answer = kind.answer(task, history, given)
@@ -100,6 +101,16 @@ def ask(spark, tmp_path_factory):
         )
 
     return ask
+
+
+def write_partitions(folder, changes):
+    """Write the changes of partitions as they are kept: whole partitions in each file, offsets in order."""
+    folder.mkdir()
+    rows = sorted((NEEDED[folder.name] | row for row in changes), key=lambda row: row["offset"])
+    for part in range(2):
+        mine = [row for row in rows if row["partition"] % 2 == part]
+        table = pa.Table.from_pylist(mine, SCHEMAS[folder.name])
+        pq.write_table(table, folder / f"part-{part}.parquet")
 
 
 def read(table, task):
