@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -41,10 +41,17 @@ class LogRange(NamedTuple):
         return sum(one.end - one.begin for one in self.parts)
 
 
-def ranges_of(folder: LogFolder, size_bytes: int) -> Iterator[LogRange]:
+class Dealt(NamedTuple):
+    """What is known of a range behind it: `Dealer.last_reset`, and segments that must not be cut."""
+
+    last_reset: int
+    broken: tuple[int, ...]
+
+
+def ranges_of(folder: LogFolder, size_bytes: int, uncut: Container[int] = ()) -> Iterator[LogRange]:
     """Yield a log in ranges of at least so many bytes; what an atomic group of batches holds is in one.
 
-    Reads the headers of all batches; raises OSError.
+    Reads the headers of all batches, but for the segments in `uncut`; raises OSError.
     """
     parts: list[Part] = []
     highest, is_whole = -1, False
@@ -55,7 +62,7 @@ def ranges_of(folder: LogFolder, size_bytes: int) -> Iterator[LogRange]:
         log = np.frombuffer(content, np.uint8)
         begin, offset, epoch = 0, segment.base_offset, None
         is_whole = is_whole or offset < highest
-        for cut in cuts(log, offset, size_bytes):
+        for cut in () if number in uncut else cuts(log, offset, size_bytes):
             parts.append(Part(number, begin, cut.at, offset, epoch))
             begin, offset, epoch = cut.at, cut.offset, cut.epoch
             found = LogRange(tuple(parts), is_whole)
@@ -70,9 +77,29 @@ def ranges_of(folder: LogFolder, size_bytes: int) -> Iterator[LogRange]:
         yield LogRange(tuple(parts), is_whole)
 
 
-def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> int:
-    """Read a range, and write what each share needs and all runs; returns `Dealer.last_reset`."""
+def read_ranges(
+    folder: LogFolder, size_bytes: int, deal: Callable[[list[LogRange]], list[Dealt]]
+) -> tuple[list[LogRange], list[int]]:
+    """Let `deal` read all ranges of a log; return them and the `Dealer.last_reset` of each.
+
+    Where they turn out to be cut behind damage, it reads ranges in which the damaged segments are whole.
+    """
+    ranges = list(ranges_of(folder, size_bytes))
+    dealt = deal(ranges)
+    broken = {segment for one in dealt for segment in one.broken}
+    if broken:
+        ranges = list(ranges_of(folder, size_bytes, broken))
+        dealt = deal(ranges)
+    return ranges, [one.last_reset for one in dealt]
+
+
+def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> Dealt:
+    """Read a range, and write what each share needs and all runs.
+
+    Where a segment is damaged before its last cut, that cut may be none: then the segment is `broken`.
+    """
     framing, reader = Framing(), RunReader()
+    broken: set[int] = set()
     with (
         Dealer(output, number, shares) as dealer,
         open(_runs_path(output, number), "wb", opener=for_this_user_only) as file,
@@ -83,9 +110,11 @@ def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shar
             for columns in file_columns(
                 path, part.offset, size_bytes, byte_range, part.epoch_before
             ):
+                if columns.damage and part.end < size_bytes:
+                    broken.add(part.segment)
                 _write_runs(file, part.segment, reader.read(columns))
                 dealer.deal(framing.frame(columns), is_whole=one.is_whole)
-    return dealer.last_reset
+    return Dealt(dealer.last_reset, tuple(broken))
 
 
 def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:

@@ -144,16 +144,19 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
     if cores == 1 or size_bytes < _BY_ONE_TASK_BYTES:
         with _told_progress(task, partial, "Reading the log", 0):
             return _together(_tasks(context, [(folder, str(partial))], _write_all))
-    from jobs.quorum.replay.ranges import ranges_of
+    from jobs.quorum.replay.ranges import Dealt, read_ranges
 
     shares = min(MOST_SHARES, _SHARES_PER_CORE * cores)
     each = min(_LARGEST_RANGE_BYTES, size_bytes // (_RANGES_PER_CORE * cores))
-    ranges = list(ranges_of(folder, each))
     dealt = partial / _DEALT
     dealt.mkdir(mode=0o700)
-    with _told_progress(task, partial, "Reading the log", size_bytes):
+
+    def deal(ranges: list[LogRange]) -> list[Dealt]:
         reads = [(folder, one, number, str(partial), shares) for number, one in enumerate(ranges)]
-        last_resets = [one["last_reset"] for one in _tasks(context, reads, _read_range)]
+        return [one["dealt"] for one in _tasks(context, reads, _read_range)]
+
+    with _told_progress(task, partial, "Reading the log", size_bytes):
+        ranges, last_resets = read_ranges(folder, each, deal)
     with _told_progress(task, partial, "Writing the tables", size_bytes * shares):
         writes = [
             (folder, ranges, last_resets, str(partial), share, shares)
@@ -198,9 +201,9 @@ def _read_range(given: tuple[LogFolder, LogRange, int, str, int]) -> dict[str, A
     from jobs.quorum.replay.ranges import deal_range
 
     folder, one, number, target, shares = given
-    last_reset = deal_range(folder, one, number, Path(target) / _DEALT, shares)
+    dealt = deal_range(folder, one, number, Path(target) / _DEALT, shares)
     _note_done(target, f"range-{number}", one.size_bytes)
-    return {"last_reset": last_reset}
+    return {"dealt": dealt}
 
 
 def _write_share(
