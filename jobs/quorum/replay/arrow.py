@@ -128,8 +128,8 @@ def _joined(pieces: Iterable[PartitionHistory]) -> Iterator[PartitionHistory]:
     for piece in pieces:
         rows.append(piece.rows)
         if sum(map(len, rows)) >= _FEWEST_ROWS:
-            yield replace(piece, rows=np.concatenate(rows))
-            rows = []
+            joined, rows = replace(piece, rows=np.concatenate(rows)), []
+            yield joined
     if piece is not None and any(map(len, rows)):
         yield replace(piece, rows=np.concatenate(rows))
 
