@@ -94,9 +94,8 @@ class Replay:
         """
         columns, _, borders, resets, joined = framed
         groups = self._grouped(framed.groups)
-        for first, last in self._continued(
-            columns, joined, begin, len(columns) if end is None else end
-        ):
+        until = len(columns) if end is None else end
+        for first, last in self._continued(columns, joined, begin, until):
             for part in self._parts(_Part(columns, first, last, groups, borders, resets)):
                 self._fold_part(part)
         return self._settled(self._group)

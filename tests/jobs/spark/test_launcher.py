@@ -101,3 +101,13 @@ def test_a_spark_with_a_configuration_of_its_own_is_left_to_spark_submit(tmp_pat
     (tmp_path / "conf").mkdir()
     command = launcher.spark_command(tmp_path, "local[1]", "a run", {}, None, APPLICATION)
     assert command[0] == str(tmp_path / "bin" / "spark-submit")
+
+
+def test_a_class_archive_in_a_folder_with_blanks_and_quotes_is_one_option(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSLOG_CACHE", str(tmp_path / "a b'c"))
+    path = class_archive.archive_path(
+        submit.spark_home(), class_archive.java_command(), class_archive.ANALYSES
+    )
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert f"-XX:SharedArchiveFile={path}" in ours()
