@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def _make(entry: str, timeout_s: float) -> None:
     path = archive_path(submit.spark_home(), java_command(), entry)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    options = f"-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}"
+    options = f"-XX:ArchiveClassesAtExit={shlex.quote(str(partial))} {settings.DRIVER_OPTIONS}"
     given = {
         **{f"spark.driver.{name}": "127.0.0.1" for name in ("host", "bindAddress")},
         "spark.ui.enabled": "false",

@@ -57,7 +57,12 @@ def _jvm(spark_home: Path, settings: Mapping[str, str]) -> list[str] | None:
         return None
     if any(one.startswith(_FAMILIES) and one not in _HARMLESS for one in os.environ):
         return None
-    if "-Xmx" in extra or "-Dspark" in extra:
+    # Spark reads a backslash otherwise than `shlex`.
+    if re.search(r"-Xmx|-Dspark|\\", extra):
+        return None
+    try:
+        words = shlex.split(extra)
+    except ValueError:
         return None
     jars = spark_home / "jars"
     first = sorted(jars.glob("slf4j-api-*.jar"))
@@ -66,7 +71,7 @@ def _jvm(spark_home: Path, settings: Mapping[str, str]) -> list[str] | None:
         "-cp",
         ":".join(map(str, [spark_home / "conf", *first, jars / "*"])),
         f"-Xmx{settings.get(_MEMORY, '1g')}",
-        *shlex.split(extra),
+        *words,
         *options,
         "-Dderby.connection.requireAuthentication=false",
         "org.apache.spark.deploy.SparkSubmit",

@@ -8,6 +8,7 @@ its lease and its log are there.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -179,7 +180,7 @@ def _archive_option(spec: JobSpec) -> str:
     archive = class_archive.path_if_made(entry)
     if archive is None:
         return ""
-    return f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    return f" -XX:SharedArchiveFile={shlex.quote(str(archive))} -Xlog:cds=off -Xlog:cds+dynamic=off"
 
 
 def _tasks(spec: JobSpec) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.log.possible_times import clamp_times
-from jobs.quorum.replay.framing import FramedColumns, Framing
+from jobs.quorum.replay.framing import Bools, FramedColumns, Framing
 from jobs.quorum.replay.history import PartitionHistory
 from jobs.quorum.replay.replay import Replay
 from jobs.wire.metadata.columns import MetadataColumns, read_columns
@@ -92,20 +93,26 @@ class FolderReplay:
             columns = framed.columns
             if len(columns):
                 self._last_ms = clamp_times(columns.timestamp_ms, self._last_ms)
-                if not framed.joined[0]:
-                    yield from self._up_to(int(columns.offset[0]))
-                yield self.replay.feed(framed)
+                begin = 0
+                for at, snapshot in self._snapshots_behind_gaps(columns, framed.joined):
+                    yield self.replay.feed(framed, begin, at)
+                    begin = at
+                    if columns.offset[at] > self.replay.last_offset + 1:
+                        yield self.replay.finish()
+                        yield self._adopted(snapshot)
+                yield self.replay.feed(framed, begin)
         yield self.replay.finish()
 
-    def _up_to(self, offset: int) -> Iterator[PartitionHistory]:
-        """Adopt the snapshot that follows a gap before this offset, if there is one."""
-        if offset <= self.replay.last_offset + 1:
-            return
-        yield self.replay.finish()
-        for snapshot in self._snapshots:
-            if snapshot.offset >= offset:
-                yield self._adopted(snapshot)
-                return
+    def _snapshots_behind_gaps(
+        self, columns: MetadataColumns, joined: Bools
+    ) -> Iterator[tuple[int, SnapshotFile]]:
+        """Yield records that may come behind a gap, and the snapshot that follows it, if there is one."""
+        offsets, epochs, replay = columns.offset, columns.epoch, self.replay
+        for at in np.flatnonzero(~joined).tolist():
+            is_known = offsets[at] <= replay.last_offset + 1 and epochs[at] <= replay.last_epoch
+            if not is_known and (at == 0 or offsets[at] > offsets[at - 1]):
+                behind = (one for one in self._snapshots if one.offset >= offsets[at])
+                yield from ((at, one) for one in islice(behind, 1))
 
     def _adopted(self, snapshot: SnapshotFile) -> PartitionHistory:
         pieces = file_columns(snapshot.path, 0)

@@ -69,6 +69,7 @@ class Replay:
     def __init__(self, shard: int = 0, shards: int = 1) -> None:
         self.last_offset = -1
         self.last_epoch = -1
+        self._seen_offset = -1
         self.anomalies: Counter[AnomalyKind] = Counter()
         self.gaps: list[tuple[int, int]] = []
         self._buffers = ReplayBuffers()
@@ -84,14 +85,17 @@ class Replay:
         self._last_reset = -1
         self._transaction: list[_Part] | None = None
 
-    def feed(self, framed: FramedColumns) -> PartitionHistory:
-        """Fold the next columns of the log; return the rows whose cause is settled.
+    def feed(
+        self, framed: FramedColumns, begin: int = 0, end: int | None = None
+    ) -> PartitionHistory:
+        """Fold the next columns of the log, or records of them; return the rows whose cause is settled.
 
         Columns must come in the order of the log. Those of a group that may be incomplete are held back.
         """
         columns, _, borders, resets, joined = framed
         groups = self._grouped(framed.groups)
-        for first, last in self._continued(columns, joined):
+        until = len(columns) if end is None else end
+        for first, last in self._continued(columns, joined, begin, until):
             for part in self._parts(_Part(columns, first, last, groups, borders, resets)):
                 self._fold_part(part)
         return self._settled(self._group)
@@ -133,14 +137,19 @@ class Replay:
             self._group, self._group_number = int(groups[-1]), int(numbers[-1])
         return groups
 
-    def _continued(self, columns: MetadataColumns, joined: Bools) -> Iterator[tuple[int, int]]:
+    def _continued(
+        self, columns: MetadataColumns, joined: Bools, start: int, end: int
+    ) -> Iterator[tuple[int, int]]:
         """Yield the records that follow on what was read, in runs; what is missing makes all unknown."""
         offsets, epochs = columns.offset, columns.epoch
-        steps = np.flatnonzero(~joined[1:]) + 1
-        runs = [0, *steps.tolist(), len(offsets)] if len(offsets) else [0]
+        steps = np.flatnonzero(~joined[start + 1 : end]) + start + 1
+        runs = [start, *steps.tolist(), end] if start < end else [start]
         for begin, last in pairwise(runs):
             offset, epoch, first = int(offsets[begin]), int(epochs[begin]), begin
-            if offset <= self.last_offset and epoch <= self.last_epoch:
+            # What follows on records that were known is known up to the last offset, in a later epoch, too.
+            is_next = offset == self._seen_offset + 1
+            self._seen_offset = int(offsets[last - 1])
+            if offset <= self.last_offset and (is_next or epoch <= self.last_epoch):
                 self.anomalies[AnomalyKind.OFFSET_WENT_BACK] += 1
                 first += int(np.searchsorted(offsets[begin:last], self.last_offset + 1))
             elif offset <= self.last_offset or (

@@ -6,6 +6,7 @@ A run is a row of INT64s, see `Run`; the values of records and damage lie one be
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from jobs.wire.metadata.control_records import decode_control_record, encode_con
 from jobs.wire.metadata.log import LogRecord
 from jobs.wire.metadata.records import decode_metadata_record
 from jobs.wire.metadata.table import Bytes, Int64s
+from jobs.wire.values import LATEST_MS
 
 # How far apart NoOp records usually are is measured on so many of them, each for itself.
 MEASURED_NO_OPS = 20_000
@@ -45,7 +47,9 @@ class Run(NamedTuple):
     value_bytes: int
 
 
-_KIND, _OFFSET, _END, _EPOCH, _FIRST_MS, _LAST_MS, *_, _VALUE_BYTES = range(len(Run._fields))
+_KIND, _OFFSET, _END, _EPOCH, _FIRST_MS, _LAST_MS, _BATCH_OFFSET, *_, _VALUE_BYTES = range(
+    len(Run._fields)
+)
 
 
 class Runs(NamedTuple):
@@ -68,7 +72,9 @@ class RunReader:
         is_passed &= records[t.READING] != t.UNDECODABLE
         kinds = np.where(is_passed, columns.type == t.NO_OP, RECORD)
         times, ends = columns.timestamp_ms, columns.offset + 1
-        begins = self._begins(kinds, columns.offset, ends, columns.epoch, times, times)
+        at = columns.batches[records[t.BATCH], t.BASE_OFFSET]
+        fields = kinds, columns.offset, ends, columns.epoch, times, times, at
+        begins = self._begins(fields)
         last = _last(begins, len(columns))
         batches = columns.batches[records[t.BATCH, begins]]
         sizes = np.where(is_passed, 0, np.maximum(records[t.VALUE_BYTES], 0))[begins]
@@ -96,22 +102,18 @@ class RunReader:
 
     def join(self, lines: Int64s) -> Int64s:
         """Return runs with those joined that a longer piece of the log would have as one."""
-        begins = self._begins(*lines[: _LAST_MS + 1])
+        begins = self._begins([*lines[: _BATCH_OFFSET + 1]])
         joined: Int64s = lines[:, begins]
         last = _last(begins, lines.shape[1])
         joined[_END], joined[_LAST_MS] = lines[_END, last], lines[_LAST_MS, last]
         return joined
 
-    def _begins(
-        self,
-        kinds: Int64s,
-        offsets: Int64s,
-        ends: Int64s,
-        epochs: Int64s,
-        first_ms: Int64s,
-        last_ms: Int64s,
-    ) -> Int64s:
-        """Return where runs begin: alone are the first NoOps of all, and what comes after a silence."""
+    def _begins(self, fields: Sequence[Int64s]) -> Int64s:
+        """Return where runs begin: alone are the first NoOps of all, and what comes after a silence.
+
+        `fields` are those of `Run` up to the batch. A run with times that are none ends with its batch.
+        """
+        kinds, offsets, ends, epochs, first_ms, last_ms, batches = fields
         if not len(kinds):
             return np.empty(0, np.int64)
         steps = first_ms[1:] - last_ms[:-1]
@@ -120,6 +122,8 @@ class RunReader:
         follows[0] = False
         follows[1:] &= (kinds[1:] == kinds[:-1]) & (offsets[1:] == ends[:-1])
         follows[1:] &= (epochs[1:] == epochs[:-1]) & (steps >= 0) & (steps <= SHORTEST_SILENCE_MS)
+        is_time = (last_ms >= 0) & (last_ms <= LATEST_MS)
+        follows[1:] &= is_time[:-1] | (batches[1:] == batches[:-1])
         if self._no_ops <= MEASURED_NO_OPS:
             counts = np.cumsum(np.where(is_no_op, ends - offsets, 0))
             follows &= ~is_no_op | (self._no_ops + counts > MEASURED_NO_OPS)

@@ -62,6 +62,7 @@ def parts(command):
         pytest.param({"kind": "replicate"}, id="a flow on this machine"),
         pytest.param({"spark.driver.memory": "1g"}, id="another size of the driver"),
         pytest.param({"spark.driver.extraJavaOptions": "-Da='b c' -Dd"}, id="options with quotes"),
+        pytest.param({"spark.driver.extraJavaOptions": "-Da='b'\"'\"'c'"}, id="a quote in quotes"),
         pytest.param({"master": CLUSTER, "py_files": Path("/jobs.zip")}, id="a standalone cluster"),
     ],
 )
@@ -89,8 +90,8 @@ def test_what_only_spark_submit_knows_is_left_to_it(monkeypatch, variable, setti
     assert ours(**({setting: "given"} if setting else {}))[0].endswith("bin/spark-submit")
 
 
-@pytest.mark.parametrize("option", ["-Xmx2g", "-Dspark.a=b"])
-def test_java_options_that_spark_submit_refuses_are_left_to_it(option):
+@pytest.mark.parametrize("option", ["-Xmx2g", "-Dspark.a=b", "-Da='b", r'-Da="b\c"'])
+def test_java_options_that_spark_submit_refuses_or_reads_otherwise_are_left_to_it(option):
     command = ours(**{"spark.driver.extraJavaOptions": option})
     assert command[0].endswith("bin/spark-submit")
 
@@ -100,3 +101,13 @@ def test_a_spark_with_a_configuration_of_its_own_is_left_to_spark_submit(tmp_pat
     (tmp_path / "conf").mkdir()
     command = launcher.spark_command(tmp_path, "local[1]", "a run", {}, None, APPLICATION)
     assert command[0] == str(tmp_path / "bin" / "spark-submit")
+
+
+def test_a_class_archive_in_a_folder_with_blanks_and_quotes_is_one_option(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSLOG_CACHE", str(tmp_path / "a b'c"))
+    path = class_archive.archive_path(
+        submit.spark_home(), class_archive.java_command(), class_archive.ANALYSES
+    )
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert f"-XX:SharedArchiveFile={path}" in ours()

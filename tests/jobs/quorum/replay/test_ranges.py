@@ -14,11 +14,16 @@ from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
 from jobs.quorum.replay.dealing import dealt_columns
 from jobs.quorum.replay.ranges import deal_range, dealt_runs, ranges_of, read_ranges
+from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories
 from tests.jobs.quorum.replay.test_replay import batch, changed, created
-from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
+from tests.jobs.wire.metadata.snapshot_writer import (
+    SnapshotWriter,
+    segment_file_name,
+    snapshot_file_name,
+)
 
 KRAFT_LOG = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
 needs_log = pytest.mark.skipif(not KRAFT_LOG.is_dir(), reason="../shared/conformance is not there")
@@ -142,6 +147,37 @@ BATCHES = {0: batch(0, *created()), 2: batch(2, changed([1])), 3: batch(3, chang
 def test_nor_of_a_log_with(tmp_path, contents, changes):
     found = check_same(write(tmp_path / "log", contents), tmp_path)
     assert len(found["partition_changes"]) == changes
+
+
+def dated(offset, time_ms, epoch, isr):
+    records = [PlacedRecord(offset, time_ms, None, changed(isr))]
+    return encode_batch(records, partition_leader_epoch=epoch)
+
+
+def test_nor_of_a_log_with_an_overlap_in_which_an_epoch_begins(tmp_path):
+    again = dated(3, 1003, 2, [2]) + dated(4, 1004, 2, [1])
+    contents = {0: b"".join(BATCHES.values()), 2: BATCHES[2] + again}
+    found = check_same(write(tmp_path / "log", contents), tmp_path)
+    assert found["partition_changes"]["offset"].to_pylist() == [1, 2, 3, 4]
+
+
+def test_nor_of_a_log_with_times_that_are_none_in_batches_in_a_row(tmp_path):
+    contents = {0: BATCHES[0] + dated(2, -1, 1, [1]) + dated(3, -1, 1, [2])}
+    folder = write(tmp_path / "log", contents)
+    check_same(folder, tmp_path)
+    (tmp_path / "again").mkdir()
+    assert len(at_once(folder, tmp_path / "again")[1]["damage"]) == 2
+
+
+def test_nor_of_a_log_with_a_gap_inside_a_segment_and_a_snapshot_behind_it(tmp_path):
+    snapshot = SnapshotWriter(epoch=1, last_contained_log_timestamp_ms=1003)
+    snapshot.append(created())
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / snapshot_file_name(4, 1)).write_bytes(snapshot.freeze())
+    folder = write(tmp_path / "log", {0: BATCHES[0] + BATCHES[3] + batch(4, changed([1]))})
+    found = check_same(folder, tmp_path)["partition_changes"]
+    assert found["offset"].to_pylist() == [1, 3, 4]
+    assert found["cause"].to_pylist()[1] == "snapshot"
 
 
 TOPIC, PARTITION = created()
