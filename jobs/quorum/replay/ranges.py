@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 class LogRange(NamedTuple):
-    """Bytes of segments in a row; `is_whole`: they tell offsets again that were told before."""
+    """Bytes of segments in a row; `is_whole`: offsets of earlier ranges come again in it."""
 
     parts: tuple[Part, ...]
     is_whole: bool
