@@ -6,7 +6,6 @@ The first import or flow on a machine would wait for them else; on a busy one th
 from __future__ import annotations
 
 import os
-from collections import deque
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +22,7 @@ def compile_ahead() -> None:
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     from jobs.quorum.log.folder import read_folder
+    from jobs.quorum.replay.arrow import write_history
     from jobs.quorum.replay.dealing import dealt_columns
     from jobs.quorum.replay.folder import FolderReplay
     from jobs.quorum.replay.ranges import deal_range, ranges_of
@@ -35,7 +35,7 @@ def compile_ahead() -> None:
         (one,) = ranges_of(folder, 1 << 20)
         dealt = deal_range(folder, one, 0, Path(name), 1)
         for pieces in (None, dealt_columns(Path(name), [dealt.last_reset], 0)):
-            deque(FolderReplay(folder, pieces=pieces).histories(), 0)
+            write_history(Path(name) / "history", FolderReplay(folder, pieces=pieces).histories())
     warm_up()
 
 
