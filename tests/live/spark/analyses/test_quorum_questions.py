@@ -228,7 +228,7 @@ def test_the_minutes_before_a_moment_are_told_in_the_order_of_the_log(ask):
     }  # fmt: skip
     found = ask(before_a_moment, tables, last_ms=2 * HOUR, at=at, minutes=10)
     assert [(row["offset"], row["what"], row["sentence"]) for row in found["events"]] == [
-        (19, "silence", "Log: no record for 2500 ms, until an election."),
+        (19, "silence", "Metadata log: no record for 2500 ms, until an election."),
         (
             20,
             "election",
