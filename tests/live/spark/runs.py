@@ -9,11 +9,14 @@ from collections import Counter
 from pathlib import Path
 
 from jobs.cluster.connection import Connection
-from jobs.quorum.replay.ahead import small_log
+from jobs.quorum.replay.ahead import PARTITIONS, small_log
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobResult, JobSpec
 from jobs.spark.engine import door
+from jobs.wire.metadata.records import encode_metadata_record
+from jobs.wire.values import uuid_text
+from tests.jobs.quorum.replay.test_replay import batch
 from tests.live.records import Record, read_all, write
 from tests.waiting import eventually
 
@@ -21,6 +24,7 @@ STARTS_WITHIN_S = 90
 FOLLOWS_WITHIN_S = 45
 ENGINE_STARTS_WITHIN_S = 120
 KIND = "metadata-records"
+SMALL_LOG_RECORDS, LARGE_LOG_BATCHES = 86, 85
 # As /proc/net/tcp has it.
 ESTABLISHED = "01"
 
@@ -173,11 +177,30 @@ def write_small_log(folder: Path) -> Path:
     return folder
 
 
-def spec_of(log: Path, tables: Path, lease_s: float = 600.0) -> JobSpec:
-    """A question about what a log consists of."""
+def write_large_log(folder: Path) -> Path:
+    """Write the small log, and behind it changes of its partitions, so many that tasks share them."""
+    write_small_log(folder)
+    changes = [
+        encode_metadata_record(
+            "PARTITION_CHANGE_RECORD",
+            1,
+            {"partitionId": at % PARTITIONS, "topicId": uuid_text((7).to_bytes(16)), "isr": isr},
+        )
+        for at, isr in enumerate(itertools.islice(itertools.cycle(([1, 2], [2], [2, 1])), 5000))
+    ]
+    content = batch(SMALL_LOG_RECORDS, *changes)
+    # The base offset is not in the checksum of a batch.
+    starts = range(SMALL_LOG_RECORDS, SMALL_LOG_RECORDS + LARGE_LOG_BATCHES * 5000, 5000)
+    copies = b"".join(start.to_bytes(8) + content[8:] for start in starts)
+    (folder / f"{SMALL_LOG_RECORDS:020}.log").write_bytes(copies)
+    return folder
+
+
+def spec_of(log: Path, tables: Path, lease_s: float = 600.0, kind: str = KIND) -> JobSpec:
+    """A question about a log; without a kind, what it consists of."""
     values = {"arguments": {"log": str(log)}, "tables": str(tables), "tasks": 2}
     values["histories"] = str(tables.parent / "histories")
-    return JobSpec(uuid.uuid4().hex, KIND, values, lease_s)
+    return JobSpec(uuid.uuid4().hex, kind, values, lease_s)
 
 
 def ask(runs: Path, log: Path, *, environment=None, **changes) -> Path:

@@ -2,10 +2,12 @@
 
 import pytest
 
+from jobs.quorum.log.folder import read_folder
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
+from tests.jobs.quorum.replay.test_ranges import at_once, tables
 from tests.live.spark.runs import (
     RunningFlow,
     Writer,
@@ -15,7 +17,7 @@ from tests.live.spark.runs import (
     end_engines,
     engine_of,
     flow_to_nobody,
-    write_small_log,
+    write_large_log,
 )
 from tests.live.spark.standalone_cluster import (
     StandaloneCluster,
@@ -35,14 +37,19 @@ def spark(tmp_path_factory):
         yield cluster
 
 
-def test_an_engine_answers_by_tasks_on_both_workers(spark, tmp_path):
-    log = write_small_log(tmp_path / "__cluster_metadata-0")
+def test_a_log_is_read_by_tasks_on_both_workers_into_the_tables_of_one_reader(spark, tmp_path):
+    log = write_large_log(tmp_path / "__cluster_metadata-0")
+    (tmp_path / "whole").mkdir()
+    at_once(read_folder(log), tmp_path / "whole")
     try:
-        run_dir = ask(tmp_path / "runs", log, environment=spark.settings_of_runs())
+        settings = spark.settings_of_runs()
+        run_dir = ask(tmp_path / "runs", log, environment=settings, kind="metadata-history")
         result = answer_of(run_dir)
         assert result is not None, door.read_log_tail(run_dir)
         assert result.outcome is Outcome.SUCCEEDED, result.error
-        assert result.summary["facts"]["records"] == 86
+        (made,) = (run_dir / "histories").glob("*/*")
+        assert len(list((made / "partition_changes").glob("part-*"))) > 1
+        assert tables(made) == tables(tmp_path / "whole")
         assert [len(spark.executors_on(number)) for number in range(2)] == [1, 1]
         submit.request_stop(engine_of(run_dir))
         eventually(lambda: not submit.is_alive(engine_of(run_dir)), WITHIN_S)

@@ -9,6 +9,7 @@ from jobs.quorum.history.changes import PartitionChange
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.log.folder import BadFolder, read_folder
 from jobs.quorum.replay.ahead import small_log
+from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.spark.analyses import job
 from jobs.spark.analyses.metadata import metadata_history
 from jobs.spark.analyses.metadata.log_history import open_history, read_history
@@ -63,15 +64,16 @@ def test_a_log_that_grew_is_read_again(log, task):
     last.write_bytes(last.read_bytes() + b"\0" * 7)
     again = open_history(task, str(log))
     assert again.folder != first.folder
-    # What stands at the end is being written: it is no damage.
-    assert again == replace(first, folder=again.folder)
+    # What is at the end is being written: it is no damage.
+    (tail,) = again.notes
+    assert tail.startswith(UNFINISHED)
+    assert again == replace(first, folder=again.folder, notes=(tail,))
 
 
-def test_a_beginning_that_is_missing_is_told(log, task):
+def test_a_beginning_that_is_missing_has_a_note(log, task):
     sorted(log.glob("*.log"))[0].unlink()
-    assert (
-        "The log begins at offset 42: what was before is unknown"
-        in open_history(task, str(log)).notes[0]
+    assert open_history(task, str(log)).notes[0] == (
+        "The log begins at offset 42: earlier changes are not known, there is no snapshot."
     )
 
 

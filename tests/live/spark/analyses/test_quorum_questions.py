@@ -228,7 +228,7 @@ def test_the_minutes_before_a_moment_are_told_in_the_order_of_the_log(ask):
     }  # fmt: skip
     found = ask(before_a_moment, tables, last_ms=2 * HOUR, at=at, minutes=10)
     assert [(row["offset"], row["what"], row["sentence"]) for row in found["events"]] == [
-        (19, "silence", "Log: no record for 2500 ms, until an election."),
+        (19, "silence", "Metadata log: no record for 2500 ms, until an election."),
         (
             20,
             "election",
@@ -238,8 +238,8 @@ def test_the_minutes_before_a_moment_are_told_in_the_order_of_the_log(ask):
         (25, "feature", "Feature kraft.version: upgraded; 0 → 1."),
         (26, "topic", "Topic new: topic created."),
         (30, "partition", "orders-0: broker 1 was fenced; leader 1 → 2; ISR [1, 2] → [2]."),
-        (31, "broker", "Broker 1 (dc-a): broker 1 was fenced."),
-        (40, "config", "TOPIC orders: set; min.insync.replicas: 2 → not set."),
+        (31, "broker", "Broker 1 (dc-a): broker fenced."),
+        (40, "config", "Topic orders: set; min.insync.replicas: 2 → not set."),
     ]
     assert [(row["minute_ms"] // MINUTE, row["events"]) for row in found["minutes"]] == [
         (54, 1),
