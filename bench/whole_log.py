@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A whole metadata log by all cores, and how fast commands start: `bench/whole_log.py [PART...] [--quick]`.
 
-`tables`: a log of ten million records to all tables in a warm engine, all of whose processes are bound to one
-core, then not. `large`: ten times as many records. `cluster`: the same log on a standalone cluster of one and
-two workers, each bound to a core of its own; driver and master are not bound. `questions`: two questions about
-tables that exist, each in an engine of its own. `start`: see `command_start`. The least of several times counts.
+`tables`: a log of ten million records to all tables in a warm engine, all of whose processes are bound to
+one core, then not. `large`: ten times as many records. `cluster`: the same log on a standalone cluster of one
+and two workers, each bound to a core of its own; driver and master are not bound. `questions`: two questions
+about tables that exist, each in an engine of its own. `start`: see `command_start`. The least of several
+times counts.
 """
 
 import json
@@ -91,7 +92,8 @@ def questions(folder: Path, log: Path, small: Path) -> Found:
         asking = Asking(folder / kind, histories=folder / "histories")
         asking.ask("quorum-history", small)
         asking.settle()
-        found[kind] = {**asking.ask(kind, log), **asking.end()}
+        answer = asking.ask(kind, log)
+        found[kind] = {**asking.end(), **answer}
     return found
 
 
@@ -104,7 +106,7 @@ def to_tables(asking: Asking, log: Path, small: Path, times: int = TIMES) -> Fou
         asking.settle()
         took.append(asking.ask(KIND, log))
     best = min(took, key=lambda one: float(str(one["wall_s"])))
-    return {**best, "all_wall_s": [one["wall_s"] for one in took], **asking.end()}
+    return {**asking.end(), **best, "all_wall_s": [one["wall_s"] for one in took]}
 
 
 def ratio(slower: Mapping[str, object], faster: Mapping[str, object]) -> Found:
