@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from uuid import uuid4
@@ -91,15 +92,20 @@ def creations() -> Iterator[bytes]:
 
 def changes(offset: int, count: int) -> Iterator[bytes]:
     """Yield batches of changes: ISRs shrink and grow again, leaders move with every third."""
-    chance = np.random.default_rng(7)
-    templates = [batch(0, some_changes(chance)) for _ in range(TEMPLATES)]
+    made_before = templates()
     for number in range(count // PER_BATCH):
         # Offset and times are written into a batch that was made before.
         at = (offset + number * PER_BATCH).to_bytes(8, "big")
         now = (FIRST_MS + (offset + number * PER_BATCH) * STEP_MS).to_bytes(8, "big")
-        made = templates[number % TEMPLATES]
+        made = made_before[number % TEMPLATES]
         body = made[21:27] + now + now + made[43:]
         yield at + made[8:17] + crc32c(body).to_bytes(4, "big") + body
+
+
+@cache
+def templates() -> list[bytes]:
+    chance = np.random.default_rng(7)
+    return [batch(0, some_changes(chance)) for _ in range(TEMPLATES)]
 
 
 def some_changes(chance: np.random.Generator) -> list[bytes]:

@@ -22,6 +22,7 @@ from metadata import REPLAYED, Asking, Say, a_log
 from reporting import say as print_line
 from reporting import write
 
+from jobs.quorum.replay.ahead import small_log
 from jobs.spark.processes import children_of
 
 KIND = "metadata-history"
@@ -37,7 +38,10 @@ def measure(say: Say, *, quick: bool, parts: Iterable[str] = ()) -> Found:
     found: Found = {} if parts else metadata.measure(say, quick=quick)
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as name:
         folder, count = Path(name), REPLAYED // (10 if quick else 1)
-        log, small = a_log(folder / "log", count), a_log(folder / "small", 1000)
+        log, small = a_log(folder / "log", count), folder / "small"
+        small.mkdir()
+        for offset, segment in small_log().items():
+            (small / f"{offset:020}.log").write_bytes(segment)
         for part in parts or PARTS:
             (folder / part).mkdir()
             if part == "large":
