@@ -6,6 +6,7 @@ process includes that of the one it was forked from.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -65,8 +66,8 @@ def measure(folder: Path, _log: Path, small: Path) -> dict[str, object]:
     asking = Asking(folder / "warm")
     asking.ask(KIND, small)
     asking.settle()
-    small.rename(small.parent / "again")
-    found["first_task_warm"] = asking.ask(KIND, small.parent / "again")
+    again = shutil.copytree(small, folder / "again")
+    found["first_task_warm"] = asking.ask(KIND, again)
     asking.end()
     return found
 
