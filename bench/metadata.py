@@ -14,7 +14,9 @@ import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from uuid import uuid4
@@ -43,6 +45,8 @@ TOPICS, PARTITIONS = 1000, 100
 TEMPLATES = 2000
 TASKS = 2
 TIMES = 5
+# An engine that uses less in a second has nothing to do.
+IDLE_CPU_S = 0.15
 NOTHING: Mapping[str, object] = MappingProxyType({})
 LOGGING = '<Configuration status="WARN"><Loggers><Root level="WARN"/></Loggers></Configuration>'
 FIRST_MS = 1_790_000_000_000
@@ -88,15 +92,20 @@ def creations() -> Iterator[bytes]:
 
 def changes(offset: int, count: int) -> Iterator[bytes]:
     """Yield batches of changes: ISRs shrink and grow again, leaders move with every third."""
-    chance = np.random.default_rng(7)
-    templates = [batch(0, some_changes(chance)) for _ in range(TEMPLATES)]
+    made_before = templates()
     for number in range(count // PER_BATCH):
         # Offset and times are written into a batch that was made before.
         at = (offset + number * PER_BATCH).to_bytes(8, "big")
         now = (FIRST_MS + (offset + number * PER_BATCH) * STEP_MS).to_bytes(8, "big")
-        made = templates[number % TEMPLATES]
+        made = made_before[number % TEMPLATES]
         body = made[21:27] + now + now + made[43:]
         yield at + made[8:17] + crc32c(body).to_bytes(4, "big") + body
+
+
+@cache
+def templates() -> list[bytes]:
+    chance = np.random.default_rng(7)
+    return [batch(0, some_changes(chance)) for _ in range(TEMPLATES)]
 
 
 def some_changes(chance: np.random.Generator) -> list[bytes]:
@@ -210,11 +219,21 @@ def analyses(folder: Path, count: int, say: Say) -> dict[str, object]:
 
 
 class Asking:
-    """Questions to one engine, whose processes are watched."""
+    """Questions to one engine, whose processes are watched.
 
-    def __init__(self, runs: Path) -> None:
+    `cores` are those that the engine may use (all), `histories` where tables of logs are kept.
+    """
+
+    def __init__(
+        self,
+        runs: Path,
+        cores: Iterable[int] = (),
+        histories: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         runs.mkdir()
-        self.runs = runs
+        self.runs, self.cores, self.environment = runs, set(cores), environment
+        self.histories = histories or runs / "histories"
         self.family: Family | None = None
 
     def ask(self, kind: str, log: Path, more: Mapping[str, object] = NOTHING) -> dict[str, object]:
@@ -228,14 +247,19 @@ class Asking:
         run_dir = self.runs / uuid4().hex
         given = checked_arguments(ANALYSES[kind], arguments)
         values = {"arguments": given, "tables": str(run_dir / "tables"), "tasks": TASKS}
-        values |= {"histories": str(self.runs / "histories"), "resources": dict(resources)}
-        began = time.monotonic()
-        keeper = door.start_run(JobSpec(run_dir.name, kind, values, lease_s=3600.0), run_dir)
+        values |= {"histories": str(self.histories), "resources": dict(resources)}
+        used, stages = self.cpu_seconds(), dict[str, float]()
+        began = at = time.monotonic()
+        with bound_to(self.cores):
+            spec = JobSpec(run_dir.name, kind, values, lease_s=3600.0)
+            keeper = door.start_run(spec, run_dir, self.environment)
         if self.family is None:
             self.family = Family(keeper)
             self.family.start()
         while door.is_alive(run_dir):
             time.sleep(0.02)
+            stage = str((door.read_progress(run_dir) or {}).get("message"))
+            stages[stage] = stages.get(stage, 0.0) - at + (at := time.monotonic())
         wall = time.monotonic() - began
         result = contract.read_result(run_dir)
         if result is None or result.error:
@@ -245,11 +269,27 @@ class Asking:
         rows = {table["name"]: table["rows"] for table in result.summary["tables"]}
         return {
             "wall_s": round(wall, 2),
+            "cpu_s": round(self.cpu_seconds() - used, 2),
+            "stages_s": {stage: round(seconds, 2) for stage, seconds in stages.items()},
             **told,
             "rows": sum(rows.values()),
             "peak_rss_mb": self.family.peak_rss // 1_000_000,
             "peak_pss_mb": self.family.peak_pss // 1_000_000,
         }
+
+    def cpu_seconds(self) -> float:
+        """Return what the engine used so far, 0 before it is started."""
+        if self.family is None:
+            return 0.0
+        self.family.look()
+        return self.family.cpu_seconds()
+
+    def settle(self) -> None:
+        """Wait until the engine has nothing to do: after its start it warms up."""
+        used, before = self.cpu_seconds(), -1.0
+        while used - before > IDLE_CPU_S:
+            time.sleep(1.0)
+            used, before = self.cpu_seconds(), used
 
     def end(self) -> dict[str, object]:
         """End the engine; returns what all of its processes used."""
@@ -264,7 +304,19 @@ class Asking:
             "peak_rss_mb_by_role": {
                 role: size // 1_000_000 for role, size in self.family.peak_by_role.items()
             },
+            "largest_task_rss_mb": self.family.largest_task // 1_000_000,
         }
+
+
+@contextmanager
+def bound_to(cores: set[int]) -> Iterator[None]:
+    """Start processes on these cores only, where any are given; their children inherit it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def a_log(folder: Path, count: int) -> Path:

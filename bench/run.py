@@ -17,7 +17,6 @@ import engines
 import group_pages
 import hostile
 import latency
-import metadata
 import pages
 import quiet_flow
 import record_path
@@ -27,6 +26,7 @@ import tracing
 import translation
 import what_if
 import what_if_pages
+import whole_log
 from reporting import say, write
 
 HERE = Path(__file__).parent
@@ -53,7 +53,7 @@ BENCHMARKS = {
     "hostile": hostile.measure,
     "checks": check_round.measure,
     "collection": collection.measure,
-    "metadata": metadata.measure,
+    "metadata": whole_log.measure,
     "what-if": what_if.measure,
     "what-if-pages": what_if_pages.measure,
     "reports": reports.measure,

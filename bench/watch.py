@@ -117,6 +117,7 @@ class Family(threading.Thread):
     peak_rss: int = 0
     peak_pss: int = 0
     peak_by_role: dict[str, int] = field(default_factory=dict)
+    largest_task: int = 0
 
     def __post_init__(self) -> None:
         super().__init__(daemon=True)
@@ -136,7 +137,9 @@ class Family(threading.Thread):
             used = cpu_s(pid)
             if used is not None:
                 self.cpu[pid] = used
-                by_role[role(pid)] = by_role.get(role(pid), 0) + rss_bytes(pid)
+                name, size = role(pid), rss_bytes(pid)
+                by_role[name] = by_role.get(name, 0) + size
+                self.largest_task = max(self.largest_task, size if name == "task" else 0)
         self.peak_rss = max(self.peak_rss, sum(by_role.values()))
         self.peak_pss = max(self.peak_pss, sum(map(pss_bytes, pids)))
         for name, size in by_role.items():

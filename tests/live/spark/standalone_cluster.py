@@ -27,9 +27,9 @@ FRAME = struct.pack(">q", len(_REQUEST) + 8) + _REQUEST
 class StandaloneCluster:
     """As a context manager it ends with the block, with everything it started."""
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 2) -> None:
         self._folder = folder
-        self._count = workers
+        self._count, self._cores = workers, cores
         self._port, self._page = _free_port(), _free_port()
         self._started: list[subprocess.Popen[bytes]] = []
         self.secret = secrets.token_hex(16)
@@ -71,7 +71,7 @@ class StandaloneCluster:
         eventually(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
         for number in range(self._count):
             where = ["-d", str(self._folder / f"work-{number}"), "--host", "127.0.0.1"]
-            size = ["-c", "2", "-m", "2g", "--webui-port", "0"]
+            size = ["-c", str(self._cores), "-m", "2g", "--webui-port", "0"]
             self._start(f"worker-{number}", "worker.Worker", *size, *where, self.master)
         eventually(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
 
