@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import mmap
+import pickle
 from collections.abc import Callable, Container, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jobs.files import for_this_user_only
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.log.folder import LogFolder
-from jobs.quorum.replay.dealing import Dealer
+from jobs.quorum.replay.dealing import Dealer, read_pieces
 from jobs.quorum.replay.folder import file_columns, mapped
 from jobs.quorum.replay.framing import Framing
-from jobs.quorum.replay.runs import Run, RunReader, Runs
+from jobs.quorum.replay.runs import RunReader, Runs
 from jobs.wire.metadata.columns import cuts
-from jobs.wire.metadata.table import Int64s
 
 
 class Part(NamedTuple):
@@ -112,14 +113,15 @@ def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shar
             ):
                 if columns.damage and part.end < size_bytes:
                     broken.add(part.segment)
-                _write_runs(file, part.segment, reader.read(columns))
+                pickle.dump((part.segment, reader.read(columns)), file)
                 dealer.deal(framing.frame(columns), is_whole=one.is_whole)
     return Dealt(dealer.last_reset, tuple(broken))
 
 
 def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
     """Return what yields the runs of a segment by its number, each once, as `sparse_items` wants them."""
-    pieces = _all_runs(output, ranges)
+    paths = (_runs_path(output, number) for number in range(ranges))
+    pieces = chain.from_iterable(map(read_pieces, paths))
     reader = RunReader()
     held = [next(pieces, None)]
 
@@ -135,19 +137,3 @@ def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
 
 def _runs_path(output: Path, number: int) -> Path:
     return output / f"range-{number}-runs"
-
-
-def _write_runs(file: BinaryIO, segment: int, runs: Runs) -> None:
-    np.array([segment, runs.lines.shape[1], len(runs.values)]).tofile(file)
-    runs.lines.tofile(file)
-    runs.values.tofile(file)
-
-
-def _all_runs(output: Path, ranges: int) -> Iterator[tuple[int, Runs]]:
-    fields = len(Run._fields)
-    for number in range(ranges):
-        with _runs_path(output, number).open("rb") as file:
-            while len(header := np.fromfile(file, np.int64, 3)):
-                segment, count, value_bytes = header.tolist()
-                lines: Int64s = np.fromfile(file, np.int64, fields * count).reshape(fields, -1)
-                yield segment, Runs(lines, np.fromfile(file, np.uint8, value_bytes))

@@ -1,18 +1,17 @@
 """The columns of a log as runs: records of partitions and NoOps in a row, and every other record alone.
 
-A run is a row of INT64s, see `Run`; the values of records and damage lie one behind the other.
+A run is a row of INT64s, see `Run`; the values of records lie one behind the other.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jobs.quorum.timeline.clock import SHORTEST_SILENCE_MS
-from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata import compiled
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns
@@ -23,14 +22,14 @@ from jobs.wire.metadata.table import Bytes, Int64s
 
 # How far apart NoOp records usually are is measured on so many of them, each for itself.
 MEASURED_NO_OPS = 20_000
-PARTITIONS, NO_OPS, RECORD, DAMAGE = range(4)
+PARTITIONS, NO_OPS, RECORD = range(3)
 # By type + 1.
 _PASSED = np.zeros(1 << 15, bool)
 _PASSED[np.add((t.PARTITION_RECORD, t.PARTITION_CHANGE, t.NO_OP), 1)] = True
 
 
 class Run(NamedTuple):
-    """Records of partitions or NoOps in a row, one record of another type, or damage (its value only)."""
+    """Records of partitions or NoOps in a row, or one record of another type."""
 
     kind: int
     offset: int
@@ -45,12 +44,13 @@ class Run(NamedTuple):
     value_bytes: int
 
 
-_KIND, _OFFSET, _END, _EPOCH, _FIRST_MS, _LAST_MS, *_, _VALUE_BYTES = range(len(Run._fields))
+_KIND, _OFFSET, _END, _EPOCH, _FIRST_MS, _LAST_MS, *_ = range(len(Run._fields))
 
 
 class Runs(NamedTuple):
-    """Runs as a line for each field, and their values."""
+    """Damage, and runs as a line for each field, with their values."""
 
+    damage: Sequence[LogDamage]
     lines: Int64s
     values: Bytes
 
@@ -62,7 +62,7 @@ class RunReader:
         self._no_ops = 0
 
     def read(self, columns: MetadataColumns) -> Runs:
-        """Return columns as runs, damage first."""
+        """Return columns as runs."""
         records = columns.tables.records
         is_passed = _PASSED[columns.type + 1] & (columns.is_control == 0)
         is_passed &= records[t.READING] != t.UNDECODABLE
@@ -87,12 +87,8 @@ class RunReader:
                 sizes,
             ]
         )
-        damage = [json.dumps(asdict(one)).encode() for one in columns.damage]
-        broken = np.zeros((len(lines), len(damage)), np.int64)
-        broken[_KIND], broken[_VALUE_BYTES] = DAMAGE, [len(one) for one in damage]
-        text = np.frombuffer(b"".join(damage), np.uint8)
         values = compiled.pack(columns.content, records[t.VALUE_AT, begins], sizes)
-        return Runs(np.concatenate([broken, lines], 1), np.concatenate([text, values]))
+        return Runs(columns.damage, lines, values)
 
     def join(self, lines: Int64s) -> Int64s:
         """Return runs with those joined that a longer piece of the log would have as one."""
@@ -129,12 +125,6 @@ class RunReader:
 
 def _last(begins: Int64s, count: int) -> Int64s:
     return np.append(begins[1:], count)[: len(begins)] - 1
-
-
-def damage_of(value: bytes) -> LogDamage:
-    """Return the damage of a run."""
-    told = json.loads(value)
-    return LogDamage(**told | {"kind": DamageKind(told["kind"])})
 
 
 def record_of(run: Run, value: bytes) -> LogRecord:

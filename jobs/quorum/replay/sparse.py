@@ -15,16 +15,7 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_records import FolderRecords, unreadable
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.replay.folder import file_columns
-from jobs.quorum.replay.runs import (
-    DAMAGE,
-    NO_OPS,
-    RECORD,
-    Run,
-    RunReader,
-    Runs,
-    damage_of,
-    record_of,
-)
+from jobs.quorum.replay.runs import NO_OPS, RECORD, Run, RunReader, Runs, record_of
 from jobs.quorum.timeline.clock import NO_OP
 from jobs.quorum.voters.control_scan import DATA, ControlItem
 from jobs.wire.batches.log_batches import LogDamage
@@ -118,17 +109,13 @@ class _SparseRecords(FolderRecords):
 
 
 def _items(runs: Runs) -> Iterator[LogRecord | PassedBatch | LogDamage]:
+    yield from runs.damage
     at = 0
     for line in runs.lines.T.tolist():
         run = Run(*line)
-        value = bytes(runs.values[at : at + run.value_bytes])
-        at += run.value_bytes
-        if run.kind == DAMAGE:
-            yield damage_of(value)
-        elif run.kind == RECORD:
-            yield record_of(run, value)
-        else:
-            yield _passed(run)
+        end = at + run.value_bytes
+        yield record_of(run, bytes(runs.values[at:end])) if run.kind == RECORD else _passed(run)
+        at = end
 
 
 def _passed(run: Run) -> PassedBatch:
