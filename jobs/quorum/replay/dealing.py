@@ -151,4 +151,5 @@ def _read(
     batches = np.zeros((len(kept), t.BATCH_FIELDS), np.int64)
     batches[:, _BATCH] = kept
     batches[:, t.FIRST] = np.searchsorted(rows[t.BATCH], np.arange(len(kept)))
-    return FramedColumns(read_values(values, batches, rows), *of_batches, joined)
+    groups, borders, resets = of_batches
+    return FramedColumns(read_values(values, batches, rows), groups, borders, resets, joined)

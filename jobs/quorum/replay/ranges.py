@@ -14,6 +14,7 @@ import numpy as np
 from jobs.files import for_this_user_only
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.log.folder import LogFolder
+from jobs.quorum.log.folder_snapshots import SegmentFile
 from jobs.quorum.replay.dealing import Dealer, read_pieces
 from jobs.quorum.replay.folder import file_columns, mapped
 from jobs.quorum.replay.framing import Framing
@@ -80,18 +81,16 @@ def ranges_of(folder: LogFolder, size_bytes: int, uncut: Container[int] = ()) ->
 
 def read_ranges(
     folder: LogFolder, size_bytes: int, deal: Callable[[list[LogRange]], list[Dealt]]
-) -> tuple[list[LogRange], list[int]]:
-    """Let `deal` read all ranges of a log; return them and the `Dealer.last_reset` of each.
+) -> list[int]:
+    """Let `deal` read all ranges of a log; return the `Dealer.last_reset` of each.
 
     Where they turn out to be cut behind damage, it reads ranges in which the damaged segments are whole.
     """
-    ranges = list(ranges_of(folder, size_bytes))
-    dealt = deal(ranges)
+    dealt = deal(list(ranges_of(folder, size_bytes)))
     broken = {segment for one in dealt for segment in one.broken}
     if broken:
-        ranges = list(ranges_of(folder, size_bytes, broken))
-        dealt = deal(ranges)
-    return ranges, [one.last_reset for one in dealt]
+        dealt = deal(list(ranges_of(folder, size_bytes, broken)))
+    return [one.last_reset for one in dealt]
 
 
 def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> Dealt:
@@ -106,30 +105,30 @@ def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shar
         open(_runs_path(output, number), "wb", opener=for_this_user_only) as file,
     ):
         for part in one.parts:
-            path, _, size_bytes = folder.segments[part.segment]
+            path, base_offset, size_bytes = folder.segments[part.segment]
             byte_range = (part.begin, part.end)
             for columns in file_columns(
                 path, part.offset, size_bytes, byte_range, part.epoch_before
             ):
                 if columns.damage and part.end < size_bytes:
                     broken.add(part.segment)
-                pickle.dump((part.segment, reader.read(columns)), file)
+                pickle.dump((base_offset, reader.read(columns)), file)
                 dealer.deal(framing.frame(columns), is_whole=one.is_whole)
     return Dealt(dealer.last_reset, tuple(broken))
 
 
-def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
-    """Return what yields the runs of a segment by its number, each once, as `sparse_items` wants them."""
+def dealt_runs(output: Path, ranges: int) -> Callable[[SegmentFile], Iterator[Runs]]:
+    """Return what yields the runs of a segment, each once, as `sparse_items` wants them."""
     paths = (_runs_path(output, number) for number in range(ranges))
     pieces = chain.from_iterable(map(read_pieces, paths))
     reader = RunReader()
     held = [next(pieces, None)]
 
-    def runs_of(segment: int) -> Iterator[Runs]:
-        while (piece := held[0]) is not None and piece[0] <= segment:
+    def runs_of(segment: SegmentFile) -> Iterator[Runs]:
+        while (piece := held[0]) is not None and piece[0] <= segment.base_offset:
             held[0] = next(pieces, None)
-            number, runs = piece
-            if number == segment:
+            base_offset, runs = piece
+            if base_offset == segment.base_offset:
                 yield runs._replace(lines=reader.join(runs.lines))
 
     return runs_of

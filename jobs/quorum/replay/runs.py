@@ -5,7 +5,7 @@ A run is a row of INT64s, see `Run`; the values of records lie one behind the ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -68,46 +68,29 @@ class RunReader:
         is_passed &= records[t.READING] != t.UNDECODABLE
         kinds = np.where(is_passed, columns.type == t.NO_OP, RECORD)
         times, ends = columns.timestamp_ms, columns.offset + 1
-        begins = self._begins(kinds, columns.offset, ends, columns.epoch, times, times)
+        begins = self._begins((kinds, columns.offset, ends, columns.epoch, times, times))
         last = _last(begins, len(columns))
         batches = columns.batches[records[t.BATCH, begins]]
         sizes = np.where(is_passed, 0, np.maximum(records[t.VALUE_BYTES], 0))[begins]
-        lines = np.stack(
-            [
-                kinds[begins],
-                columns.offset[begins],
-                ends[last],
-                batches[:, t.EPOCH],
-                times[begins],
-                times[last],
-                batches[:, t.BASE_OFFSET],
-                batches[:, t.POSITION],
-                columns.is_control[begins],
-                columns.type[begins],
-                sizes,
-            ]
-        )
+        lines = np.stack([
+            kinds[begins], columns.offset[begins], ends[last], batches[:, t.EPOCH],
+            times[begins], times[last], batches[:, t.BASE_OFFSET], batches[:, t.POSITION],
+            columns.is_control[begins], columns.type[begins], sizes,
+        ])  # fmt: skip
         values = compiled.pack(columns.content, records[t.VALUE_AT, begins], sizes)
         return Runs(columns.damage, lines, values)
 
     def join(self, lines: Int64s) -> Int64s:
         """Return runs with those joined that a longer piece of the log would have as one."""
-        begins = self._begins(*lines[: _LAST_MS + 1])
+        begins = self._begins(lines[: _LAST_MS + 1])
         joined: Int64s = lines[:, begins]
         last = _last(begins, lines.shape[1])
         joined[_END], joined[_LAST_MS] = lines[_END, last], lines[_LAST_MS, last]
         return joined
 
-    def _begins(
-        self,
-        kinds: Int64s,
-        offsets: Int64s,
-        ends: Int64s,
-        epochs: Int64s,
-        first_ms: Int64s,
-        last_ms: Int64s,
-    ) -> Int64s:
+    def _begins(self, lines: Iterable[Int64s]) -> Int64s:
         """Return where runs begin: alone are the first NoOps of all, and what comes after a silence."""
+        kinds, offsets, ends, epochs, first_ms, last_ms = lines
         if not len(kinds):
             return np.empty(0, np.int64)
         steps = first_ms[1:] - last_ms[:-1]
@@ -135,14 +118,7 @@ def record_of(run: Run, value: bytes) -> LogRecord:
         else decode_metadata_record(value)
     )
     return LogRecord(
-        offset=run.offset,
-        epoch=run.epoch,
-        timestamp_ms=run.first_ms,
-        batch_offset=run.batch_offset,
-        position=run.position,
-        is_control=bool(run.is_control),
-        type=read.type,
-        version=read.version,
-        data=read.data,
-        unknown=read.unknown,
-    )
+        offset=run.offset, epoch=run.epoch, timestamp_ms=run.first_ms,
+        batch_offset=run.batch_offset, position=run.position, is_control=bool(run.is_control),
+        type=read.type, version=read.version, data=read.data, unknown=read.unknown,
+    )  # fmt: skip

@@ -22,17 +22,17 @@ from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata.log import LogRecord, PassedBatch
 from jobs.wire.metadata.snapshots import check_snapshot
 
-RunsOf = Callable[[int], Iterator[Runs]]
+RunsOf = Callable[[SegmentFile], Iterator[Runs]]
 
 
 def sparse_items(folder: LogFolder, runs_of: RunsOf | None = None) -> Iterator[ControlItem]:
     """Yield a folder's history as `LogFolder.records` does; partitions and NoOps are passed by.
 
     What `read_changes` tells of it is what it tells of the whole, without the changes of partitions; what a
-    voter timeline tells is the same. `runs_of` has the runs of a segment by its number, each once and in
-    their order; without it they are read from the files.
+    voter timeline tells is the same. `runs_of` has the runs of a segment, each once and in their order;
+    without it they are read from the files.
     """
-    return _SparseRecords(folder, runs_of).items()
+    return _SparseRecords(folder, runs_of).read(None)
 
 
 class _SparseRecords(FolderRecords):
@@ -40,23 +40,15 @@ class _SparseRecords(FolderRecords):
 
     def __init__(self, folder: LogFolder, runs_of: RunsOf | None) -> None:
         super().__init__(folder.segments, folder.snapshots, folder.noted)
-        self._numbers = {one.base_offset: number for number, one in enumerate(folder.segments)}
-        self._reader = RunReader()
-        self._runs_of = runs_of or self._read
-
-    def items(self) -> Iterator[ControlItem]:
-        """Yield the history."""
-        return self.read(None)
-
-    def _read(self, segment: int) -> Iterator[Runs]:
-        return map(self._reader.read, file_columns(*self._segments[segment]))
+        reader = RunReader()
+        self._runs_of = runs_of or (lambda one: map(reader.read, file_columns(*one)))
 
     def _segment(
         self, segment: SegmentFile, follower: int | None
     ) -> Iterator[LogRecord | LogDamage]:
         damages: deque[LogDamage] = deque()
         try:
-            for runs in self._runs_of(self._numbers[segment.base_offset]):
+            for runs in self._runs_of(segment):
                 for item in _items(runs):
                     if isinstance(item, LogDamage):
                         damages.append(item)
@@ -120,11 +112,6 @@ def _items(runs: Runs) -> Iterator[LogRecord | PassedBatch | LogDamage]:
 
 def _passed(run: Run) -> PassedBatch:
     return PassedBatch(
-        offset=run.offset,
-        end_offset=run.end_offset,
-        epoch=run.epoch,
-        timestamp_ms=run.first_ms,
-        batch_offset=run.batch_offset,
-        type=NO_OP if run.kind == NO_OPS else DATA,
-        end_ms=run.last_ms,
-    )
+        offset=run.offset, end_offset=run.end_offset, epoch=run.epoch, batch_offset=run.batch_offset,
+        timestamp_ms=run.first_ms, end_ms=run.last_ms, type=NO_OP if run.kind == NO_OPS else DATA,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jobs.spark.analyses.analysis import Analysis
@@ -82,19 +82,18 @@ LISTED: Mapping[str, Listed] = {
 }
 
 
-class _Analyses(UserDict[str, "Analysis | None"]):
+class _Analyses(UserDict[str, Any]):
     """All kinds, in the order of `LISTED`; reading one imports its module."""
 
     def __getitem__(self, kind: str) -> Analysis:
-        found = self.data[kind]
-        if found is None:
+        if self.data[kind] is None:
             from dataclasses import replace
 
-            listed = LISTED[kind]
-            found = import_module(listed.module).ANALYSIS
-            found = replace(found, question=listed.question, command=listed.command)
-            self.data[kind] = found
-        return found
+            module, question, command = LISTED[kind]
+            found = import_module(module).ANALYSIS
+            self.data[kind] = replace(found, question=question, command=command)
+        analysis: Analysis = self.data[kind]
+        return analysis
 
 
 ANALYSES: MutableMapping[str, Analysis] = _Analyses(dict.fromkeys(LISTED))
