@@ -1,5 +1,5 @@
 """The metadata log folded into the history of all partitions by compiled loops.
 
-In reading order: `replay`, `folder`, `sparse`, `table`, `buffers`, `lists`, `kernels`,
-`partition_causes`, `broker_causes`, `history`, `arrow`, `ahead`.
+In reading order: `framing`, `replay`, `folder`, `runs`, `sparse`, `dealing`, `ranges`, `table`,
+`buffers`, `lists`, `kernels`, `partition_causes`, `broker_causes`, `history`, `arrow`, `ahead`.
 """

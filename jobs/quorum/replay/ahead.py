@@ -6,6 +6,8 @@ The first import or flow on a machine would wait for them else; on a busy one th
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from jobs.files import cache_folder
 from jobs.wire.batches.records import PlacedRecord, encode_batch
@@ -19,15 +21,21 @@ def compile_ahead() -> None:
     """Run every loop once, by a log that needs them all; what is compiled is kept in the cache folder."""
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-    from jobs.quorum.replay.framing import Framing
-    from jobs.quorum.replay.replay import Replay
-    from jobs.wire.metadata.columns import read_columns
+    from jobs.quorum.log.folder import read_folder
+    from jobs.quorum.replay.arrow import write_history
+    from jobs.quorum.replay.dealing import dealt_columns
+    from jobs.quorum.replay.folder import FolderReplay
+    from jobs.quorum.replay.ranges import deal_range, ranges_of
     from jobs.wire.rebatch.rebatcher import warm_up
 
-    replay, framing = Replay(), Framing()
-    for offset, segment in small_log().items():
-        for columns in read_columns(segment, expected_offset=offset):
-            replay.feed(framing.frame(columns))
+    with TemporaryDirectory(prefix="crosslog-compile-") as name:
+        for offset, segment in small_log().items():
+            (Path(name) / f"{offset:020}.log").write_bytes(segment)
+        folder = read_folder(Path(name))
+        (one,) = ranges_of(folder, 1 << 20)
+        dealt = deal_range(folder, one, 0, Path(name), 1)
+        for pieces in (None, dealt_columns(Path(name), [dealt.last_reset], 0)):
+            write_history(Path(name) / "history", FolderReplay(folder, pieces=pieces).histories())
     warm_up()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobs.quorum.history.changes import PartitionChange
 from jobs.quorum.replay import table as r
@@ -83,6 +84,7 @@ class PartitionHistory:
         return tuple(uuid_text(*self.ids[one].tolist()) for one in self.list_of(number))
 
 
+@lru_cache(1 << 16)
 def uuid_text(high: int, low: int) -> str:
     """Return an id from its signed halves."""
     return values.uuid_text(b"".join(half.to_bytes(8, "big", signed=True) for half in (high, low)))

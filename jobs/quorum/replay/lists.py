@@ -7,7 +7,7 @@ tables have room for what is added. Hashes have open addressing and hold a numbe
 from __future__ import annotations
 
 from jobs.quorum.replay import table as r
-from jobs.quorum.replay.table import D
+from jobs.quorum.replay.table import D, Int32s, Int64s
 from jobs.wire.machine_code import (
     compiled,
     get_32,
@@ -276,3 +276,22 @@ def placed(number: int, replicas: int, context: int) -> int:
         if get_32(at + 4 * index) != 0:
             return number
     return migrating(replicas, context)
+
+
+@compiled
+def put_columns(rows: Int64s, columns: Int64s) -> None:
+    """Copy rows to where each of their fields is in one piece."""
+    for row in range(len(rows)):
+        for field in range(len(columns)):
+            columns[field, row] = rows[row, field]
+
+
+@compiled
+def put_lists(numbers: Int64s, lists: Int64s, values: Int32s, found: Int32s) -> None:
+    """Copy the lists of these numbers, one behind the other."""
+    put = 0
+    for number in numbers:
+        begin = lists[number, r.LIST_BEGIN]
+        for at in range(begin, begin + lists[number, r.LIST_COUNT]):
+            found[put] = values[at]
+            put += 1
