@@ -27,12 +27,12 @@ TOKEN = "CROSSLOG_TOKEN"  # noqa: S105  the name of a variable
 
 
 def streams(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what "
-        "the application itself would answer. FILE is a capture of group descriptions (JSON), or the "
-        "connection to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is "
-        "wrong, 2 bad input."
-    )
+    """Print Kafka Streams applications: instances, tasks, stores, lag, findings, and what the application
+    itself would answer.
+
+    FILE is a capture of group descriptions (JSON), or the connection to a cluster (YAML). Exit codes: 0 ok,
+    1 the application's own answer for the key is wrong, 2 bad input.
+    """
     command.add_path(parser, "path", "FILE", "a capture (.json) or a connection")
     parser.add_argument("--application", metavar="ID", help="this application only")
     parser.add_argument("--store", metavar="S", help="who has this store")
@@ -59,15 +59,14 @@ def streams(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     command.add_flag(form, "--json", command.ONE_DOCUMENT)
     command.add_flag(form, "--dot", "print the topology as DOT, the language of Graphviz")
-    parser.set_defaults(run=command.run_of("jobs.commands.streams"))
 
 
 def report(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Make a report from what a console has recorded, and write it to a file. It shows what "
-        f"the owner of the token may see: a service token in {TOKEN}, or its file in {TOKEN}_FILE. Exit "
-        "codes: 0 written, 1 it could not be made, 2 an argument is wrong."
-    )
+    """Make a report from what a console has recorded, and write it to a file.
+
+    It shows what the owner of the token may see: a service token in CROSSLOG_TOKEN, or its file in
+    CROSSLOG_TOKEN_FILE. Exit codes: 0 written, 1 it could not be made, 2 an argument is wrong.
+    """
     parser.add_argument("kind", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--from", dest="start", help="2026-11-16 or 2026-11-16T07:00:00Z")
     parser.add_argument(
@@ -87,7 +86,6 @@ def report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", type=Path, help=f"instead of {TOKEN}: a file that holds it")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the console answers")
     parser.add_argument("--output", type=Path, help="the file; without it named by kind and period")
-    parser.set_defaults(run=command.run_of("jobs.commands.report"))
 
 
 def analysis(parser: argparse.ArgumentParser, kind: Analysis) -> None:
@@ -100,7 +98,7 @@ def analysis(parser: argparse.ArgumentParser, kind: Analysis) -> None:
         _add(parser, argument, is_positional=argument == kind.positional)
     if _flow_of(kind):
         command.add_path(parser, "--archive", "DIR", "archive of the flow's offset syncs")
-    command.add_run(parser, "jobs.commands.analysis", "print the result document")
+    command.add_json(parser, "print the result document")
     command.add_path(parser, "--output", "FOLDER", "keep the tables there, as Parquet")
     kept = "cache the tables of whole logs there, for the next analysis"
     command.add_path(parser, "--histories", "FOLDER", kept)

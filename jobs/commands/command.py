@@ -9,16 +9,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 ONE_DOCUMENT = "print one JSON document"
-Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 
 def add_path(
@@ -43,21 +41,8 @@ def add_repeated(
     parser.add_argument(option, metavar=metavar, help=what, type=type_, action="append", default=[])
 
 
-def add_run(parser: argparse.ArgumentParser, run: str, json_is: str = ONE_DOCUMENT) -> None:
-    """End a parser: add `--json`, and what runs the command, see `run_of`."""
-    add_flag(parser, "--json", json_is)
-    parser.set_defaults(run=run_of(run))
-
-
-def run_of(name: str) -> Run:
-    """Return a function of a module, `module:function`, else its `run`; it is imported when it is called."""
-    module, _, function = name.partition(":")
-
-    def run(arguments: argparse.Namespace) -> int:
-        code: int = getattr(import_module(module), function or "run")(arguments)
-        return code
-
-    return run
+def add_json(parser: argparse.ArgumentParser, what: str = ONE_DOCUMENT) -> None:
+    add_flag(parser, "--json", what)
 
 
 def read_bounded(path: Path, most: int, advice: str = "", *, may_be_stdin: bool = False) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from typing import NamedTuple
 
@@ -48,9 +49,10 @@ _ROOMS = (
 
 
 class Command(NamedTuple):
-    """A command: its module has a function of its name, which adds its arguments to a parser.
+    """A command: the module of its arguments has a function of its name, which adds them to a parser.
 
-    `kind` is that of an analysis; the function `analysis` adds the arguments of all of them.
+    The docstring of that function is the description of the command; the module of the command's name beside
+    it has a `run`. `kind` is that of an analysis, whose arguments the function `analysis` adds.
     """
 
     module: str
@@ -58,12 +60,17 @@ class Command(NamedTuple):
     kind: str = ""
 
     def add_arguments(self, name: str, parser: argparse.ArgumentParser) -> None:
-        """Import the command and add its arguments."""
-        module = import_module(self.module)
-        if self.kind:
-            module.analysis(parser, ANALYSES[self.kind])
-        else:
-            getattr(module, name.replace("-", "_"))(parser)
+        """Import the arguments of the command and add them."""
+        word = "analysis" if self.kind else name.replace("-", "_")
+        add = getattr(import_module(self.module), word)
+        parser.description = add.__doc__
+        parser.set_defaults(run=partial(_run, f"{self.module.rpartition('.')[0]}.{word}"))
+        add(parser, *([ANALYSES[self.kind]] if self.kind else []))
+
+
+def _run(module: str, arguments: argparse.Namespace) -> int:
+    code: int = import_module(module).run(arguments)
+    return code
 
 
 COMMANDS: Mapping[str, Command] = {

@@ -9,6 +9,7 @@ from jobs.lab import cli
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m jobs.lab")
-    cli.lab(parser.add_subparsers(metavar="COMMAND", required=True).add_parser("lab"))
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    cli.lab(commands.add_parser("lab", description=cli.lab.__doc__))
     chosen = parser.parse_args()
     sys.exit(chosen.run(chosen))

@@ -34,10 +34,7 @@ _NODE_ORDERS = {
 
 
 def lab(parser: argparse.ArgumentParser) -> None:
-    """Add the commands of the lab to the parser of `crosslog lab`."""
-    parser.description = (
-        "Real Apache Kafka clusters on this machine: east (3 nodes) and west (1 or 3)."
-    )
+    """Real Apache Kafka clusters on this machine: east (3 nodes) and west (1 or 3)."""
     orders = parser.add_subparsers(title="lab commands", metavar="COMMAND", required=True)
     _add_start(orders)
     _add(orders, "stop", "stop the lab, keep its data", stop)

@@ -14,20 +14,12 @@ from pathlib import Path
 
 from jobs.spark import class_archive
 
-# Variables that change nothing in the command.
+# Variables and settings that change the command, by how they begin, and variables that do not.
+_VARIABLES = ("SPARK_", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _HARMLESS = frozenset({"SPARK_HOME", "SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "SPARK_USER"})
-_FAMILIES = ("SPARK_", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
-_EXTRA, _MEMORY = "spark.driver.extraJavaOptions", "spark.driver.memory"
-# What else of the settings changes the command.
-_OTHERS = frozenset(
-    {
-        "spark.driver.defaultJavaOptions",
-        "spark.driver.extraClassPath",
-        "spark.driver.defaultExtraClassPath",
-        "spark.driver.extraLibraryPath",
-        "spark.remote",
-        "spark.submit.deployMode",
-    }
+_SETTINGS = (
+    *("spark.driver.default", "spark.driver.extraClass", "spark.driver.extraLibrary"),
+    *("spark.remote", "spark.submit."),
 )
 _OPTION = re.compile(rb"(?:--[a-z]|-D|-XX:)[\w:+.=/-]+")
 _CLASS = "org/apache/spark/launcher/JavaModuleOptions.class"
@@ -52,38 +44,33 @@ def spark_command(
 
 def _jvm(spark_home: Path, settings: Mapping[str, str]) -> list[str] | None:
     """Return the command of the JVM; None where only `spark-submit` knows it, or refuses to make one."""
-    options, extra = _module_options(spark_home), settings.get(_EXTRA, "")
-    if not options or (spark_home / "conf").exists() or _OTHERS & settings.keys():
-        return None
-    if any(one.startswith(_FAMILIES) and one not in _HARMLESS for one in os.environ):
-        return None
+    extra = settings.get("spark.driver.extraJavaOptions", "")
+    conf, jars = spark_home / "conf", spark_home / "jars"
+    options = _module_options(jars)
+    is_other = any(one.startswith(_VARIABLES) for one in os.environ.keys() - _HARMLESS)
+    is_other |= any(one.startswith(_SETTINGS) for one in settings) or conf.exists()
     # Spark reads a backslash otherwise than `shlex`.
-    if re.search(r"-Xmx|-Dspark|\\", extra):
+    if is_other or not options or re.search(r"-Xmx|-Dspark|\\", extra):
         return None
     try:
         words = shlex.split(extra)
     except ValueError:
         return None
-    jars = spark_home / "jars"
-    first = sorted(jars.glob("slf4j-api-*.jar"))
     return [
-        class_archive.java_command(),
-        "-cp",
-        ":".join(map(str, [spark_home / "conf", *first, jars / "*"])),
-        f"-Xmx{settings.get(_MEMORY, '1g')}",
-        *words,
-        *options,
+        *(class_archive.java_command(), "-cp"),
+        ":".join(map(str, [conf, *sorted(jars.glob("slf4j-api-*.jar")), jars / "*"])),
+        *(f"-Xmx{settings.get('spark.driver.memory', '1g')}", *words, *options),
         "-Dderby.connection.requireAuthentication=false",
         "org.apache.spark.deploy.SparkSubmit",
     ]
 
 
-def _module_options(spark_home: Path) -> list[str]:
+def _module_options(jars: Path) -> list[str]:
     """Return the options by which this Spark opens Java's modules; empty where they are not found.
 
     They are constants of one class, in their order.
     """
-    for jar in (spark_home / "jars").glob("spark-launcher_*.jar"):
+    for jar in jars.glob("spark-launcher_*.jar"):
         with zipfile.ZipFile(jar) as classes:
             return [one.decode() for one in _OPTION.findall(classes.read(_CLASS))]
     return []

@@ -10,19 +10,19 @@ from jobs.commands import command
 
 
 def design(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print the cheapest placement that fulfils the requirements, the reason for each "
-        "number, the failures that it survives (by crosslog what-if), the alternatives, and the commands; "
-        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 no placement fulfils "
-        "the requirements (the closest one is printed), 2 bad input."
-    )
+    """Print the cheapest placement that fulfils the requirements, the reason for each number, the failures
+    that it survives (by crosslog what-if), the alternatives, and the commands; nothing is changed.
+
+    Options override the file. Exit codes: 0 designed, 1 no placement fulfils the requirements (the closest
+    one is printed), 2 bad input.
+    """
     command.add_path(parser, "file", "FILE.json", "requirements (docs/formats.md)", nargs="?")
     _add_requirements(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
     parser.add_argument(
         "--command-config", metavar="FILE", default="", help="credentials for commands"
     )
-    command.add_run(parser, "jobs.commands.availability.design")
+    command.add_json(parser)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:
@@ -72,13 +72,12 @@ class _Lose(argparse.Action):
 
 
 def what_if(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Simulate losses of a cluster that a file describes (docs/formats.md; also what "
-        "`crosslog state --json`, `kcat -L -J` and `kafka-topics.sh --describe` print). "
-        "Several happen one after the other, in the order given; --together "
-        "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
-        "2 bad input."
-    )
+    """Simulate losses of a cluster that a file describes (docs/formats.md; also what `crosslog state
+    --json`, `kcat -L -J` and `kafka-topics.sh --describe` print).
+
+    Several happen one after the other, in the order given; --together makes them one. Exit codes: 0 nothing
+    is known to stop or to be lost, 1 something is, 2 bad input.
+    """
     command.add_path(parser, "file", "FILE", "the cluster; - reads it from standard input")
     for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
         parser.add_argument(
@@ -93,5 +92,5 @@ def what_if(parser: argparse.ArgumentParser) -> None:
     each = "each loss by itself (without losses: every rack, broker and controller), with sums only"
     command.add_flag(parser, "--matrix", each)
     parser.add_argument("--topic", metavar="T", help="print partitions of this topic only")
-    command.add_run(parser, "jobs.commands.availability.what_if")
+    command.add_json(parser)
     parser.set_defaults(losses=[])

@@ -16,43 +16,45 @@ if TYPE_CHECKING:
 
 
 def follow_metadata(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Follow the metadata log of a KRaft cluster into an archive, with at most a second of "
-        "lag, and resume after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is "
-        "polled instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or "
-        "the archive cannot be used."
-    )
+    """Follow the metadata log of a KRaft cluster into an archive, with at most a second of lag, and resume
+    after any outage.
+
+    Without the right to read it (CLUSTER_ACTION) the quorum is polled instead. Exit codes: 0 stopped or
+    caught up, 1 the log was not read, 2 the file is wrong or the archive cannot be used.
+    """
     command.add_path(parser, "connection", "CONNECTION.yaml")
     command.add_path(parser, "--into", "FOLDER", required=True)
     command.add_flag(
         parser, "--until-caught-up", "end when all committed records are in the archive"
     )
-    command.add_run(
-        parser, "jobs.commands.quorum.follow_metadata", "print a JSON document per change"
-    )
+    command.add_json(parser, "print a JSON document per change")
 
 
 def import_metadata(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Take the metadata log of a node into an archive: a mounted or copied folder, a tar, "
-        "tar.gz or zip. Existing batches are compared, missing ones are added. Exit codes: 0 "
-        "done, 1 a part could not be imported or differs, 2 there is no log, or the archive cannot be used."
-    )
+    """Take the metadata log of a node into an archive: a mounted or copied folder, a tar, tar.gz or zip.
+
+    Existing batches are compared, missing ones are added. Exit codes: 0 done, 1 a part could not be imported
+    or differs, 2 there is no log, or the archive cannot be used.
+    """
     command.add_path(parser, "sources", "PATH", nargs="+")
     command.add_path(parser, "--into", "FOLDER", required=True)
-    command.add_run(
-        parser,
-        "jobs.commands.quorum.follow_metadata:run_import",
-        "print a JSON document per source",
-    )
+    command.add_json(parser, "print a JSON document per source")
+    parser.set_defaults(run=_import)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from jobs.commands.quorum.follow_metadata import run_import
+
+    return run_import(arguments)
 
 
 def history(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print every change of partitions (leader, ISR, ELR, replicas, epochs) with its cause, "
-        "or of brokers, topics, configs and the rest. Exit codes: 0 printed, 1 a part of the log is missing "
-        "or damaged, or has records that Kafka would refuse, 2 there is no such log or topic."
-    )
+    """Print every change of partitions (leader, ISR, ELR, replicas, epochs) with its cause, or of brokers,
+    topics, configs and the rest.
+
+    Exit codes: 0 printed, 1 a part of the log is missing or damaged, or has records that Kafka would refuse,
+    2 there is no such log or topic.
+    """
     command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
     parser.add_argument("--partition", type=int, help="of this partition only")
@@ -66,15 +68,16 @@ def history(parser: argparse.ArgumentParser) -> None:
         default=ChangeKind.PARTITION.value,
         help="changes of what (partition)",
     )
-    command.add_run(parser, "jobs.commands.quorum.history", "print one JSON document a line")
+    command.add_json(parser, "print one JSON document a line")
 
 
 def state(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print brokers, topics, partitions, configs, features and voters as they were at a "
-        "moment, or what differs between two moments. Exit codes: 0 printed, 1 a part of the log before it "
-        "is missing or damaged, 2 there is no such log or moment."
-    )
+    """Print brokers, topics, partitions, configs, features and voters as they were at a moment, or what
+    differs between two moments.
+
+    Exit codes: 0 printed, 1 a part of the log before it is missing or damaged, 2 there is no such log or
+    moment.
+    """
     command.add_path(parser, "path", "PATH", "a __cluster_metadata-0 folder")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument(
@@ -98,14 +101,14 @@ def state(parser: argparse.ArgumentParser) -> None:
         help="print what is different at this moment instead",
     )
     parser.add_argument("--topic", help="of this topic only")
-    command.add_run(parser, "jobs.commands.quorum.state")
+    command.add_json(parser)
 
 
 def dump_log(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print every batch and record, with secrets redacted and damage marked. Exit codes: 0 "
-        "all was read, 1 a part is damaged, 2 a file cannot be opened or is no log."
-    )
+    """Print every batch and record, with secrets redacted and damage marked.
+
+    Exit codes: 0 all was read, 1 a part is damaged, 2 a file cannot be opened or is no log.
+    """
     command.add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--records",
@@ -114,15 +117,15 @@ def dump_log(parser: argparse.ArgumentParser) -> None:
         help="the internal topic of the records; default: from the folder's name, else the metadata log",
     )
     command.add_flag(parser, "--strict", "stop where Kafka's own reader would: at the first damage")
-    command.add_run(parser, "jobs.commands.quorum.dump_log", "print a JSON document a line")
+    command.add_json(parser, "print a JSON document a line")
 
 
 def voters(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Read a __cluster_metadata-0 folder, or the log directory that it lies in, and print who "
-        "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
-        "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder."
-    )
+    """Read a __cluster_metadata-0 folder, or the log directory that it lies in, and print who the voters
+    were from which offset on, what changed, elections, and what looks wrong.
+
+    Exit codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.
+    """
     command.add_path(parser, "path", "PATH")
     parser.add_argument(
         "--high-watermark",
@@ -131,20 +134,20 @@ def voters(parser: argparse.ArgumentParser) -> None:
         help="what is committed (kafka-metadata-quorum.sh describe --status): files do not tell it",
     )
     command.add_flag(parser, "--elections", "print every election, too")
-    command.add_run(parser, "jobs.commands.quorum.voters")
+    command.add_json(parser)
 
 
 def quorum_change(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print the steps to another voter set, one at a time, with the exact commands and the "
-        "state before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 refused "
-        "(with the reason), 2 bad input."
-    )
+    """Print the steps to another voter set, one at a time, with the exact commands and the state before and
+    after each; nothing is changed.
+
+    Exit codes: 0 there is a safe way, 1 refused (with the reason), 2 bad input.
+    """
     what = "a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)"
     command.add_path(parser, "path", "PATH_OR_JSON", what)
     _add_requirements(parser)
     _add_facts(parser)
-    command.add_run(parser, "jobs.commands.quorum.quorum_change")
+    command.add_json(parser)
 
 
 def _add_requirements(parser: argparse.ArgumentParser) -> None:

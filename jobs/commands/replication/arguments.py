@@ -12,28 +12,31 @@ from jobs.replication.mirror_config.values import ExportForm
 
 
 def replicate(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Run a replication flow in the foreground. Ctrl-C stops it cleanly."
+    """Run a replication flow in the foreground.
+
+    Ctrl-C stops it cleanly.
+    """
     command.add_flow(parser)
     until = "end when the offsets that the source has at the start are copied"
     command.add_flag(parser, "--until-caught-up", until)
-    command.add_run(parser, "jobs.commands.replication.replicate", "print progress as JSON lines")
+    command.add_json(parser, "print progress as JSON lines")
     parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
 
 
 def drift(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Compare partitions, configs and ACLs of a flow's topics on both clusters. "
-        "Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed."
-    )
+    """Compare partitions, configs and ACLs of a flow's topics on both clusters.
+
+    Changes nothing. Exit codes: 0 no drift, 1 drift, 2 the comparison failed.
+    """
     command.add_flow(parser)
-    command.add_run(parser, "jobs.commands.replication.drift", "print the report as JSON")
+    command.add_json(parser, "print the report as JSON")
 
 
 def translate(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print the range of target offsets of a source offset, beside MirrorMaker 2's own "
-        "answer. Exit codes: 0 printed, 2 the file or an offset is wrong."
-    )
+    """Print the range of target offsets of a source offset, beside MirrorMaker 2's own answer.
+
+    Exit codes: 0 printed, 2 the file or an offset is wrong.
+    """
     syncs = parser.add_mutually_exclusive_group(required=True)
     command.add_path(syncs, "--syncs", "FILE.jsonl", "a dump of offset syncs")
     command.add_path(syncs, "--archive", "DIR", "the archive of a flow's syncs")
@@ -52,11 +55,7 @@ def translate(parser: argparse.ArgumentParser) -> None:
         help="of an archive: what was known then, 2026-03-31T12:00:00Z",
     )
     _add_facts(parser)
-    command.add_run(
-        parser,
-        "jobs.commands.replication.translate",
-        "print one JSON document, or one a line for --offsets",
-    )
+    command.add_json(parser, "print one JSON document, or one a line for --offsets")
 
 
 def _add_facts(parser: argparse.ArgumentParser) -> None:
@@ -74,29 +73,24 @@ def _add_facts(parser: argparse.ArgumentParser) -> None:
 
 
 def checkpoints(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Translate the offsets of a flow's groups and write them as MirrorMaker 2's checkpoints "
-        "to the target, and to its groups where the flow sets sync_group_offsets. A running flow of crosslog "
-        "does this itself; this command is for a flow of MirrorMaker 2 whose checkpoints are turned off. "
-        "Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong."
-    )
+    """Translate the offsets of a flow's groups and write them as MirrorMaker 2's checkpoints to the target,
+    and to its groups where the flow sets sync_group_offsets.
+
+    A running flow of crosslog does this itself; this command is for a flow of MirrorMaker 2 whose
+    checkpoints are turned off. Exit codes: 0 done, 1 some offsets could not be read, 2 the file is wrong.
+    """
     command.add_flow(parser)
     command.add_flag(parser, "--once", "one round, instead of until Ctrl-C")
-    command.add_run(
-        parser, "jobs.commands.replication.checkpoints", "print a JSON document per round"
-    )
-
-
-_DESCRIPTION = (
-    "Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source), "
-    "with proof, pre-checks and the records that are reprocessed. Without --rehearse or --apply only the "
-    "plan is printed. Share groups that match a pattern are reported and excluded. Exit codes: 0 passed, "
-    "1 blocked, refused or failed, 2 bad input."
-)
+    command.add_json(parser, "print a JSON document per round")
 
 
 def failover(parser: argparse.ArgumentParser) -> None:
-    parser.description = _DESCRIPTION
+    """Plan the offsets at which consumer groups resume on the target of a flow (with --back: on the source),
+    with proof, pre-checks and the records that are reprocessed.
+
+    Without --rehearse or --apply only the plan is printed. Share groups that match a pattern are reported
+    and excluded. Exit codes: 0 passed, 1 blocked, refused or failed, 2 bad input.
+    """
     command.add_flow(parser)
     command.add_repeated(parser, "--group", "G", "a name or pattern; again for more")
     command.add_repeated(parser, "--topic", "T", "only these topics; default: all")
@@ -117,14 +111,14 @@ def failover(parser: argparse.ArgumentParser) -> None:
     command.add_path(parser, "--save", "FILE", save)
     command.add_flag(parser, "--even-if-moved", "roll back although a group has committed since")
     command.add_path(parser, "--report", "FILE", "write the signed report there")
-    command.add_run(parser, "jobs.commands.replication.failover")
+    command.add_json(parser)
 
 
 def verify_report(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
-        "2 the file is no report or cannot be read."
-    )
+    """Check the signature of the JSON form of a report.
+
+    Exit codes: 0 it fits, 1 it does not, 2 the file is no report or cannot be read.
+    """
     command.add_path(parser, "report", "FILE", "the report as JSON")
     key = (
         "the public key of the installation; without it only changes are found, and not who signed"
@@ -132,15 +126,15 @@ def verify_report(parser: argparse.ArgumentParser) -> None:
     command.add_path(parser, "--key", "FILE.pem", key)
     same = "an HTML or PDF form that must say the same; again for more"
     command.add_repeated(parser, "--same", "FILE", same, Path)
-    command.add_run(parser, "jobs.commands.replication.verify_report")
+    command.add_json(parser)
 
 
 def mirror_config(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Print the effective configuration of mm2.properties, Connect connectors in JSON or "
-        "Strimzi's KafkaMirrorMaker2 in YAML, each value with its origin, and what is wrong with it. Secrets "
-        "are never printed. Exit codes: 0 nothing to do, 1 a warning or an error, 2 bad input."
-    )
+    """Print the effective configuration of mm2.properties, Connect connectors in JSON or Strimzi's
+    KafkaMirrorMaker2 in YAML, each value with its origin, and what is wrong with it.
+
+    Secrets are never printed. Exit codes: 0 nothing to do, 1 a warning or an error, 2 bad input.
+    """
     command.add_path(parser, "files", "FILE", nargs="+")
     parser.add_argument(
         "--flow", metavar="A->B", help="only this flow, also when it is not enabled"
@@ -158,14 +152,14 @@ def mirror_config(parser: argparse.ArgumentParser) -> None:
         choices=[form.value for form in ExportForm],
         help="print the configuration in another form; what does not carry over goes to standard error",
     )
-    command.add_run(parser, "jobs.commands.replication.mirror_config")
+    command.add_json(parser)
 
 
 def detect_policy(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Read the names of a cluster's topics, one a line (kafka-topics.sh --list), and say "
-        "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
-        "2 the file cannot be read."
-    )
+    """Read the names of a cluster's topics, one a line (kafka-topics.sh --list), and say which policies
+    explain them, with evidence.
+
+    Exit codes: 0 there is one, 1 nothing tells, 2 the file cannot be read.
+    """
     command.add_path(parser, "--topics", "FILE", "names, one a line", required=True)
-    command.add_run(parser, "jobs.commands.replication.detect_policy")
+    command.add_json(parser)

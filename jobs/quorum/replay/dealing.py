@@ -7,10 +7,11 @@ have told, `framing` says. The files last as long as a log is read, and are for 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from jobs.quorum.replay.framing import MARKERS, Bools, FramedColumns, leaves_ope
 from jobs.wire.metadata import compiled
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import read_values
-from jobs.wire.metadata.table import Int64s
+from jobs.wire.metadata.table import Bytes, Int64s
 from jobs.wire.values import LATEST_MS
 
 # Of a record, and of a batch, what a file has.
@@ -105,15 +106,20 @@ def dealt_path(folder: Path, number: int, share: int) -> Path:
     return folder / f"range-{number}-share-{share}"
 
 
+def read_pieces(path: Path) -> Iterator[Any]:
+    """Yield what was written to a file by `pickle`."""
+    with path.open("rb") as file:
+        while file.peek(1):
+            yield pickle.load(file)  # noqa: S301  this user's own files
+
+
 def dealt_columns(folder: Path, last_resets: Sequence[int], share: int) -> Iterator[FramedColumns]:
     """Yield what a share got of all ranges; `last_resets` has the `Dealer.last_reset` of each."""
     before = -1
     for number, last_reset in enumerate(last_resets):
-        with dealt_path(folder, number, share).open("rb") as file:
-            while len(header := np.fromfile(file, np.int64, 3)):
-                framed = _read(file, *header.tolist())
-                np.maximum(framed.resets, before, out=framed.resets)
-                yield framed
+        for piece in read_pieces(dealt_path(folder, number, share)):
+            framed = _read(*piece)
+            yield framed._replace(resets=np.maximum(framed.resets, before))
         before = max(before, last_reset)
 
 
@@ -129,28 +135,21 @@ def _write(file: BinaryIO, framed: FramedColumns, rows: Int64s, *, is_border_bef
         sizes = np.where(records[t.READING] == t.TYPED, records[t.VALUE_BYTES], 0)
         values = compiled.pack(framed.columns.content, records[t.VALUE_AT], sizes)
         records[t.BATCH], records[t.VALUE_BYTES] = steps.cumsum() - 1, sizes
-        np.array([len(rows), len(batches), len(values)]).tofile(file)
-        records[_LONG].tofile(file)
-        records[_SHORT].astype(np.int32).tofile(file)
-        framed.joined[rows].tofile(file)
-        framed.columns.batches[batches][:, _BATCH].tofile(file)
-        for column in (framed.groups[batches], np.diff(passed) > 0, framed.resets[batches]):
-            column.astype(np.int64).tofile(file)
-        values.tofile(file)
+        of_batches = np.stack([framed.groups[batches], np.diff(passed) > 0, framed.resets[batches]])
+        kept = framed.columns.batches[batches][:, _BATCH]
+        longs, shorts = records[_LONG], records[_SHORT].astype(np.int32)
+        pickle.dump((longs, shorts, framed.joined[rows], kept, of_batches, values), file)
     return bool(borders[-1] > passed[-1])
 
 
-def _read(file: BinaryIO, count: int, batch_count: int, value_bytes: int) -> FramedColumns:
-    rows = np.empty((t.RECORD_COLUMNS, count), np.int64)
-    rows[_LONG] = np.fromfile(file, np.int64, len(_LONG) * count).reshape(-1, count)
-    rows[_SHORT] = np.fromfile(file, np.int32, len(_SHORT) * count).reshape(-1, count)
+def _read(
+    longs: Int64s, shorts: Int64s, joined: Bools, kept: Int64s, of_batches: Int64s, values: Bytes
+) -> FramedColumns:
+    rows = np.empty((t.RECORD_COLUMNS, len(joined)), np.int64)
+    rows[_LONG], rows[_SHORT] = longs, shorts
     rows[t.VALUE_AT] = np.cumsum(rows[t.VALUE_BYTES]) - rows[t.VALUE_BYTES]
-    joined: Bools = np.fromfile(file, bool, count)
-    batches = np.zeros((batch_count, t.BATCH_FIELDS), np.int64)
-    batches[:, _BATCH] = np.fromfile(file, np.int64, len(_BATCH) * batch_count).reshape(
-        batch_count, -1
-    )
-    batches[:, t.FIRST] = np.searchsorted(rows[t.BATCH], np.arange(batch_count))
-    groups, borders, resets = np.fromfile(file, np.int64, 3 * batch_count).reshape(3, -1)
-    values = np.fromfile(file, np.uint8, value_bytes)
+    batches = np.zeros((len(kept), t.BATCH_FIELDS), np.int64)
+    batches[:, _BATCH] = kept
+    batches[:, t.FIRST] = np.searchsorted(rows[t.BATCH], np.arange(len(kept)))
+    groups, borders, resets = of_batches
     return FramedColumns(read_values(values, batches, rows), groups, borders, resets, joined)

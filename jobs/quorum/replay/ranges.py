@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import mmap
+import pickle
 from collections.abc import Callable, Container, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jobs.files import for_this_user_only
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.log.folder import LogFolder
-from jobs.quorum.replay.dealing import Dealer
+from jobs.quorum.log.folder_snapshots import SegmentFile
+from jobs.quorum.replay.dealing import Dealer, read_pieces
 from jobs.quorum.replay.folder import file_columns, mapped
 from jobs.quorum.replay.framing import Framing
-from jobs.quorum.replay.runs import Run, RunReader, Runs
+from jobs.quorum.replay.runs import RunReader, Runs
 from jobs.wire.metadata.columns import cuts
-from jobs.wire.metadata.table import Int64s
 
 
 class Part(NamedTuple):
@@ -79,18 +81,16 @@ def ranges_of(folder: LogFolder, size_bytes: int, uncut: Container[int] = ()) ->
 
 def read_ranges(
     folder: LogFolder, size_bytes: int, deal: Callable[[list[LogRange]], list[Dealt]]
-) -> tuple[list[LogRange], list[int]]:
-    """Let `deal` read all ranges of a log; return them and the `Dealer.last_reset` of each.
+) -> list[int]:
+    """Let `deal` read all ranges of a log; return the `Dealer.last_reset` of each.
 
     Where they turn out to be cut behind damage, it reads ranges in which the damaged segments are whole.
     """
-    ranges = list(ranges_of(folder, size_bytes))
-    dealt = deal(ranges)
+    dealt = deal(list(ranges_of(folder, size_bytes)))
     broken = {segment for one in dealt for segment in one.broken}
     if broken:
-        ranges = list(ranges_of(folder, size_bytes, broken))
-        dealt = deal(ranges)
-    return ranges, [one.last_reset for one in dealt]
+        dealt = deal(list(ranges_of(folder, size_bytes, broken)))
+    return [one.last_reset for one in dealt]
 
 
 def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> Dealt:
@@ -105,29 +105,30 @@ def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shar
         open(_runs_path(output, number), "wb", opener=for_this_user_only) as file,
     ):
         for part in one.parts:
-            path, _, size_bytes = folder.segments[part.segment]
+            path, base_offset, size_bytes = folder.segments[part.segment]
             byte_range = (part.begin, part.end)
             for columns in file_columns(
                 path, part.offset, size_bytes, byte_range, part.epoch_before
             ):
                 if columns.damage and part.end < size_bytes:
                     broken.add(part.segment)
-                _write_runs(file, part.segment, reader.read(columns))
+                pickle.dump((base_offset, reader.read(columns)), file)
                 dealer.deal(framing.frame(columns), is_whole=one.is_whole)
     return Dealt(dealer.last_reset, tuple(broken))
 
 
-def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
-    """Return what yields the runs of a segment by its number, each once, as `sparse_items` wants them."""
-    pieces = _all_runs(output, ranges)
+def dealt_runs(output: Path, ranges: int) -> Callable[[SegmentFile], Iterator[Runs]]:
+    """Return what yields the runs of a segment, each once, as `sparse_items` wants them."""
+    paths = (_runs_path(output, number) for number in range(ranges))
+    pieces = chain.from_iterable(map(read_pieces, paths))
     reader = RunReader()
     held = [next(pieces, None)]
 
-    def runs_of(segment: int) -> Iterator[Runs]:
-        while (piece := held[0]) is not None and piece[0] <= segment:
+    def runs_of(segment: SegmentFile) -> Iterator[Runs]:
+        while (piece := held[0]) is not None and piece[0] <= segment.base_offset:
             held[0] = next(pieces, None)
-            number, runs = piece
-            if number == segment:
+            base_offset, runs = piece
+            if base_offset == segment.base_offset:
                 yield runs._replace(lines=reader.join(runs.lines))
 
     return runs_of
@@ -135,19 +136,3 @@ def dealt_runs(output: Path, ranges: int) -> Callable[[int], Iterator[Runs]]:
 
 def _runs_path(output: Path, number: int) -> Path:
     return output / f"range-{number}-runs"
-
-
-def _write_runs(file: BinaryIO, segment: int, runs: Runs) -> None:
-    np.array([segment, runs.lines.shape[1], len(runs.values)]).tofile(file)
-    runs.lines.tofile(file)
-    runs.values.tofile(file)
-
-
-def _all_runs(output: Path, ranges: int) -> Iterator[tuple[int, Runs]]:
-    fields = len(Run._fields)
-    for number in range(ranges):
-        with _runs_path(output, number).open("rb") as file:
-            while len(header := np.fromfile(file, np.int64, 3)):
-                segment, count, value_bytes = header.tolist()
-                lines: Int64s = np.fromfile(file, np.int64, fields * count).reshape(fields, -1)
-                yield segment, Runs(lines, np.fromfile(file, np.uint8, value_bytes))

@@ -1,19 +1,17 @@
 """The columns of a log as runs: records of partitions and NoOps in a row, and every other record alone.
 
-A run is a row of INT64s, see `Run`; the values of records and damage lie one behind the other.
+A run is a row of INT64s, see `Run`; the values of records lie one behind the other.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jobs.quorum.timeline.clock import SHORTEST_SILENCE_MS
-from jobs.wire.batches.log_batches import DamageKind, LogDamage
+from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata import compiled
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns
@@ -25,14 +23,14 @@ from jobs.wire.values import LATEST_MS
 
 # How far apart NoOp records usually are is measured on so many of them, each for itself.
 MEASURED_NO_OPS = 20_000
-PARTITIONS, NO_OPS, RECORD, DAMAGE = range(4)
+PARTITIONS, NO_OPS, RECORD = range(3)
 # By type + 1.
 _PASSED = np.zeros(1 << 15, bool)
 _PASSED[np.add((t.PARTITION_RECORD, t.PARTITION_CHANGE, t.NO_OP), 1)] = True
 
 
 class Run(NamedTuple):
-    """Records of partitions or NoOps in a row, one record of another type, or damage (its value only)."""
+    """Records of partitions or NoOps in a row, or one record of another type."""
 
     kind: int
     offset: int
@@ -53,8 +51,9 @@ _KIND, _OFFSET, _END, _EPOCH, _FIRST_MS, _LAST_MS, _BATCH_OFFSET, *_, _VALUE_BYT
 
 
 class Runs(NamedTuple):
-    """Runs as a line for each field, and their values."""
+    """Damage, and runs as a line for each field, with their values."""
 
+    damage: Sequence[LogDamage]
     lines: Int64s
     values: Bytes
 
@@ -66,7 +65,7 @@ class RunReader:
         self._no_ops = 0
 
     def read(self, columns: MetadataColumns) -> Runs:
-        """Return columns as runs, damage first."""
+        """Return columns as runs."""
         records = columns.tables.records
         is_passed = _PASSED[columns.type + 1] & (columns.is_control == 0)
         is_passed &= records[t.READING] != t.UNDECODABLE
@@ -78,27 +77,13 @@ class RunReader:
         last = _last(begins, len(columns))
         batches = columns.batches[records[t.BATCH, begins]]
         sizes = np.where(is_passed, 0, np.maximum(records[t.VALUE_BYTES], 0))[begins]
-        lines = np.stack(
-            [
-                kinds[begins],
-                columns.offset[begins],
-                ends[last],
-                batches[:, t.EPOCH],
-                times[begins],
-                times[last],
-                batches[:, t.BASE_OFFSET],
-                batches[:, t.POSITION],
-                columns.is_control[begins],
-                columns.type[begins],
-                sizes,
-            ]
-        )
-        damage = [json.dumps(asdict(one)).encode() for one in columns.damage]
-        broken = np.zeros((len(lines), len(damage)), np.int64)
-        broken[_KIND], broken[_VALUE_BYTES] = DAMAGE, [len(one) for one in damage]
-        text = np.frombuffer(b"".join(damage), np.uint8)
+        lines = np.stack([
+            kinds[begins], columns.offset[begins], ends[last], batches[:, t.EPOCH],
+            times[begins], times[last], batches[:, t.BASE_OFFSET], batches[:, t.POSITION],
+            columns.is_control[begins], columns.type[begins], sizes,
+        ])  # fmt: skip
         values = compiled.pack(columns.content, records[t.VALUE_AT, begins], sizes)
-        return Runs(np.concatenate([broken, lines], 1), np.concatenate([text, values]))
+        return Runs(columns.damage, lines, values)
 
     def join(self, lines: Int64s) -> Int64s:
         """Return runs with those joined that a longer piece of the log would have as one."""
@@ -108,7 +93,7 @@ class RunReader:
         joined[_END], joined[_LAST_MS] = lines[_END, last], lines[_LAST_MS, last]
         return joined
 
-    def _begins(self, fields: Sequence[Int64s]) -> Int64s:
+    def _begins(self, fields: Iterable[Int64s]) -> Int64s:
         """Return where runs begin: alone are the first NoOps of all, and what comes after a silence.
 
         `fields` are those of `Run` up to the batch. A run with times that are none ends with its batch.
@@ -135,12 +120,6 @@ def _last(begins: Int64s, count: int) -> Int64s:
     return np.append(begins[1:], count)[: len(begins)] - 1
 
 
-def damage_of(value: bytes) -> LogDamage:
-    """Return the damage of a run."""
-    told = json.loads(value)
-    return LogDamage(**told | {"kind": DamageKind(told["kind"])})
-
-
 def record_of(run: Run, value: bytes) -> LogRecord:
     """Return the record of a run, decoded."""
     read = (
@@ -149,14 +128,7 @@ def record_of(run: Run, value: bytes) -> LogRecord:
         else decode_metadata_record(value)
     )
     return LogRecord(
-        offset=run.offset,
-        epoch=run.epoch,
-        timestamp_ms=run.first_ms,
-        batch_offset=run.batch_offset,
-        position=run.position,
-        is_control=bool(run.is_control),
-        type=read.type,
-        version=read.version,
-        data=read.data,
-        unknown=read.unknown,
-    )
+        offset=run.offset, epoch=run.epoch, timestamp_ms=run.first_ms,
+        batch_offset=run.batch_offset, position=run.position, is_control=bool(run.is_control),
+        type=read.type, version=read.version, data=read.data, unknown=read.unknown,
+    )  # fmt: skip

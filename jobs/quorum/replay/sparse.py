@@ -15,33 +15,24 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_records import FolderRecords, unreadable
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.replay.folder import file_columns
-from jobs.quorum.replay.runs import (
-    DAMAGE,
-    NO_OPS,
-    RECORD,
-    Run,
-    RunReader,
-    Runs,
-    damage_of,
-    record_of,
-)
+from jobs.quorum.replay.runs import NO_OPS, RECORD, Run, RunReader, Runs, record_of
 from jobs.quorum.timeline.clock import NO_OP
 from jobs.quorum.voters.control_scan import DATA, ControlItem
 from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata.log import LogRecord, PassedBatch
 from jobs.wire.metadata.snapshots import check_snapshot
 
-RunsOf = Callable[[int], Iterator[Runs]]
+RunsOf = Callable[[SegmentFile], Iterator[Runs]]
 
 
 def sparse_items(folder: LogFolder, runs_of: RunsOf | None = None) -> Iterator[ControlItem]:
     """Yield a folder's history as `LogFolder.records` does; partitions and NoOps are passed by.
 
     What `read_changes` tells of it is what it tells of the whole, without the changes of partitions; what a
-    voter timeline tells is the same. `runs_of` has the runs of a segment by its number, each once and in
-    their order; without it they are read from the files.
+    voter timeline tells is the same. `runs_of` has the runs of a segment, each once and in their order;
+    without it they are read from the files.
     """
-    return _SparseRecords(folder, runs_of).items()
+    return _SparseRecords(folder, runs_of).read(None)
 
 
 class _SparseRecords(FolderRecords):
@@ -49,23 +40,15 @@ class _SparseRecords(FolderRecords):
 
     def __init__(self, folder: LogFolder, runs_of: RunsOf | None) -> None:
         super().__init__(folder.segments, folder.snapshots, folder.noted)
-        self._numbers = {one.base_offset: number for number, one in enumerate(folder.segments)}
-        self._reader = RunReader()
-        self._runs_of = runs_of or self._read
-
-    def items(self) -> Iterator[ControlItem]:
-        """Yield the history."""
-        return self.read(None)
-
-    def _read(self, segment: int) -> Iterator[Runs]:
-        return map(self._reader.read, file_columns(*self._segments[segment]))
+        reader = RunReader()
+        self._runs_of = runs_of or (lambda one: map(reader.read, file_columns(*one)))
 
     def _segment(
         self, segment: SegmentFile, follower: int | None
     ) -> Iterator[LogRecord | LogDamage]:
         damages: deque[LogDamage] = deque()
         try:
-            for runs in self._runs_of(self._numbers[segment.base_offset]):
+            for runs in self._runs_of(segment):
                 for item in _items(runs):
                     if isinstance(item, LogDamage):
                         damages.append(item)
@@ -118,26 +101,17 @@ class _SparseRecords(FolderRecords):
 
 
 def _items(runs: Runs) -> Iterator[LogRecord | PassedBatch | LogDamage]:
+    yield from runs.damage
     at = 0
     for line in runs.lines.T.tolist():
         run = Run(*line)
-        value = bytes(runs.values[at : at + run.value_bytes])
-        at += run.value_bytes
-        if run.kind == DAMAGE:
-            yield damage_of(value)
-        elif run.kind == RECORD:
-            yield record_of(run, value)
-        else:
-            yield _passed(run)
+        end = at + run.value_bytes
+        yield record_of(run, bytes(runs.values[at:end])) if run.kind == RECORD else _passed(run)
+        at = end
 
 
 def _passed(run: Run) -> PassedBatch:
     return PassedBatch(
-        offset=run.offset,
-        end_offset=run.end_offset,
-        epoch=run.epoch,
-        timestamp_ms=run.first_ms,
-        batch_offset=run.batch_offset,
-        type=NO_OP if run.kind == NO_OPS else DATA,
-        end_ms=run.last_ms,
-    )
+        offset=run.offset, end_offset=run.end_offset, epoch=run.epoch, batch_offset=run.batch_offset,
+        timestamp_ms=run.first_ms, end_ms=run.last_ms, type=NO_OP if run.kind == NO_OPS else DATA,
+    )  # fmt: skip

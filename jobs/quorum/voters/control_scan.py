@@ -27,7 +27,7 @@ ControlItem = LogRecord | PassedBatch | LogDamage | Gap
 
 def control_items(folder: LogFolder) -> Iterator[ControlItem]:
     """Yield a folder's history as `LogFolder.records` does, but data batches as one item each."""
-    return _ControlScan(folder.segments, folder.snapshots, folder.noted).items()
+    return _ControlScan(folder.segments, folder.snapshots, folder.noted).read(None)
 
 
 def items_of_all_segments(folder: LogFolder) -> Iterator[ControlItem]:
@@ -61,10 +61,6 @@ def _place(item: LogRecord | PassedBatch) -> int:
 
 class _ControlScan(FolderRecords):
     """Reads a folder's history once, and decodes control batches only."""
-
-    def items(self) -> Iterator[ControlItem]:
-        """Yield the history."""
-        return self.read(None)
 
     def all_items(self) -> Iterator[ControlItem]:
         """Yield the history from the first segment on; snapshots where the log reaches them."""

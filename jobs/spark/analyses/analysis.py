@@ -152,19 +152,20 @@ class Analysis:
     """A kind of analysis. `run` does it in the driver of a Spark application; it imports pyspark itself.
 
     `keep_days` is how long its results are kept. `checked` (optional) looks at arguments together: it gets
-    them checked one by one and raises InvalidFields. `command` is its name in a shell, empty: the kind.
-    With `wants_events` the console gives recorded events of its clusters as the resource `events`: its list
-    `events` has `at_ms`, `kind`, `text` and `where`, oldest first; there is none in a shell. With `is_action`
-    it changes a cluster: in the console only the page that plans it starts it, see `kinds.QUESTIONS`.
+    them checked one by one and raises InvalidFields. `command` is its name in a shell, empty: the kind;
+    `kinds` fills it in, and `question`. With `wants_events` the console gives recorded events of its clusters
+    as the resource `events`: its list `events` has `at_ms`, `kind`, `text` and `where`, oldest first; there
+    is none in a shell. With `is_action` it changes a cluster: in the console only the page that plans it
+    starts it, see `kinds.QUESTIONS`.
     """
 
     kind: str
     title: str
-    question: str
     arguments: tuple[Argument, ...]
     tables: tuple[Table, ...]
     run: Callable[[AnalysisTask, Mapping[str, Any]], Answer]
     charts: tuple[Chart, ...] = ()
+    question: str = ""
     definition: str = ""
     keep_days: int = 90
     checked: Callable[[Mapping[str, Any]], None] | None = None

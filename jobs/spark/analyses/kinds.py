@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jobs.spark.analyses.analysis import Analysis
 
 
-# By folder: the question of each kind, as its module has it, for `crosslog --help`.
+# By folder: the question of each kind; here and not in its module, for `crosslog --help`.
 _ROOMS: Mapping[str, Mapping[str, str]] = {
     "metadata": {
         "before-a-moment": "What happened in the minutes before a moment?",
         "quorum-history": "Who voted, who led, and who were the voters at one moment?",
         "time-without-controller": "When, and for how much of the time, was no controller active?",
-        "partition-availability": "How long were partitions leaderless or under min ISR, by topic and "
-        "month?",
-        "isr-churn": "How often did brokers leave and join ISRs: by broker, rack, topic or cause, hour by "
-        "hour?",
-        "slowest-shrinks": "Which brokers stayed out of an ISR for longest, and what did these cases have in "
-        "common?",
-        "unclean-elections": "Which partitions had an unclean leader election, when, and which brokers were "
-        "not elected?",
+        "partition-availability": "How long were partitions leaderless or under min ISR, by topic and month?",
+        "isr-churn": "How often did brokers leave and join ISRs: by broker, rack, topic or cause, hour "
+        "by hour?",
+        "slowest-shrinks": "Which brokers stayed out of an ISR for longest, and what did these cases "
+        "have in common?",
+        "unclean-elections": "Which partitions had an unclean leader election, when, and which brokers "
+        "were not elected?",
         "config-changes": "Which settings changed, and did ISR shrinks or leader changes follow?",
         "metadata-history": "What changed in this metadata log, when, and why?",
         "metadata-records": "How many records of which type does this metadata log hold?",
     },
     "offsets": {
-        "translate": "Which target offset is equivalent to a source offset, now or as known at a "
-        "time?",
+        "translate": "Which target offset is equivalent to a source offset, now or as known at a time?",
         "refine": "Which target offsets are exact, by comparing the records of both sides?",
         "backtest": "If groups had failed over in the last days, which records would they have skipped "
         "or reprocessed?",
         "backfill": "Is the whole history of this flow's offset syncs in its archive?",
     },
     "records": {
-        "topic-profile": "How many records do topics get, of which shape, and when did that "
-        "change?",
+        "topic-profile": "How many records do topics get, of which shape, and when did that change?",
         "key-skew": "Which keys are hot, which partitioner placed them, and would another partition "
         "count help?",
         "copy-audit": "Does the target have the records of the source, each once and in order?",
-        "store-at": "Which value did a key have, or how large was a store, at a time or an offset of its "
-        "changelog?",
+        "store-at": "Which value did a key have, or how large was a store, at a time or an offset of "
+        "its changelog?",
     },
     "groups": {
         "rebalances": "When did consumer groups rebalance, who joined and left, and what moved?",
@@ -56,10 +54,10 @@ _ROOMS: Mapping[str, Mapping[str, str]] = {
         "dead-letters": "Which records could services not process, at which step, and why?",
         "replay-plan": "Which dead letters can be sent again, and what would that do?",
         "redrive": "What of a replay plan was sent?",
-        "tiered-reach": "What of topics is local and remote, what lags, how far can a replay go, and who "
-        "reads cold?",
+        "tiered-reach": "What of topics is local and remote, what lags, how far can a replay go, and "
+        "who reads cold?",
     },
-}
+}  # fmt: skip
 # Kinds whose module or command has another name.
 _MODULES = {"metadata-records": "record_types"}
 _COMMANDS = {"translate": "translate-offsets"}
@@ -75,7 +73,7 @@ class Listed(NamedTuple):
 
 LISTED: Mapping[str, Listed] = {
     kind: Listed(
-        f"{__package__}.{room}.{_MODULES.get(kind, kind.replace('-', '_'))}",
+        f"{__package__}.{room}.{_MODULES.get(kind) or kind.replace('-', '_')}",
         question,
         _COMMANDS.get(kind, kind),
     )
@@ -84,36 +82,21 @@ LISTED: Mapping[str, Listed] = {
 }
 
 
-class _Analyses(MutableMapping[str, "Analysis"]):
+class _Analyses(UserDict[str, Any]):
     """All kinds, in the order of `LISTED`; reading one imports its module."""
 
-    def __init__(self) -> None:
-        self._found: dict[str, Analysis | None] = dict.fromkeys(LISTED)
-
     def __getitem__(self, kind: str) -> Analysis:
-        found = self._found[kind]
-        if found is None:
-            module = import_module(LISTED[kind].module)
-            found = self._found[kind] = module.ANALYSIS
-        return found
+        if self.data[kind] is None:
+            from dataclasses import replace
 
-    def __setitem__(self, kind: str, analysis: Analysis) -> None:
-        self._found[kind] = analysis
-
-    def __delitem__(self, kind: str) -> None:
-        del self._found[kind]
-
-    def __contains__(self, kind: object) -> bool:
-        return kind in self._found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+            module, question, command = LISTED[kind]
+            found = import_module(module).ANALYSIS
+            self.data[kind] = replace(found, question=question, command=command)
+        analysis: Analysis = self.data[kind]
+        return analysis
 
 
-ANALYSES = _Analyses()
+ANALYSES: MutableMapping[str, Analysis] = _Analyses(dict.fromkeys(LISTED))
 
 
 class _Questions(Mapping[str, "Analysis"]):

@@ -181,7 +181,6 @@ _DURATION = "Until all members had reached the epoch. Classic groups write no be
 ANALYSIS = Analysis(
     kind="rebalances",
     title="Rebalances",
-    question="When did consumer groups rebalance, who joined and left, and what moved?",
     arguments=(
         CLUSTER,
         Argument(

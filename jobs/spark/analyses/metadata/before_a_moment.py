@@ -155,7 +155,6 @@ _CAUSE = Column("cause", "Cause", ColumnType.CODE, "Of voters: the source of the
 ANALYSIS = Analysis(
     kind="before-a-moment",
     title="Events before a moment",
-    question="What happened in the minutes before a moment?",
     arguments=(
         LOG,
         Argument("at", ArgumentType.MOMENT, "Moment", "UTC.", is_required=True),

@@ -105,7 +105,6 @@ _NAME = Column("name", "Setting", ColumnType.TEXT)
 ANALYSIS = Analysis(
     kind="config-changes",
     title="Config changes",
-    question="Which settings changed, and did ISR shrinks or leader changes follow?",
     arguments=(
         *WINDOW,
         Argument(

@@ -94,7 +94,6 @@ _HOUR = Column("hour_ms", "Hour", ColumnType.MOMENT, "Its beginning, UTC.")
 ANALYSIS = Analysis(
     kind="isr-churn",
     title="ISR churn",
-    question="How often did brokers leave and join ISRs: by broker, rack, topic or cause, hour by hour?",
     arguments=(
         *WINDOW,
         Argument(

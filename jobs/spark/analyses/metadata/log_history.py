@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial as partial_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
@@ -49,7 +49,6 @@ _BY_ONE_TASK_BYTES = 16 << 20
 _LARGEST_RANGE_BYTES = 32 << 20
 # So many that no core waits long for the last.
 _RANGES_PER_CORE, _SHARES_PER_CORE = 4, 2
-_Input = TypeVar("_Input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
     size_bytes = sum(one.size_bytes for one in folder.segments)
     if cores == 1 or size_bytes < _BY_ONE_TASK_BYTES:
         with _told_progress(task, partial, "Reading the log", 0):
-            return _together(_tasks(context, [(folder, str(partial))], _write_all))
+            return _together(_tasks(context, [(folder, partial)], _write_all))
     from jobs.quorum.replay.ranges import Dealt, read_ranges
 
     shares = min(MOST_SHARES, _SHARES_PER_CORE * cores)
@@ -152,23 +151,20 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
     dealt.mkdir(mode=0o700)
 
     def deal(ranges: list[LogRange]) -> list[Dealt]:
-        reads = [(folder, one, number, str(partial), shares) for number, one in enumerate(ranges)]
+        reads = [(folder, one, number, partial, shares) for number, one in enumerate(ranges)]
         return [one["dealt"] for one in _tasks(context, reads, _read_range)]
 
     with _told_progress(task, partial, "Reading the log", size_bytes):
-        ranges, last_resets = read_ranges(folder, each, deal)
+        last_resets = read_ranges(folder, each, deal)
     with _told_progress(task, partial, "Writing the tables", size_bytes * shares):
-        writes = [
-            (folder, ranges, last_resets, str(partial), share, shares)
-            for share in range(-1, shares)
-        ]
+        writes = [(folder, last_resets, partial, share, shares) for share in range(-1, shares)]
         told = _tasks(context, writes, _write_share)
     shutil.rmtree(dealt)
     return _together(told)
 
 
 def _tasks(
-    context: SparkContext, inputs: list[_Input], function: Callable[[_Input], dict[str, Any]]
+    context: SparkContext, inputs: list[tuple[Any, ...]], function: Callable[..., dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return what a function says of each input, each in a task of its own; raises OSError."""
     told = context.parallelize(inputs, len(inputs)).map(partial_of(_on_worker, function)).collect()
@@ -178,50 +174,49 @@ def _tasks(
     return told
 
 
-def _on_worker(function: Callable[[_Input], dict[str, Any]], given: _Input) -> dict[str, Any]:
+def _on_worker(function: Callable[..., dict[str, Any]], given: tuple[Any, ...]) -> dict[str, Any]:
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     try:
-        return function(given)
+        return function(*given)
     except OSError as error:
         return {"errno": error.errno, "problem": error.strerror or str(error)}
 
 
-def _write_all(given: tuple[LogFolder, str]) -> dict[str, Any]:
+def _write_all(folder: LogFolder, target: Path) -> dict[str, Any]:
     """Write all tables of a log in one task; returns JSON values."""
     from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
 
-    folder, target = given[0], Path(given[1])
     beside = write_beside_partitions(folder, target)
     return {**write_partitions(folder, target, 0, 1), "beside": beside}
 
 
-def _read_range(given: tuple[LogFolder, LogRange, int, str, int]) -> dict[str, Any]:
+def _read_range(
+    folder: LogFolder, one: LogRange, number: int, target: Path, shares: int
+) -> dict[str, Any]:
     """Read a range of the log and deal it out to the shares."""
     from jobs.quorum.replay.ranges import deal_range
 
-    folder, one, number, target, shares = given
-    dealt = deal_range(folder, one, number, Path(target) / _DEALT, shares)
+    dealt = deal_range(folder, one, number, target / _DEALT, shares)
     _note_done(target, f"range-{number}", one.size_bytes)
     return {"dealt": dealt}
 
 
 def _write_share(
-    given: tuple[LogFolder, list[LogRange], list[int], str, int, int],
+    folder: LogFolder, last_resets: list[int], target: Path, share: int, shares: int
 ) -> dict[str, Any]:
     """Write a share of the partitions, as share -1 everything else; returns JSON values."""
     from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
     from jobs.quorum.replay.dealing import dealt_columns
     from jobs.quorum.replay.ranges import dealt_runs
 
-    folder, ranges, last_resets, target, share, shares = given
-    output, dealt = Path(target), Path(target) / _DEALT
+    dealt = target / _DEALT
     if share < 0:
-        beside = write_beside_partitions(folder, output, dealt_runs(dealt, len(ranges)))
+        beside = write_beside_partitions(folder, target, dealt_runs(dealt, len(last_resets)))
         return {"rows": 0, "anomalies": {}, "beside": beside}
     pieces = dealt_columns(dealt, last_resets, share)
-    told = write_partitions(folder, output, share, shares, pieces)
-    _note_done(target, f"share-{share}", sum(one.size_bytes for one in ranges))
+    told = write_partitions(folder, target, share, shares, pieces)
+    _note_done(target, f"share-{share}", sum(one.size_bytes for one in folder.segments))
     return told
 
 
@@ -235,9 +230,9 @@ def _together(told: list[dict[str, Any]]) -> dict[str, Any]:
     return {**beside, "rows": rows, "anomalies": anomalies}
 
 
-def _note_done(target: str, name: str, size_bytes: int) -> None:
+def _note_done(target: Path, name: str, size_bytes: int) -> None:
     # Where the folder is gone the run was stopped, and so is this.
-    (Path(target) / f"{_DONE}{name}").write_text(str(size_bytes), encoding="utf-8")
+    (target / f"{_DONE}{name}").write_text(str(size_bytes), encoding="utf-8")
 
 
 @contextmanager

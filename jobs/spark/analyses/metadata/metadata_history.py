@@ -148,7 +148,6 @@ def _type_of(name: str) -> ColumnType:
 ANALYSIS = Analysis(
     kind="metadata-history",
     title="History of a metadata log",
-    question="What changed in this metadata log, when, and why?",
     arguments=(Argument("log", ArgumentType.LOG, "Metadata log", is_required=True),),
     tables=tuple(
         Table(name, title, tuple(map(_column, columns.split())))

@@ -155,7 +155,6 @@ _FIGURES = (
 ANALYSIS = Analysis(
     kind="partition-availability",
     title="Partition availability",
-    question="How long were partitions leaderless or under min ISR, by topic and month?",
     arguments=(
         *WINDOW,
         Argument(

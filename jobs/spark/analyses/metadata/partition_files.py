@@ -38,16 +38,10 @@ FROM named GROUP BY topic_id
 """
 _TOPICS = pa.schema([("topic_id", pa.string()), ("topic", pa.string())])
 # What `churn` yields.
-CHURN = pa.schema(
-    [
-        ("hour_ms", pa.int64()),
-        ("group", pa.string()),
-        ("broker_id", pa.int32()),
-        ("offset", pa.int64()),
-        ("shrinks", pa.int64()),
-        ("expands", pa.int64()),
-    ]
-)
+CHURN = pa.schema([
+    ("hour_ms", pa.int64()), ("group", pa.string()), ("broker_id", pa.int32()),
+    ("offset", pa.int64()), ("shrinks", pa.int64()), ("expands", pa.int64()),
+])  # fmt: skip
 
 
 @contextmanager

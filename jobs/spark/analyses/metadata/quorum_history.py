@@ -103,7 +103,6 @@ _IS_STATIC = Column(
 ANALYSIS = Analysis(
     kind="quorum-history",
     title="Quorum history",
-    question="Who voted, who led, and who were the voters at one moment?",
     arguments=(
         *WINDOW,
         Argument("at", ArgumentType.MOMENT, "Voters at", "UTC. Default: the end of the window."),

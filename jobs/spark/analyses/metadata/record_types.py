@@ -151,7 +151,6 @@ def _notes(segments: tuple[SegmentFile, ...], told: list[dict[str, Any]]) -> lis
 ANALYSIS = Analysis(
     kind="metadata-records",
     title="Record types of a metadata log",
-    question="How many records of which type does this metadata log hold?",
     definition="Every record of every segment is counted by its type; snapshots are not.",
     arguments=(
         Argument(

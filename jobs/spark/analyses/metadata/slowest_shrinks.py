@@ -128,7 +128,6 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
 ANALYSIS = Analysis(
     kind="slowest-shrinks",
     title="Slowest ISR shrinks",
-    question="Which brokers stayed out of an ISR for longest, and what did these cases have in common?",
     arguments=(
         *WINDOW,
         Argument(

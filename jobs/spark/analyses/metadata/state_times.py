@@ -14,14 +14,8 @@ from jobs.wire.machine_code import LOW_32, compiled, inlined
 
 Batches = Iterator[pa.RecordBatch]
 COLUMNS = [
-    "offset",
-    "timestamp_ms",
-    "topic_id",
-    "partition",
-    "leader",
-    "isr",
-    "replicas",
-    "is_removed",
+    *("offset", "timestamp_ms", "topic_id", "partition"),
+    *("leader", "isr", "replicas", "is_removed"),
 ]
 # Of a topic and a period: how many partitions there were, and milliseconds of all of them.
 _SUMS = ("partitions", "partition_ms", "leaderless_ms", "under_min_isr_ms")

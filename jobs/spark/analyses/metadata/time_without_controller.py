@@ -96,7 +96,6 @@ _DURATION = Column("duration_ms", "Duration", ColumnType.DURATION_MS)
 ANALYSIS = Analysis(
     kind="time-without-controller",
     title="Time without an active controller",
-    question="When, and for how much of the time, was no controller active?",
     arguments=(
         *WINDOW,
         Argument(

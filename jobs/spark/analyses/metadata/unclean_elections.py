@@ -72,7 +72,6 @@ def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Ans
 ANALYSIS = Analysis(
     kind="unclean-elections",
     title="Unclean leader elections",
-    question="Which partitions had an unclean leader election, when, and which brokers were not elected?",
     arguments=WINDOW,
     tables=(
         Table(

@@ -164,7 +164,6 @@ def _refused(counts: Mapping[str, int]) -> list[str]:
 ANALYSIS = Analysis(
     kind=KIND,
     title="Backfill of the offset sync archive",
-    question="Is the whole history of this flow's offset syncs in its archive?",
     arguments=(
         Argument(
             "flow",

@@ -214,8 +214,6 @@ _MEASURES = (
 ANALYSIS = Analysis(
     kind="backtest",
     title="Translation backtest",
-    question="If groups had failed over in the last days, which records would they have skipped or "
-    "reprocessed?",
     arguments=(
         Argument("flow", ArgumentType.FLOW, "Flow", is_required=True),
         Argument(

@@ -34,7 +34,6 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 ANALYSIS = Analysis(
     kind="refine",
     title="Refined offsets",
-    question="Which target offsets are exact, by comparing the records of both sides?",
     arguments=(
         replace(FLOW, is_required=True),
         OFFSETS,

@@ -67,7 +67,6 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 ANALYSIS = Analysis(
     kind="translate",
     title="Bulk offset translation",
-    question="Which target offset is equivalent to a source offset, now or as known at a time?",
     arguments=(
         *WHOSE,
         OFFSETS,
@@ -120,5 +119,4 @@ ANALYSIS = Analysis(
         " answer without bounds has a reason. The share of exact answers is of all answers with bounds."
     ),
     checked=check_asked,
-    command="translate-offsets",
 )

@@ -106,7 +106,6 @@ def _offset(name: str, title: str) -> Column:
 ANALYSIS = Analysis(
     kind="copy-audit",
     title="Copy audit",
-    question="Does the target have the records of the source, each once and in order?",
     arguments=(
         Argument(
             "flow",

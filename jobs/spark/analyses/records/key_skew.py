@@ -222,7 +222,6 @@ _COUNTS_HELP = "Separated by commas. Default: the half and the double."
 ANALYSIS = Analysis(
     kind="key-skew",
     title="Key skew",
-    question="Which keys are hot, which partitioner placed them, and would another partition count help?",
     arguments=(
         CLUSTER,
         TOPICS,

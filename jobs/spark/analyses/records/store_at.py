@@ -211,7 +211,6 @@ _PARTITION = Column("partition", "Partition", _COUNT)
 ANALYSIS = Analysis(
     kind="store-at",
     title="Store at a time",
-    question="Which value did a key have, or how large was a store, at a time or an offset of its changelog?",
     arguments=(
         CLUSTER,
         Argument("topic", _TEXT, "Topic", "A changelog, or any table topic.", is_required=True),

@@ -149,7 +149,6 @@ _LOG_HELP = "Of the cluster: what it says of the minutes around changes."
 ANALYSIS = Analysis(
     kind="topic-profile",
     title="Topic profile",
-    question="How many records do topics get, of which shape, and when did that change?",
     arguments=(
         *(CLUSTER, TOPICS, _WIDTH, *RANGE),
         Argument("log", ArgumentType.LOG, "Metadata log", _LOG_HELP),

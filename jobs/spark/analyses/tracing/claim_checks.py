@@ -141,7 +141,6 @@ _STORE_HELP = (
 ANALYSIS = Analysis(
     kind="claim-checks",
     title="Claim checks",
-    question="Do the objects that records point to exist, and which records should be claim checks?",
     arguments=(
         CLUSTER,
         TOPICS,

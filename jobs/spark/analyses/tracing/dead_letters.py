@@ -79,7 +79,6 @@ _LETTERS = (
 ANALYSIS = Analysis(
     kind="dead-letters",
     title="Dead letters",
-    question="Which records could services not process, at which step, and why?",
     arguments=(*SELECTION, IDS, _MESSAGES),
     tables=(
         Table("groups", "Dead letters by step and error", _GROUPS),

@@ -163,7 +163,6 @@ IDS = Argument(
 ANALYSIS = Analysis(
     kind="outbox",
     title="Outbox",
-    question="How long do events take from commit to topic, and are all of them there, once?",
     arguments=(
         CLUSTER,
         TOPICS,

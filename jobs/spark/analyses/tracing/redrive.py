@@ -102,7 +102,6 @@ _PROBLEMS = (*PLACE, Column("reason", "Reason", ColumnType.TEXT))
 ANALYSIS = Analysis(
     kind="redrive",
     title="Redrive",
-    question="What of a replay plan was sent?",
     arguments=(
         CLUSTER,
         Argument("plan", ArgumentType.FILE, "Plan", "Parquet, of replay-plan.", is_required=True),

@@ -140,7 +140,6 @@ _RECORDS = (
 ANALYSIS = Analysis(
     kind="replay-plan",
     title="Replay plan",
-    question="Which dead letters can be sent again, and what would that do?",
     arguments=(
         *SELECTION,
         Argument(

@@ -118,7 +118,6 @@ _HELP_TOPICS = "Names or patterns with *, separated by commas. Default: those of
 ANALYSIS = Analysis(
     kind="slips",
     title="Routing slips",
-    question="Where are pieces of work that move through topics, and which are stuck?",
     arguments=(
         CLUSTER,
         Argument("extractor", ArgumentType.EXTRACTOR, "Extractor", is_required=True),

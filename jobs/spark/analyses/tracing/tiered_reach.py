@@ -164,7 +164,6 @@ _SUMMED = "local_bytes remote_bytes first_ms replay_bytes copy_lag"
 ANALYSIS = Analysis(
     kind="tiered-reach",
     title="Tiered storage",
-    question="What of topics is local and remote, what lags, how far can a replay go, and who reads cold?",
     arguments=(CLUSTER, TOPICS),
     tables=(
         _table("topics", "Topics", f"topic tiered partitions {_SUMMED} delete_lag"),

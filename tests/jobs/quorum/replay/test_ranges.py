@@ -44,12 +44,12 @@ def in_ranges(folder, output, size_bytes, shares):
     def deal(ranges):
         return [deal_range(folder, one, n, dealt, shares) for n, one in enumerate(ranges)]
 
-    ranges, resets = read_ranges(folder, size_bytes, deal)
+    resets = read_ranges(folder, size_bytes, deal)
     told = [
         write_partitions(folder, output, share, shares, dealt_columns(dealt, resets, share))
         for share in range(shares)
     ]
-    return told, write_beside_partitions(folder, output, dealt_runs(dealt, len(ranges)))
+    return told, write_beside_partitions(folder, output, dealt_runs(dealt, len(resets)))
 
 
 def tables(output):
