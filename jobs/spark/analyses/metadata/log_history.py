@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LOG = "log.json"
 # Tables of a log that were not used for so long are removed; of one log the newest are kept.
 KEEP_UNUSED_S = 14 * 86_400.0
-MOST_SHARES = 16
+MOST_TASKS = 32
 # Below so many rows, compiling a query and planning it again take longer than the query.
 SMALL_BELOW_ROWS = 100_000
 _FOR_A_SMALL_LOG = {
@@ -48,7 +48,7 @@ _DEALT, _DONE = "dealt", "done-"
 _BY_ONE_TASK_BYTES = 16 << 20
 _LARGEST_RANGE_BYTES = 32 << 20
 # So many that no core waits long for the last.
-_RANGES_PER_CORE, _SHARES_PER_CORE = 4, 2
+_RANGES_PER_CORE = _TASKS_PER_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
             return _together(_tasks(context, [(folder, partial)], _write_all))
     from jobs.quorum.replay.ranges import Dealt, read_ranges
 
-    shares = min(MOST_SHARES, _SHARES_PER_CORE * cores)
+    shares = min(MOST_TASKS, _TASKS_PER_CORE * cores) - 1
     each = min(_LARGEST_RANGE_BYTES, size_bytes // (_RANGES_PER_CORE * cores))
     dealt = partial / _DEALT
     dealt.mkdir(mode=0o700)
