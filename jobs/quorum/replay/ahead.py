@@ -6,6 +6,7 @@ The first import or flow on a machine would wait for them else; on a busy one th
 from __future__ import annotations
 
 import os
+from collections import deque
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,9 +35,30 @@ def compile_ahead() -> None:
         folder = read_folder(Path(name))
         (one,) = ranges_of(folder, 1 << 20)
         dealt = deal_range(folder, one, 0, Path(name), 1)
+        table = Path(name) / "history"
         for pieces in (None, dealt_columns(Path(name), [dealt.last_reset], 0)):
-            write_history(Path(name) / "history", FolderReplay(folder, pieces=pieces).histories())
+            write_history(table, FolderReplay(folder, pieces=pieces).histories())
+        _ask(table)
     warm_up()
+
+
+def _ask(table: Path) -> None:
+    """Run the loops of questions about a table of changes."""
+    import numpy as np
+    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+    import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
+    from jobs.quorum.log_tables.churn import churn
+    from jobs.quorum.log_tables.state_times import Rules, state_times
+
+    batches = pq.read_table(table, read_dictionary=["topic_id", "topic", "cause"]).to_batches()
+    number = pa.array([0], pa.int64())
+    piece = {"topic_id": pa.nulls(1, pa.string()), "period": pa.array(["2026-01"])}
+    pieces = pa.table({**piece, "min_isr": number, "from_ms": number, "to_ms": number})
+    snapshots = pa.table({"offset": number, "at_ms": number})
+    rules = Rules(batches[0]["topic_id"].dictionary, pieces, snapshots, 0, 1)
+    deque(churn(iter(batches), "broker", 0, 1 << 60, np.empty(0, np.int64)), 0)
+    deque(state_times(iter(batches), rules), 0)
 
 
 def _batch(offset: int, values: list[bytes]) -> bytes:

@@ -33,10 +33,7 @@ _WHOLE = (t.PARTITION_RECORD, *MARKERS)
 
 
 class Dealer:
-    """Writes a file for each share: what it needs of a range.
-
-    `last_reset` is the last offset of a record that was not for all and ends the creation of a topic.
-    """
+    """Writes a file for each share: what it needs of a range; `last_reset` is that of `Dealt`."""
 
     def __init__(self, folder: Path, number: int, shares: int) -> None:
         self._open = ExitStack()
@@ -114,7 +111,7 @@ def read_pieces(path: Path) -> Iterator[Any]:
 
 
 def dealt_columns(folder: Path, last_resets: Sequence[int], share: int) -> Iterator[FramedColumns]:
-    """Yield what a share got of all ranges; `last_resets` has the `Dealer.last_reset` of each."""
+    """Yield what a share got of all ranges; `last_resets` has the `Dealt.last_reset` of each."""
     before = -1
     for number, last_reset in enumerate(last_resets):
         for piece in read_pieces(dealt_path(folder, number, share)):

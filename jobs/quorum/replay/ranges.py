@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Callable, Container, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,39 +14,12 @@ from jobs.files import for_this_user_only
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SegmentFile
+from jobs.quorum.log.ranges import Dealt, LogRange, Part
 from jobs.quorum.replay.dealing import Dealer, read_pieces
 from jobs.quorum.replay.folder import file_columns, mapped
 from jobs.quorum.replay.framing import Framing
 from jobs.quorum.replay.runs import RunReader, Runs
 from jobs.wire.metadata.columns import cuts
-
-
-class Part(NamedTuple):
-    """Bytes of a segment, by its number; `offset` is that of its first record."""
-
-    segment: int
-    begin: int
-    end: int
-    offset: int
-    epoch_before: int | None
-
-
-class LogRange(NamedTuple):
-    """Bytes of segments in a row; `is_whole`: they hold offsets again that are in an earlier one."""
-
-    parts: tuple[Part, ...]
-    is_whole: bool
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(one.end - one.begin for one in self.parts)
-
-
-class Dealt(NamedTuple):
-    """What is known of a range behind it: `Dealer.last_reset`, and segments that must not be cut."""
-
-    last_reset: int
-    broken: tuple[int, ...]
 
 
 def ranges_of(folder: LogFolder, size_bytes: int, uncut: Container[int] = ()) -> Iterator[LogRange]:
@@ -77,20 +49,6 @@ def ranges_of(folder: LogFolder, size_bytes: int, uncut: Container[int] = ()) ->
             parts.append(Part(number, begin, len(log), offset, epoch))
     if parts:
         yield LogRange(tuple(parts), is_whole)
-
-
-def read_ranges(
-    folder: LogFolder, size_bytes: int, deal: Callable[[list[LogRange]], list[Dealt]]
-) -> list[int]:
-    """Let `deal` read all ranges of a log; return the `Dealer.last_reset` of each.
-
-    Where they turn out to be cut behind damage, it reads ranges in which the damaged segments are whole.
-    """
-    dealt = deal(list(ranges_of(folder, size_bytes)))
-    broken = {segment for one in dealt for segment in one.broken}
-    if broken:
-        dealt = deal(list(ranges_of(folder, size_bytes, broken)))
-    return [one.last_reset for one in dealt]
 
 
 def deal_range(folder: LogFolder, one: LogRange, number: int, output: Path, shares: int) -> Dealt:

@@ -56,13 +56,9 @@ FROM (SELECT hour_ms, SUM(shrinks) AS shrinks, SUM(expands) AS expands FROM chur
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Count shrinks and expands in the views of a log."""
-    # Compiled loops are large: a process that asks nothing does not load them.
-    from jobs.spark.analyses.metadata.partition_files import (
-        CHURN,
-        churn,
-        churn_columns,
-        view_of_files,
-    )
+    # Forms and commands need no Arrow.
+    from jobs.quorum.log_tables.churn import CHURN, churn, churn_columns
+    from jobs.spark.analyses.metadata.partition_files import view_of_files
 
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {})

@@ -8,7 +8,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial as partial_of
@@ -19,6 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
 from jobs.files import cache_folder
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
+from jobs.quorum.log.ranges import Dealt, LogRange, read_ranges
 from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.spark import contract
 from jobs.spark.analyses.task import Stopped
@@ -26,7 +27,6 @@ from jobs.spark.analyses.task import Stopped
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from jobs.quorum.replay.ranges import LogRange
     from jobs.spark.analyses.task import AnalysisTask
 
 LOG = "log.json"
@@ -143,19 +143,22 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
     if cores == 1 or size_bytes < _BY_ONE_TASK_BYTES:
         with _told_progress(task, partial, "Reading the log", 0):
             return _together(_tasks(context, [(folder, partial)], _write_all))
-    from jobs.quorum.replay.ranges import Dealt, read_ranges
-
     shares = min(MOST_TASKS, _TASKS_PER_CORE * cores) - 1
     each = min(_LARGEST_RANGE_BYTES, size_bytes // (_RANGES_PER_CORE * cores))
     dealt = partial / _DEALT
     dealt.mkdir(mode=0o700)
+
+    def plan(uncut: Container[int]) -> list[LogRange]:
+        (found,) = _tasks(context, [(folder, each, uncut)], _plan)
+        ranges: list[LogRange] = found["ranges"]
+        return ranges
 
     def deal(ranges: list[LogRange]) -> list[Dealt]:
         reads = [(folder, one, number, partial, shares) for number, one in enumerate(ranges)]
         return [one["dealt"] for one in _tasks(context, reads, _read_range)]
 
     with _told_progress(task, partial, "Reading the log", size_bytes):
-        last_resets = read_ranges(folder, each, deal)
+        last_resets = read_ranges(plan, deal)
     with _told_progress(task, partial, "Writing the tables", size_bytes * shares):
         writes = [(folder, last_resets, partial, share, shares) for share in range(-1, shares)]
         told = _tasks(context, writes, _write_share)
@@ -189,6 +192,12 @@ def _write_all(folder: LogFolder, target: Path) -> dict[str, Any]:
 
     beside = write_beside_partitions(folder, target)
     return {**write_partitions(folder, target, 0, 1), "beside": beside}
+
+
+def _plan(folder: LogFolder, size_bytes: int, uncut: Container[int]) -> dict[str, Any]:
+    from jobs.quorum.replay.ranges import ranges_of
+
+    return {"ranges": list(ranges_of(folder, size_bytes, uncut))}
 
 
 def _read_range(

@@ -103,9 +103,9 @@ _FACTS = f"SELECT {_SUMS}, COUNT(DISTINCT topic) AS topics FROM topic_months"  #
 
 def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
     """Measure how long partitions were available, from the views of a log."""
-    # Compiled loops are large: a process that asks nothing does not load them.
+    # Forms and commands need no Arrow.
+    from jobs.quorum.log_tables.state_times import COLUMNS, TIMES, Rules, state_times
     from jobs.spark.analyses.metadata.partition_files import kept_topics, view_of_files
-    from jobs.spark.analyses.metadata.state_times import COLUMNS, TIMES, Rules, state_times
 
     window = window_of(arguments, history)
     sql = Sql(task, ANALYSIS, {**window.args, "default_min_isr": arguments["default_min_isr"]})

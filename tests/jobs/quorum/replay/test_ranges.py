@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.log.folder import read_folder
+from jobs.quorum.log.ranges import read_ranges
 from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
 from jobs.quorum.replay.dealing import dealt_columns
-from jobs.quorum.replay.ranges import deal_range, dealt_runs, ranges_of, read_ranges
+from jobs.quorum.replay.ranges import deal_range, dealt_runs, ranges_of
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
@@ -44,7 +45,10 @@ def in_ranges(folder, output, size_bytes, shares):
     def deal(ranges):
         return [deal_range(folder, one, n, dealt, shares) for n, one in enumerate(ranges)]
 
-    resets = read_ranges(folder, size_bytes, deal)
+    def plan(uncut):
+        return list(ranges_of(folder, size_bytes, uncut))
+
+    resets = read_ranges(plan, deal)
     told = [
         write_partitions(folder, output, share, shares, dealt_columns(dealt, resets, share))
         for share in range(shares)

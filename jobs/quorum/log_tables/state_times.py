@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 
-from jobs.wire.machine_code import LOW_32, compiled, inlined
-
 Batches = Iterator[pa.RecordBatch]
 COLUMNS = [
     *("offset", "timestamp_ms", "topic_id", "partition"),
@@ -25,6 +23,7 @@ TIMES = pa.schema(
 _TOPIC, _SINCE, _IS_THERE, _LEADER, _IN_SYNC, _REPLICAS, _PERIODS = range(7)
 _PERIOD, _MIN_ISR, _FROM, _TO = range(4)
 _NO_TIME = -(1 << 63)
+_LOW_32 = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,16 @@ def state_times(batches: Batches, rules: Rules) -> Batches:
 
     A clock that goes back ends no state before it began.
     """
+    # Numba is large: only who counts loads it.
+    from jobs.quorum.log_tables.loops import finish, take
+
     periods = pc.unique(rules.pieces["period"])
     pieces, own = _pieces_of(rules, periods)
     sums = np.zeros((len(rules.topic_ids), len(periods), len(_SUMS)), np.int64)
     known, states = pa.array([], pa.int64()), np.empty((0, _PERIODS + 1), np.int64)
     for batch in batches:
         topic = _coded(batch["topic_id"], rules.topic_ids)
-        keys = pa.array(topic << 32 | batch["partition"].cast(pa.int64()).to_numpy() & LOW_32)
+        keys = pa.array(topic << 32 | batch["partition"].cast(pa.int64()).to_numpy() & _LOW_32)
         places = pc.index_in(keys, value_set=known)
         if places.null_count:
             new = pc.unique(keys.filter(places.is_null()))
@@ -73,8 +75,8 @@ def state_times(batches: Batches, rules: Rules) -> Batches:
             ],
             axis=1,
         )
-        _take(changes, states, pieces, own, sums)
-    _finish(rules.to_ms, states, pieces, own, sums)
+        take(changes, states, pieces, own, sums)
+    finish(rules.to_ms, states, pieces, own, sums)
     topic, period = np.nonzero(sums[:, :, 0])
     yield pa.record_batch(
         [rules.topic_ids.take(topic), periods.take(period), *sums[topic, period].T], schema=TIMES
@@ -106,41 +108,3 @@ def _times(batch: pa.RecordBatch, snapshots: pa.Table) -> Any:
     places = pc.index_in(batch["offset"], value_set=snapshots["offset"])
     of_snapshot = snapshots["at_ms"].combine_chunks().take(places)
     return pc.coalesce(batch["timestamp_ms"], of_snapshot, pa.scalar(_NO_TIME)).to_numpy()
-
-
-@inlined
-def _close(state: Any, at_ms: int, pieces: Any, own: Any, sums: Any) -> None:
-    """Count a state up to a time."""
-    topic = state[_TOPIC]
-    for number in range(own[topic, 0], own[topic, 1]):
-        piece = pieces[number]
-        spent = min(at_ms, piece[_TO]) - max(state[_SINCE], piece[_FROM])
-        if spent > 0:
-            sum_ = sums[topic, piece[_PERIOD]]
-            if piece[_PERIOD] >= state[_PERIODS]:
-                sum_[0] += 1
-                state[_PERIODS] = piece[_PERIOD] + 1
-            sum_[1] += spent
-            if state[_LEADER] < 0:
-                sum_[2] += spent
-            if state[_LEADER] < 0 or state[_IN_SYNC] < min(piece[_MIN_ISR], state[_REPLICAS]):
-                sum_[3] += spent
-
-
-@compiled
-def _take(changes: Any, states: Any, pieces: Any, own: Any, sums: Any) -> None:
-    for number in range(len(changes)):
-        change = changes[number]
-        state = states[change[0]]
-        at_ms = max(state[_SINCE], change[_SINCE])
-        if state[_IS_THERE] and at_ms > state[_SINCE]:
-            _close(state, at_ms, pieces, own, sums)
-        state[_SINCE] = at_ms
-        state[_IS_THERE:_PERIODS] = change[_IS_THERE:]
-
-
-@compiled
-def _finish(to_ms: int, states: Any, pieces: Any, own: Any, sums: Any) -> None:
-    for number in range(len(states)):
-        if states[number, _IS_THERE]:
-            _close(states[number], to_ms, pieces, own, sums)
