@@ -25,14 +25,14 @@ pytestmark = pytest.mark.django_db
 API = "/api/v1/extractors/"
 PAGE = "/clusters/east/extractors/"
 KIND = Analysis(
-    "events",
-    "Events",
-    "Which?",
-    (
+    kind="events",
+    title="Events",
+    question="Which?",
+    arguments=(
         Argument("cluster", ArgumentType.CLUSTER, "Cluster", is_required=True),
         Argument("extractor", ArgumentType.EXTRACTOR, "Extractor", is_required=True),
     ),
-    (),
+    tables=(),
     run=lambda task: None,
 )
 
