@@ -58,7 +58,7 @@ def view_of_files(
 
     folder.mkdir()
     try:
-        task.check_stop()
+        task.report("Following the partitions")
         context = task.spark.sparkContext
         context.parallelize(range(len(sources)), max(1, len(sources))).foreach(write)
         task.spark.read.parquet(str(folder)).createOrReplaceTempView(name)
