@@ -59,7 +59,7 @@ class _SparseRecords(FolderRecords):
                         damage = damages.popleft()
                         if is_behind_gap or (damage.offset or 0) >= self._begin:
                             yield self._damaged(damage, segment, follower)
-                    yield from self._placed(item)  # type: ignore[misc]  # see `items`
+                    yield from self._placed(item)  # type: ignore[misc]  # a PassedBatch, too
             for damage in damages:
                 yield self._damaged(damage, segment, follower)
         except OSError as error:

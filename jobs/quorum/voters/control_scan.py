@@ -77,7 +77,7 @@ class _ControlScan(FolderRecords):
         else:
             start = max(header.base_offset, self._next_offset)
             yield from self._up_to(start)
-            yield _passed(batch, start)  # type: ignore[misc]  # see `items`
+            yield _passed(batch, start)  # type: ignore[misc]  # a PassedBatch, too
             self._next_offset = header.last_offset + 1
 
     def _snapshot(self, snapshot: SnapshotFile) -> Iterator[LogRecord | LogDamage | Gap]:

@@ -159,7 +159,7 @@ def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, 
 
     with _told_progress(task, partial, "Reading the log", size_bytes):
         last_resets = read_ranges(plan, deal)
-    with _told_progress(task, partial, "Writing the tables", size_bytes * shares):
+    with _told_progress(task, partial, "Writing the tables", size_bytes):
         writes = [(folder, last_resets, partial, share, shares) for share in range(-1, shares)]
         told = _tasks(context, writes, _write_share)
     shutil.rmtree(dealt)
@@ -225,7 +225,7 @@ def _write_share(
         return {"rows": 0, "anomalies": {}, "beside": beside}
     pieces = dealt_columns(dealt, last_resets, share)
     told = write_partitions(folder, target, share, shares, pieces)
-    _note_done(target, f"share-{share}", sum(one.size_bytes for one in folder.segments))
+    _note_done(target, f"share-{share}", sum(one.size_bytes for one in folder.segments) // shares)
     return told
 
 
