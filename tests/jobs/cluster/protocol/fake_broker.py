@@ -27,6 +27,7 @@ OFFSET_FETCH, FIND_COORDINATOR, SASL_HANDSHAKE, API_VERSIONS = 9, 10, 17, 18
 INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, END_TXN = 22, 24, 26
 SASL_AUTHENTICATE, DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 36, 61, 65, 66
 NOW = timedelta(0)
+# For tests of what hangs; a busy machine takes longer than this for answers, too.
 QUICK = Timing(
     request_timeout_s=2.0,
     metadata_timeout_s=0.5,
@@ -34,7 +35,12 @@ QUICK = Timing(
     backoff_longest_s=0.05,
 )
 # Long enough that nothing times out by itself on a busy machine.
-PATIENT = Timing(backoff_first_s=0.01, backoff_longest_s=0.05)
+PATIENT = Timing(
+    connect_timeout_s=30.0,
+    metadata_timeout_s=30.0,
+    backoff_first_s=0.01,
+    backoff_longest_s=0.05,
+)
 # What Kafka 4.3 offers, as far as crosslog asks for it.
 OFFERED = {
     PRODUCE: (3, 13),

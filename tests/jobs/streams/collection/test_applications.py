@@ -33,7 +33,7 @@ from tests.jobs.cluster.protocol.fake_broker import (
     LIST_OFFSETS,
     NOW,
     OFFSET_FETCH,
-    QUICK,
+    PATIENT,
     Hang,
     topic,
 )
@@ -211,7 +211,7 @@ class World:
         (),
     )
 
-    def observed(self, *, budget_s=20.0, by_broker=(), ask=observe_all, **asked):
+    def observed(self, *, budget_s=60.0, by_broker=(), ask=observe_all, **asked):
         """Return what is observed, and the brokers; `by_broker` replaces answers of 1, 2."""
 
         async def run():
@@ -228,7 +228,7 @@ class World:
                     }
                 for broker, answers in zip(made, by_broker, strict=False):
                     broker.answers |= answers
-                async with cluster_of(*made, timing=QUICK) as cluster:
+                async with cluster_of(*made, timing=PATIENT) as cluster:
                     return await ask(
                         cluster, self.found, now_ms=NOW_MS, budget_s=budget_s, **asked
                     ), made

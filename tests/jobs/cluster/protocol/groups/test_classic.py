@@ -15,7 +15,7 @@ from jobs.cluster.protocol.groups.classic import (
     read_classic_groups,
 )
 from jobs.wire.errors import RecordFormatError
-from tests.jobs.cluster.protocol.fake_broker import FIND_COORDINATOR, NOW, QUICK, Hang
+from tests.jobs.cluster.protocol.fake_broker import FIND_COORDINATOR, NOW, PATIENT, Hang
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 from tests.jobs.cluster.protocol.groups.captures import capture, scenarios
 from tests.jobs.cluster.protocol.groups.coordinating import coordinators
@@ -49,8 +49,8 @@ def described(error=ErrorCode.none, state="Stable", protocol="range", message=No
     return answer
 
 
-async def describe(*servers, ids=("a",), budget_s=20.0):
-    async with cluster_of(*servers, timing=QUICK) as cluster:
+async def describe(*servers, ids=("a",), budget_s=60.0):
+    async with cluster_of(*servers, timing=PATIENT) as cluster:
         return await describe_classic_groups(cluster, ids, budget_s=budget_s)
 
 
@@ -124,7 +124,7 @@ async def test_a_coordinator_that_hangs_costs_its_own_groups_only():
     async with brokers(2) as (one, other):
         prepare(one, described(), of_group={"a": 1, "b": 2}.get)
         prepare(other, Hang, of_group={"a": 1, "b": 2}.get)
-        found = await describe(one, other, ids=["a", "b"], budget_s=2.0)
+        found = await describe(one, other, ids=["a", "b"], budget_s=5.0)
     assert isinstance(found["a"], ClassicGroup)
     assert isinstance(found["b"], TimedOut)
 

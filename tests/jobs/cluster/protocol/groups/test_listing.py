@@ -7,7 +7,7 @@ from kio.schema.list_groups.v5 import response as lists
 from jobs.cluster.errors import NotAuthorized, TimedOut
 from jobs.cluster.group_members import ListedGroup
 from jobs.cluster.protocol.groups.listing import GroupsListed, list_all_groups
-from tests.jobs.cluster.protocol.fake_broker import NOW, QUICK, Hang
+from tests.jobs.cluster.protocol.fake_broker import NOW, PATIENT, Hang
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 
 LIST_GROUPS = 16
@@ -31,12 +31,12 @@ A = ListedGroup("a", "consumer", "Stable", "classic")
 B = ListedGroup("b", "streams", "NotReady", "streams")
 
 
-async def listing(*answers, highest=5, budget_s=20.0) -> GroupsListed:
+async def listing(*answers, highest=5, budget_s=60.0) -> GroupsListed:
     async with brokers(len(answers)) as made:
         for broker, answer in zip(made, answers, strict=True):
             broker.offered[LIST_GROUPS] = (0, highest)
             broker.answers[LIST_GROUPS] = answer
-        async with cluster_of(*made, timing=QUICK) as cluster:
+        async with cluster_of(*made, timing=PATIENT) as cluster:
             return await list_all_groups(cluster, budget_s)
 
 
@@ -54,7 +54,7 @@ async def test_older_brokers_tell_less(highest, state):
 
 
 async def test_a_broker_that_hangs_loses_its_own_groups_only():
-    found = await listing(listed(A), Hang, budget_s=2.0)
+    found = await listing(listed(A), Hang, budget_s=5.0)
     assert found.groups == (A,)
     assert [type(fault) for fault in found.faults] == [TimedOut]
     assert "broker 2" in found.faults[0].message

@@ -16,7 +16,7 @@ from jobs.cluster.protocol.groups.streams import (
 )
 from jobs.cluster.protocol.transport import streams_describe as v1
 from jobs.wire.errors import RecordFormatError
-from tests.jobs.cluster.protocol.fake_broker import FIND_COORDINATOR, NOW, QUICK
+from tests.jobs.cluster.protocol.fake_broker import FIND_COORDINATOR, NOW, PATIENT
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 from tests.jobs.cluster.protocol.groups.captures import capture, scenarios
 from tests.jobs.cluster.protocol.groups.coordinating import coordinators
@@ -48,8 +48,8 @@ async def describe(answer, *, offered=(0, 0)):
         if offered is not None:
             one.offered[STREAMS_GROUP_DESCRIBE] = offered
         one.answers |= {FIND_COORDINATOR: coordinators(lambda _: 1), STREAMS_GROUP_DESCRIBE: answer}
-        async with cluster_of(one, timing=QUICK) as cluster:
-            return (await describe_streams_groups(cluster, ["a"], budget_s=20.0))["a"]
+        async with cluster_of(one, timing=PATIENT) as cluster:
+            return (await describe_streams_groups(cluster, ["a"], budget_s=60.0))["a"]
 
 
 @pytest.fixture(params=scenarios("streams_protocol"))
