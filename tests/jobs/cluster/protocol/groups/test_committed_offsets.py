@@ -116,7 +116,7 @@ async def test_what_was_read_stays_read_when_nobody_says_any_more_who_coordinate
             FIND_COORDINATOR: in_turn(coordinators(lambda _: 1), Close),
             OFFSET_FETCH: mixed,
         }
-        found = await read(one, groups=["a", "b"], budget_s=5.0)
+        found = await read(one, groups=["a", "b"], budget_s=20.0)
     assert found["a"] == {WHERE: CommittedOffset(7)}
     assert isinstance(found["b"], ClusterFault)
 
