@@ -221,6 +221,10 @@ class ChannelClient:
         """Return whether the driver asked for a stop or is gone."""
         return self._over.is_set()
 
+    def request_stop(self) -> None:
+        """Stop as if the driver had asked for it."""
+        self._over.set()
+
     def say(self, message: Message) -> None:
         """Send a message; a driver that is gone is a stop."""
         with self._sending:

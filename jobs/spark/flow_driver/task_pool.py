@@ -37,7 +37,7 @@ Program = Callable[[int, ChannelAddress], None]
 
 
 class TaskJob(Protocol):
-    """What runs one task: a Spark job, or a place in a slot. `problem` says why it ended, if it broke."""
+    """What runs one task: a Spark job, or a copy in a slot. `problem` says why it ended, or is to."""
 
     problem: str | None
 
@@ -195,9 +195,8 @@ class TaskPool:
         handle = self.tasks[line.task]
         if handle.line is not line:
             return None
-        job = handle.job
-        ended = job is not None and not job.is_running() and job.problem
-        return self._lose(handle, ended or "its process is gone", now_s)
+        problem = handle.job.problem if handle.job is not None else None
+        return self._lose(handle, problem or "its process is gone", now_s)
 
     def check(self, now_s: float) -> Iterator[LostTask]:
         """Find tasks that ended or fell silent, and start again those whose time has come."""
