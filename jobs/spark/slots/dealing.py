@@ -42,6 +42,8 @@ def even_out(
     gap = loads[busiest] - loads[idlest]
     if gap < 2 * UNEVEN_SHARE and not _is_left_alone(idlest, busiest, placed):
         return None
+    if any(slot == busiest and shares.get(copy, 0.0) > FULL_SHARE for copy, slot in placed.items()):
+        return None  # it gets a slot of its own
     best: tuple[float, Copy] | None = None
     for copy, slot in sorted(placed.items()):
         left = abs(gap - 2 * max(shares.get(copy, 0.0), IDLE_SHARE))

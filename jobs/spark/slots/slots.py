@@ -32,12 +32,15 @@ DEAL_S = 1.0
 class SlotJob:
     """A copy as its flow's driver sees it; `TaskJob`."""
 
-    def __init__(self, number: int, copy: Copy, address: ChannelAddress, pool: SlotPool) -> None:
+    def __init__(
+        self, number: int, copy: Copy, address: ChannelAddress, pool: SlotPool, since_s: float
+    ) -> None:
         self.problem: str | None = None
         self.number = number
         self.copy = copy
         self.address = address
         self.slot: int | None = None
+        self.since_s = since_s
         self.over = threading.Event()
         self._pool = pool
 
@@ -123,9 +126,10 @@ class SlotPool:
     def begin(self, flow: str, task: int, address: ChannelAddress) -> SlotJob:
         """Copy as a task of a flow in some slot."""
         with self._lock:
-            job = SlotJob(next(self._numbers), (flow, task), address, self)
+            now_s = self._clock()
+            job = SlotJob(next(self._numbers), (flow, task), address, self, now_s)
             self._jobs[job.number] = job
-            self._place_waiting(self._clock())
+            self._place_waiting(now_s)
         return job
 
     def cancel(self, job: SlotJob) -> None:
@@ -212,10 +216,11 @@ class SlotPool:
         if not waiting:
             return
         self._tasks.grow(min(self._count, len(self._jobs)), now_s)
-        ready = self._tasks.ready()
-        coming = {*ready, *self._tasks.expected(now_s)}
+        ready = set(self._tasks.ready())
+        coming = ready.union(self._tasks.expected(now_s))
         for job in waiting:
-            slot = self._slot_for(job, coming)
+            is_patient = now_s - job.since_s < BACK_WITHIN_S
+            slot = self._slot_for(job, coming if is_patient else ready)
             if slot in ready:
                 job.slot = self._homes[job.copy] = slot
                 flow, task = job.copy

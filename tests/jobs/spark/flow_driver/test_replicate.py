@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import signal
 import struct
-from types import SimpleNamespace
 
 import pytest
 
@@ -35,24 +33,20 @@ NO_SECRET = Connection(
 )
 
 
-class FakeSpark:
-    """A Spark context that lives; nothing is run on it."""
+class FakeHost:
+    """A host that lives; nothing is run there."""
 
-    master = "local[1]"
-    _jsc = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: False))
+    def why_over(self):
+        return None
 
-
-@pytest.fixture(autouse=True)
-def _signals():
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
+    def usage(self):
+        return {}
 
 
 def driver_of(folder, source, **arguments) -> FlowDriver:
     flow = FlowSpec("f", source, TARGET)
     arguments = {"flow": flow.to_mapping(), **arguments}
-    return FlowDriver(JobSpec("r", "replicate", arguments), folder, FakeSpark())
+    return FlowDriver(JobSpec("r", "replicate", arguments), folder, FakeHost())
 
 
 def progress(folder):
