@@ -203,38 +203,34 @@ def _first_line(connection: Connection, lines: BinaryIO, ends_at: float) -> byte
     return said
 
 
-class TaskChannel:
-    """A task's end: takes what the driver asks for, reports, and knows when to stop.
+class ChannelClient:
+    """The other end of a line: says the token and its number, and hears what the driver says.
 
-    A lost driver is a stop too: what the task still does would not be known. `assignment` is None when
-    the driver asked for a stop before it gave one.
+    A lost driver is a stop too: what a task still does would not be known.
     """
 
-    def __init__(self, address: ChannelAddress, task: int) -> None:
+    def __init__(self, address: ChannelAddress, number: int) -> None:
         self._socket = _connect(address)
         self._lines = self._socket.makefile("rb")
         self._over = threading.Event()
         # Several threads of a task have something to say.
         self._sending = threading.Lock()
-        self.changes = AssignmentChanges(self._tell_released)
-        self.assignment: dict[str, Any] | None = None
-        self._say({"token": address.token, "task": task})
-        while self.assignment is None and not self.should_stop():
-            self._take(_read(self._lines))
-        threading.Thread(target=self._listen, name="channel", daemon=True).start()
-        threading.Thread(target=self._stay_alive, name="alive", daemon=True).start()
+        self.say({"token": address.token, "task": number})
 
     def should_stop(self) -> bool:
         """Return whether the driver asked for a stop or is gone."""
         return self._over.is_set()
 
-    def report(self, partitions: list[dict[str, Any]]) -> None:
-        """Send the state of this task's partitions."""
-        self._say({"partitions": partitions})
+    def request_stop(self) -> None:
+        """Stop as if the driver had asked for it."""
+        self._over.set()
 
-    def report_fault(self, fault: ClusterFault) -> None:
-        """Say why this task ends."""
-        self._say(messages.fault(fault))
+    def say(self, message: Message) -> None:
+        """Send a message; a driver that is gone is a stop."""
+        with self._sending:
+            is_sent = _send(self._socket, message)
+        if not is_sent:
+            self._over.set()
 
     def close(self) -> None:
         """Hang up."""
@@ -243,23 +239,58 @@ class TaskChannel:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _tell_released(self, released: Sequence[PartitionStart]) -> None:
-        self._say(messages.released(released))
-
-    def _say(self, message: Message) -> None:
-        with self._sending:
-            is_sent = _send(self._socket, message)
-        if not is_sent:
+    def hear(self) -> None:
+        """Take the next message; waits for it."""
+        message = _read(self._lines)
+        if message is None or "stop" in message:
             self._over.set()
+        else:
+            self.take(message)
 
-    def _listen(self) -> None:
+    def take(self, message: Message) -> None:
+        """Do what the driver asks for."""
+        raise NotImplementedError
+
+    def stay_alive(self) -> None:
+        """Say so every two seconds: a process that was stopped looks like one that has nothing to say."""
+        while not self._over.wait(ALIVE_S):
+            self.say({"alive": True})
+
+    def listen(self) -> None:
+        """Hear until a stop."""
         while not self.should_stop():
-            self._take(_read(self._lines))
+            self.hear()
 
-    def _take(self, message: Message | None) -> None:
+
+class TaskChannel(ChannelClient):
+    """A task's end: takes what the driver asks for, reports, and knows when to stop.
+
+    `assignment` is None when the driver asked for a stop before it gave one.
+    """
+
+    def __init__(self, address: ChannelAddress, task: int) -> None:
+        super().__init__(address, task)
+        self.changes = AssignmentChanges(self._tell_released)
+        self.assignment: dict[str, Any] | None = None
+        while self.assignment is None and not self.should_stop():
+            self.hear()
+        threading.Thread(target=self.listen, name="channel", daemon=True).start()
+        threading.Thread(target=self.stay_alive, name="alive", daemon=True).start()
+
+    def report(self, partitions: list[dict[str, Any]]) -> None:
+        """Send the state of this task's partitions."""
+        self.say({"partitions": partitions})
+
+    def report_fault(self, fault: ClusterFault) -> None:
+        """Say why this task ends."""
+        self.say(messages.fault(fault))
+
+    def _tell_released(self, released: Sequence[PartitionStart]) -> None:
+        self.say(messages.released(released))
+
+    def take(self, message: Message) -> None:
+        """Take an assignment, or a change of it."""
         match message:
-            case None | {"stop": True}:
-                self._over.set()
             case {"assignment": values}:
                 self.assignment = values
             case {"add": _}:
@@ -268,11 +299,6 @@ class TaskChannel:
                 self.changes.remove(messages.removed_in(message))
             case {"tuning": _}:
                 self.changes.tuning = messages.tuning_in(message)
-
-    def _stay_alive(self) -> None:
-        """Say so every two seconds: a process that was stopped looks like one that has nothing to say."""
-        while not self._over.wait(ALIVE_S):
-            self._say({"alive": True})
 
 
 def _connect(address: ChannelAddress) -> Connection:

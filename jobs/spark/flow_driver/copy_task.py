@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,18 +19,25 @@ logger = logging.getLogger(__name__)
 
 def run_task(number: int, address: ChannelAddress) -> None:
     """Copy the partitions that the driver gives to this task, until it asks for a stop."""
-    from jobs.replication.copy.flow_copier import FlowCopier  # the driver does without the engine
-
     processes.end_with_parent()
     log_to_stderr()
     logger.info("task begins number=%d code=%s", number, Path(__file__).parent.parent.parent)
-    channel = TaskChannel(address, number)
+    copy_until_stop(TaskChannel(address, number), number)
+
+
+def copy_until_stop(
+    channel: TaskChannel, number: int, on_progress: Callable[[], None] = lambda: None
+) -> None:
+    """Copy as the task of this number; `on_progress` is called when a partition's report changes."""
+    from jobs.replication.copy.flow_copier import FlowCopier  # the driver does without the engine
+
     try:
         if channel.assignment is None:
             return
         flow = FlowSpec.from_mapping(channel.assignment["flow"])
 
         def report(partitions: Sequence[PartitionProgress]) -> None:
+            on_progress()
             channel.report([asdict(partition) for partition in partitions])
 
         FlowCopier(flow, number, channel.should_stop, report, channel.changes).copy([])
@@ -39,16 +46,3 @@ def run_task(number: int, address: ChannelAddress) -> None:
         raise
     finally:
         channel.close()
-
-
-class TaskFunction:
-    """A function for `mapPartitions` that carries the channel's address and the task's number."""
-
-    def __init__(self, address: ChannelAddress, number: int) -> None:
-        self.address = address
-        self.number = number
-
-    def __call__(self, _elements: Iterable[int]) -> Iterator[int]:
-        """Run the task; yields its number."""
-        run_task(self.number, self.address)
-        yield self.number

@@ -31,7 +31,7 @@ from jobs.spark.flow_driver.pause_rules import PauseRules
 from jobs.spark.flow_driver.progress_table import DENIED
 from jobs.spark.flow_driver.recovery import RECOVERY, PositionsBehind, RunPatience
 from jobs.spark.flow_driver.state import FlowState, progress_of, seen_ids
-from jobs.spark.flow_driver.task_pool import LostTask, SparkJob, TaskHandle, TaskPool
+from jobs.spark.flow_driver.task_pool import MOVED, LostTask, TaskHandle, TaskJob, TaskPool
 from jobs.spark.flow_driver.topology import compare
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class FlowDriverLoop:
         self,
         state: FlowState,
         clusters: Clusters,
-        start_job: Callable[[DriverChannel, int], SparkJob],
+        start_job: Callable[[DriverChannel, int], TaskJob],
         make_channel: Callable[[Callable[[Event], None]], DriverChannel],
         intervals: DriverIntervals,
     ) -> None:
@@ -174,7 +174,11 @@ class FlowDriverLoop:
             # Spark's JVM was killed, and its tasks with it: that is one crash, which the supervisor tells.
             processes.end_if_orphaned(self._parent, PARENT_LOST_WITHIN_S)
         state = self._state
-        state.restart(f"Task {loss.number} exited unexpectedly and is restarted: {loss.why}")
+        if loss.why == MOVED:
+            state.moves += 1
+            state.message = f"Task {loss.number} moves to another slot."
+        else:
+            state.restart(f"Task {loss.number} exited unexpectedly and is restarted: {loss.why}")
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)
         lost = self._assignment.lost(loss.number)
         self._task_pool.tasks[loss.number].is_lost = bool(lost)

@@ -10,32 +10,28 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
-from pyspark import SparkContext
-
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, Remedy
 from jobs.cluster.protocol.transport.timing import Patience
-from jobs.memory import give_back_memory
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.heartbeats import Heartbeats
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
-from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.contract import FIRST_RECORD, JobResult, JobSpec, Outcome
 from jobs.spark.control import ControlFile
 from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
+from jobs.spark.flow_driver.host import Host, OwnApplication
 from jobs.spark.flow_driver.state import FlowState
-from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
-from jobs.spark.secret import close_context, is_one_process, open_context, shrink_heap, why_over
+from jobs.spark.flow_driver.task_pool import backoff_s
+from jobs.spark.secret import close_context, open_context
 from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
@@ -58,7 +54,9 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     """
     context = open_context(master_of(spec))
     try:
-        return FlowDriver(spec, run_dir, context).drive()
+        driver = FlowDriver(spec, run_dir, OwnApplication(context))
+        signal.signal(signal.SIGTERM, driver.on_signal)
+        return driver.drive()
     finally:
         close_context(context)
 
@@ -91,7 +89,7 @@ class Companions:
 class FlowDriver:
     """Drives one flow; everything it knows is in the clusters, so it can be killed at any moment."""
 
-    def __init__(self, spec: JobSpec, run_dir: Path, context: SparkContext) -> None:
+    def __init__(self, spec: JobSpec, run_dir: Path, host: Host) -> None:
         arguments = spec.arguments
         self.until_caught_up = bool(arguments.get("until_caught_up"))
         self.rhythm = DriverIntervals(
@@ -103,13 +101,14 @@ class FlowDriver:
             ),
         )
         self.run_dir = run_dir
-        self.context = context
+        self.host = host
         self.state = FlowState(
             flow=FlowSpec.from_mapping(arguments["flow"]),
             run_dir=run_dir,
             control=ControlFile(run_dir),
             topic_ids=dict(arguments.get("topic_ids") or {}),
             reset_topics=frozenset(arguments.get("reset_topics") or ()),
+            usage=host.usage,
         )
         self.state.control.look()
         self.state.take_settings()
@@ -120,7 +119,6 @@ class FlowDriver:
         self.spark_at = 0.0
         self.patience = Patience(waits_for_people=not self.until_caught_up)
         self.stopping = threading.Event()
-        signal.signal(signal.SIGTERM, self._on_signal)
 
     def drive(self) -> JobResult:
         """Copy until stopped (or caught up, when asked for) and return the result."""
@@ -165,18 +163,8 @@ class FlowDriver:
 
     def _copying(self, clusters: Clusters) -> FlowDriverLoop:
         return FlowDriverLoop(
-            self.state, clusters, self._start_job, self._make_channel, self.rhythm
+            self.state, clusters, self.host.start_job, self.host.open_channel, self.rhythm
         )
-
-    def _make_channel(self, on_event: Callable[[Event], None]) -> DriverChannel:
-        found = self.context.getConf()
-        host = str(found.get("spark.driver.host", "127.0.0.1"))
-        bind_host = found.get("spark.driver.bindAddress", host)
-        is_sealed = not is_one_process(str(self.context.master))
-        return DriverChannel(host, on_event, bind_host=bind_host, is_sealed=is_sealed)
-
-    def _start_job(self, channel: DriverChannel, number: int) -> SparkJob:
-        return SparkJob(self.context, channel.address, number)
 
     def _wait_for(self, fault: ClusterFault, failures: int) -> None:
         logger.warning("survey failed flow=%s error=%s", self.state.flow.name, fault)
@@ -208,17 +196,17 @@ class FlowDriver:
     def _should_stop(self) -> bool:
         if time.monotonic() >= self.spark_at:
             self.spark_at = time.monotonic() + SPARK_S
-            self.over = why_over(self.context)
+            self.over = self.host.why_over()
             if not self.is_shrunk and FIRST_RECORD in self.state.stages:
                 self.is_shrunk = True
-                shrink_heap(self.context)
-                give_back_memory()
+                self.host.settle()
         return self.over is not None or self._is_asked_to_stop()
 
     def _is_asked_to_stop(self) -> bool:
         return self.stopping.is_set() or (self.run_dir / contract.STOP).exists()
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Stop as if it had been requested."""
         self.stopping.set()
 
     def _result(self) -> JobResult:

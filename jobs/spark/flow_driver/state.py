@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from jobs.replication.flow.preflight import Preflight
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import PARTITIONS
 from jobs.replication.topics.sync import TopicSync, sync_topics
-from jobs.spark import contract, processes
+from jobs.spark import contract
 from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from jobs.spark.control import ControlFile, with_settings
 from jobs.spark.flow_driver.progress_table import ProgressTable
@@ -83,7 +82,7 @@ class FlowState:
     why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
     what came of writing them, None: nothing yet. `stages` are the moments of the start that have passed.
     `began_as` is the flow with the settings that the run began with, `taken` what of them was changed since;
-    `on_settings` is called then.
+    `on_settings` is called then. `usage` is what the host says about the flow, see `host.Host.usage`.
     """
 
     flow: FlowSpec
@@ -95,6 +94,7 @@ class FlowState:
     topic_sync: TopicSyncSchedule = field(default_factory=TopicSyncSchedule)
     checkpoints: Callable[[], Row | None] = lambda: None
     on_settings: Callable[[], None] = lambda: None
+    usage: Callable[[], Row] = dict
     survey: Preflight | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
     recreated: set[str] = field(default_factory=set)
@@ -206,7 +206,6 @@ class FlowState:
         for row in rows:
             row["task"] = (owners or {}).get(_where(row))
         self._pass_stages(rows)
-        jvm = os.getppid()
         progress = {
             "at_ms": _now_ms(),
             "stages": self.stages,
@@ -217,7 +216,7 @@ class FlowState:
             "crashes": list(self.crashes),
             "moves": self.moves,
             "eta_s": self.progress.eta_s(now_s),
-            "rss_bytes": processes.resident_bytes([jvm, *processes.children_of(jvm)]),
+            "engine": self.usage(),
             "control": {
                 "problem": self.control.problem,
                 "restart_token": self.control.control.restart_token,

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jobs.replication.copy.contract import CopyLimits
 from jobs.spark.channel.line import ChannelAddress, Line
-from jobs.spark.flow_driver.copy_task import TaskFunction
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -27,19 +26,50 @@ logger = logging.getLogger(__name__)
 RECONNECT_TIMEOUT_S = 15.0
 SILENCE_TIMEOUT_S = 30.0
 STEADY_S = 60.0
+# Why a task is gone that was moved on purpose: it is started again elsewhere at once.
+MOVED = "it moves to another slot"
 LONGEST_BACKOFF_S = 30.0
 # How Python begins the line of an exception of this package, whatever its name.
 _OWN_FAULT = "jobs."
+
+Program = Callable[[int, ChannelAddress], None]
+"""What a task does until its channel asks for a stop: gets its number and where the driver listens."""
+
+
+class TaskJob(Protocol):
+    """What runs one task: a Spark job, or a copy in a slot. `problem` says why it ended, or is to."""
+
+    problem: str | None
+
+    def is_running(self) -> bool: ...
+
+    def cancel(self) -> None: ...
+
+
+class TaskFunction:
+    """A function for `mapPartitions` that runs a program with the channel's address and a number."""
+
+    def __init__(self, program: Program, address: ChannelAddress, number: int) -> None:
+        self.program = program
+        self.address = address
+        self.number = number
+
+    def __call__(self, _elements: Iterable[int]) -> Iterator[int]:
+        """Run the program; yields its number."""
+        self.program(self.number, self.address)
+        yield self.number
 
 
 class SparkJob:
     """A Spark job of one long task, run from a thread so that the driver can watch it."""
 
-    def __init__(self, context: SparkContext, address: ChannelAddress, number: int) -> None:
+    def __init__(
+        self, context: SparkContext, program: Program, address: ChannelAddress, number: int
+    ) -> None:
         self.problem: str | None = None
         self._context = context
         self._group = f"task-{number}"
-        self._task = TaskFunction(address, number)
+        self._task = TaskFunction(program, address, number)
         self._thread = threading.Thread(target=self._run, name=self._group, daemon=True)
         self._thread.start()
 
@@ -65,16 +95,17 @@ class TaskHandle:
 
     `line` is there while it listens, `has_assignment` once it knows what it is for. `is_lost` means that its
     partitions wait for their recovery. `is_up` is False from the moment its loss was noted until it comes
-    again.
+    again. One that `is_retired` was ended on purpose and is not started again.
     """
 
     number: int
     since_s: float
-    job: SparkJob | None = None
+    job: TaskJob | None = None
     line: Line | None = None
     has_assignment: bool = False
     is_lost: bool = False
     is_up: bool = True
+    is_retired: bool = False
     last_message_s: float = 0.0
     failures: int = 0
     retry_at_s: float = 0.0
@@ -107,11 +138,13 @@ class LostTask:
 class TaskPool:
     """All tasks of a flow. `start_job` starts the Spark job of a task.
 
-    A task that is lost has `reconnect_timeout_s` seconds to come back before its share goes to others.
+    A task that is lost has `reconnect_timeout_s` seconds to come back before its share goes to others; one
+    that says nothing for `silence_timeout_s` is lost.
     """
 
-    start_job: Callable[[int], SparkJob]
+    start_job: Callable[[int], TaskJob]
     reconnect_timeout_s: float = RECONNECT_TIMEOUT_S
+    silence_timeout_s: float = SILENCE_TIMEOUT_S
     tasks: list[TaskHandle] = field(default_factory=list)
     up_since_s: float = 0.0
 
@@ -130,8 +163,8 @@ class TaskPool:
 
         However long it takes until the first one is there, the others get their time from then on.
         """
-        coming = [handle for handle in self.tasks if not handle.is_ready]
-        if len(coming) == len(self.tasks):
+        coming = [m for m in self.tasks if not (m.is_ready or m.is_retired)]
+        if not self.ready():
             self.up_since_s = now_s
         since_s = self.up_since_s
         return [
@@ -162,9 +195,8 @@ class TaskPool:
         handle = self.tasks[line.task]
         if handle.line is not line:
             return None
-        job = handle.job
-        ended = job is not None and not job.is_running() and job.problem
-        return self._lose(handle, ended or "its process is gone", now_s)
+        problem = handle.job.problem if handle.job is not None else None
+        return self._lose(handle, problem or "its process is gone", now_s)
 
     def check(self, now_s: float) -> Iterator[LostTask]:
         """Find tasks that ended or fell silent, and start again those whose time has come."""
@@ -176,13 +208,15 @@ class TaskPool:
                 self._back_off(handle, now_s)
                 if loss is not None:
                     yield loss
-            elif handle.line is not None and now_s - handle.last_message_s > SILENCE_TIMEOUT_S:
-                loss = self._lose(handle, f"it sent no report for {SILENCE_TIMEOUT_S:.0f} s", now_s)
+            elif handle.line is not None and now_s - handle.last_message_s > self.silence_timeout_s:
+                loss = self._lose(
+                    handle, f"it sent no report for {self.silence_timeout_s:.0f} s", now_s
+                )
                 if job is not None:
                     job.cancel()
                 if loss is not None:
                     yield loss
-            elif job is None and now_s >= handle.retry_at_s:
+            elif job is None and now_s >= handle.retry_at_s and not handle.is_retired:
                 handle.job, handle.since_s, handle.is_up = (
                     self.start_job(handle.number),
                     now_s,
@@ -202,9 +236,10 @@ class TaskPool:
 
     def _back_off(self, handle: TaskHandle, now_s: float) -> None:
         """Wait a little longer after each failure in a row before the job is started again."""
+        is_moved = handle.job is not None and handle.job.problem == MOVED
         handle.job = None
-        handle.failures += 1
-        handle.retry_at_s = now_s + backoff_s(handle.failures)
+        handle.failures += not is_moved
+        handle.retry_at_s = now_s if is_moved else now_s + backoff_s(handle.failures)
 
     def is_running(self) -> bool:
         """Return whether some job is still running."""

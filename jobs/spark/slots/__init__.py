@@ -1,4 +1,4 @@
-"""The engine of flows: one Spark application that hosts many flows, whose copiers share a few processes.
+"""An engine of flows: one Spark application whose slots copy for many flows.
 
-In reading order: `hosted_flow`, `driver`.
+In reading order: `driver`, `hosted_flow`, `slots`, `dealing`, `slot_task`, `slot_daemon`.
 """

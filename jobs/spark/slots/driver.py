@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.memory import give_back_memory
 from jobs.spark import contract, processes, submit
+from jobs.spark.channel.line import ChannelAddress
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import folder
 from jobs.spark.engine.hosted_run import SparkState, end, stop_if_unwanted
 from jobs.spark.flow_driver.host import open_channel
 from jobs.spark.flow_driver.replicate import FlowDriver
+from jobs.spark.flow_driver.task_pool import SparkJob
 from jobs.spark.secret import close_context, open_context, shrink_heap
 from jobs.spark.settings import master_of
 from jobs.spark.slots.hosted_flow import HostedFlow, Hosting, name_of
+from jobs.spark.slots.slot_task import run_slot
 from jobs.spark.slots.slots import SlotPool
 
 if TYPE_CHECKING:
@@ -42,11 +45,18 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     """Host flows until none came for a while.
 
     Arguments: `tasks` (slots), `idle_s` (ends after so long without a flow), `release` (of crosslog). Result:
-    `hosted` (how many flows).
+    `hosted` (how many flows). Progress: `slots` (`slot`, `state`, `pid`, `host`, `rss_bytes`, `cpu_percent`,
+    `flows`, `own_flow`, `restarts`, `lost_at_ms`, `why_lost`), `flows` (`run_id`, `flow`, `slots`, `state`,
+    `cpu_percent`, `memory_bytes`), and `restarts`, `rss_bytes`, `cpu_percent`, `in_flight_bytes`, `release`
+    and `successor` of the engine.
     """
     context = open_context(master_of(spec))
-    pool = SlotPool(context, int(spec.arguments["tasks"]))
     channel = partial(open_channel, context)
+
+    def start_slot(address: ChannelAddress, number: int) -> SparkJob:
+        return SparkJob(context, run_slot, address, number)
+
+    pool = SlotPool(channel, start_slot, int(spec.arguments["tasks"]))
     try:
         hosting = Hosting(run_dir, pool, SparkState(context), channel, FlowDriver)
         return FlowsEngine(spec, hosting, partial(_settle, context)).serve()
@@ -155,11 +165,11 @@ class FlowsEngine:
                 if folder.successor_of(self._run_dir) == successor:
                     folder.name_successor(self._run_dir, None)
             return
-        progress = contract.read_json(successor / contract.PROGRESS) or {}
-        is_up = any(slot["state"] == "running" for slot in progress.get("slots", ()))
-        running = {row["flow"] for row in progress.get("flows", ()) if row["state"] == "running"}
-        is_busy = any(flow.is_moving for flow in self._flows.values())
-        if not is_up or is_busy or (self._moved not in running and now < self._next_at):
+        progress = contract.read_json(successor / contract.PROGRESS)
+        if progress is None or any(flow.is_moving for flow in self._flows.values()):
+            return
+        running = {row["flow"] for row in progress["flows"] if row["state"] == "running"}
+        if self._moved not in running and now < self._next_at:
             return
         for flow in self._flows.values():
             if not flow.is_ending:

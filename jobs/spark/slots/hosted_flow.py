@@ -36,7 +36,9 @@ class Pool(Protocol):
     """What is needed of `slots.SlotPool`."""
 
     restarts: int
-    in_flight_bytes: int
+
+    @property
+    def in_flight_bytes(self) -> int: ...
 
     def step(self) -> None: ...
 
