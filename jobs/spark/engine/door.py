@@ -1,9 +1,9 @@
 """The door to Spark that hands runs over to engines: the same functions as `jobs.spark.submit`.
 
 Analyses go to the engine of analyses of this machine, flows to an engine of flows; it is started where none
-fits. All other kinds get processes of their own, through `submit`, and so do analyses that name secrets (those
-are for them only), flows that say `engine: own`, and flows with settings of Spark. Nothing here imports
-pyspark.
+fits. All other kinds get processes of their own, through `submit`, and so do analyses that name secrets
+(those are for them only), flows that say `engine: own`, and flows with settings of Spark. Nothing here
+imports pyspark.
 """
 
 from __future__ import annotations
