@@ -20,7 +20,7 @@ from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.runs.analyses.spec import SourceGone, remove_tables, spec_of
-from console.runs.launcher import Launcher, launcher_of, this_host
+from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import LIVE_STATES, Run, RunState
 from console.runs.queries import why_stopped
 from jobs.spark import contract
@@ -79,7 +79,7 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
     run = Run.objects.filter(pk=run_id, state=RunState.QUEUED).first()
     if run is None or not _claim(run, now):
         return False
-    launcher = launcher or launcher_of(run.kind)
+    launcher = launcher or SPARK
     folder = Path(run.folder)
     try:
         _write_control(run, folder)
@@ -196,7 +196,7 @@ def remove_old_runs(now: datetime, launcher: Launcher | None = None) -> int:
     removed = 0
     for run in old.only("pk", "kind", "folder", "question_key")[:500]:
         if run.folder:
-            (launcher or launcher_of(run.kind)).remove_run(Path(run.folder))
+            (launcher or SPARK).remove_run(Path(run.folder))
         if run.is_analysis:
             remove_tables(run)
         removed += Run.objects.filter(pk=run.pk).delete()[0]
@@ -224,9 +224,9 @@ def _is_old(now: datetime) -> Q:
 def _stop_here(run_id: UUID) -> None:
     """Tell an analysis at once when it runs on this host; the watch stops other runs."""
     here = Run.objects.filter(pk=run_id, host=this_host()).exclude(question_key="")
-    for kind, folder in here.values_list("kind", "folder"):
+    for folder in here.values_list("folder", flat=True):
         try:
-            launcher_of(kind).request_stop(Path(folder))
+            SPARK.request_stop(Path(folder))
         except OSError:
             logger.info("run could not be stopped yet run_id=%s", run_id)
 

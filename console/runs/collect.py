@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from console.runs.actions import finish_run, launch_run, queue_again
 from console.runs.analyses.queue import start_queued
 from console.runs.analyses.results import own_document
-from console.runs.launcher import Launcher, launcher_of, this_host
+from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import Run, RunState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult
@@ -65,7 +65,7 @@ def running_here() -> QuerySet[Run]:
 
 def observe_run(run: Run, now: datetime, launcher: Launcher | None = None) -> None:
     """Bring the row of one running run up to date with its folder."""
-    launcher = launcher or launcher_of(run.kind)
+    launcher = launcher or SPARK
     folder = Path(run.folder)
     # Alive is read before the result: a supervisor that ends in between leaves a result to be found.
     if launcher.is_alive(folder):

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from jobs.spark import submit
-from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
 from jobs.spark.engine import door
 
 
 class Launcher(Protocol):
-    """Starts runs and looks after their folders; `jobs.spark.submit` and the engine's door are real."""
+    """Starts runs and looks after their folders; the door of the engines is the real one."""
 
     def start_run(
         self, spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None
@@ -35,14 +33,7 @@ class Launcher(Protocol):
     def remove_run(self, run_dir: Path) -> None: ...
 
 
-SPARK: Launcher = submit
-# Who answers analyses.
-ENGINE: Launcher = door
-
-
-def launcher_of(kind: str) -> Launcher:
-    """Return who starts runs of a kind and looks after them."""
-    return ENGINE if kind in ANALYSES else SPARK
+SPARK: Launcher = door
 
 
 def this_host() -> str:

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from console.accounts.asked_rights import why_ended
 from console.frame.security.access import clusters_of
 from console.runs.analyses.questions import needed_right
-from console.runs.launcher import Launcher, launcher_of, this_host
+from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run, RunState
 
 
@@ -67,5 +67,5 @@ def read_log(run: Run, lines: int = 400, launcher: Launcher | None = None) -> st
         return ""
     if run.host != this_host():
         return None
-    tail = (launcher or launcher_of(run.kind)).read_log_tail(Path(run.folder), 128 * 1024)
+    tail = (launcher or SPARK).read_log_tail(Path(run.folder), 128 * 1024)
     return "\n".join(tail.splitlines()[-lines:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +21,7 @@ PARENT_LOST_WITHIN_S = 2.0
 _JOBS = {
     "replicate": "jobs.spark.flow_driver.replicate",
     "engine": "jobs.spark.engine.driver",
+    "flows": "jobs.spark.slots.driver",
 }
 
 
@@ -35,7 +37,7 @@ def main(folder: str) -> int:
         if settings.is_local(master):
             # A cluster that refuses takes a minute to do so: it is tried once only, where the job begins.
             _start_spark(master)
-    result = _run(spec, run_dir)
+    result = result_of(spec, lambda: _run(spec, run_dir))
     if result.outcome is Outcome.CRASHED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
         processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)
@@ -60,16 +62,21 @@ def _start_spark(master: str) -> None:
 
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
-    try:
-        if spec.kind in _JOBS:
-            result: JobResult = import_module(_JOBS[spec.kind]).run(spec, run_dir)
-            return result
-        from jobs.spark.analyses import job
-        from jobs.spark.analyses.kinds import ANALYSES
+    if spec.kind in _JOBS:
+        result: JobResult = import_module(_JOBS[spec.kind]).run(spec, run_dir)
+        return result
+    from jobs.spark.analyses import job
+    from jobs.spark.analyses.kinds import ANALYSES
 
-        if spec.kind in ANALYSES:
-            return job.run(ANALYSES[spec.kind], spec, run_dir)
-        return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
+    if spec.kind in ANALYSES:
+        return job.run(ANALYSES[spec.kind], spec, run_dir)
+    return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
+
+
+def result_of(spec: JobSpec, job: Callable[[], JobResult]) -> JobResult:
+    """Do a job and return its result, whatever it raises."""
+    try:
+        return job()
     except ClusterFault as fault:
         return JobResult.refused(fault)
     except InvalidFields as refusal:

@@ -12,6 +12,8 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _START_TICKS_FIELD = 19  # of /proc/PID/stat, counted after the command's closing bracket
+_USER_TICKS_FIELD = 11  # counted in the same way, from the state on; system time follows
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PARENT_LOST_EXIT = 143
 _ORPHANED_POLL_S = 0.1
 
@@ -101,6 +103,19 @@ def resident_bytes(pids: list[int]) -> int:
             continue
         total += int(statm[1]) * _PAGE_BYTES
     return total
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """Return the processor time of these processes together; those that are gone count 0."""
+    total = 0
+    for pid in pids:
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        fields = stat.rpartition(")")[2].split()
+        total += int(fields[_USER_TICKS_FIELD]) + int(fields[_USER_TICKS_FIELD + 1])
+    return total / _TICKS_PER_S
 
 
 def signal_all(pids: list[int], number: signal.Signals) -> None:

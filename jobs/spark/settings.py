@@ -34,6 +34,8 @@ EXECUTOR_MEMORY = "512m"
 TASK_MEMORY_MB, LEAST_TASK_MEMORY_MB = 2_048, 512
 # What an analysis of records reads of a cluster, all its tasks together.
 RECORD_READ_MB_PER_S = 50
+ENGINE_FLOWS = 100
+MOST_SLOTS_BY_DEFAULT, MOST_SLOTS = 8, 64
 SECRET = "CROSSLOG_SECRET_"  # noqa: S105  what their names begin with
 # Answers of brokers and the batches made of them come and go a megabyte at a time: giving each back to the
 # system and asking for it again costs a third of the time of re-batching. Other jobs gain nothing by it.
@@ -41,7 +43,9 @@ _KEEP_MEMORY = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(128 << 20),
 }
-FLOW, ENGINE = "replicate", "engine"
+FLOW, ENGINE, FLOWS = "replicate", "engine", "flows"
+# Tasks of an engine of flows come and go: on this machine a core of Spark is only a number.
+_FLOWS_CORES = 64
 # See `packed_cache`, which is not imported here: numba takes half a second.
 _PACKED_LOCATORS = (
     "jobs.spark.packed_cache.PackedCodeLocator,UserProvidedCacheLocator,InTreeCacheLocator"
@@ -70,7 +74,7 @@ _ALWAYS = {
 def master_of(spec: JobSpec, environ: Mapping[str, str] = os.environ) -> str:
     """Return the master of a run: its own, the installation's, or this machine with a core per task."""
     own = spec.spark.get("master") or environ.get("CROSSLOG_SPARK_MASTER")
-    return own or f"local[{_tasks(spec)}]"
+    return own or f"local[{_FLOWS_CORES if spec.kind == FLOWS else _tasks(spec)}]"
 
 
 def is_local(master: str) -> bool:
@@ -88,7 +92,7 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     secret.secret_of(master)
     settings = {
         **_defaults(spec),
-        **(_KEEP_MEMORY if spec.kind == FLOW else {}),
+        **({} if is_for_analyses(spec) else _KEEP_MEMORY),
         **(_FOR_ANALYSES if is_for_analyses(spec) else {}),
         **(_for_one_machine(spec) if is_local(master) else _for_a_cluster(spec, master, python)),
         **_properties(),
@@ -120,26 +124,40 @@ def _defaults(spec: JobSpec) -> dict[str, str]:
 
 
 def is_for_analyses(spec: JobSpec) -> bool:
-    """Return whether a run answers questions: all do, the engine too, that replicate nothing."""
-    return spec.kind != FLOW
+    """Return whether a run answers questions: all do, their engine too, that replicate nothing."""
+    return spec.kind not in {FLOW, FLOWS}
 
 
 def task_memory_mb(environ: Mapping[str, str] = os.environ) -> int:
     """Return what a Python process of an analysis may have of memory, in MiB; raises ValueError."""
-    given = environ.get("CROSSLOG_TASK_MEMORY_MB") or str(TASK_MEMORY_MB)
-    if not (given.isascii() and given.isdecimal()) or int(given) < LEAST_TASK_MEMORY_MB:
-        raise ValueError(
-            f"CROSSLOG_TASK_MEMORY_MB: {given!r} is no whole number from {LEAST_TASK_MEMORY_MB} on."
-        )
-    return int(given)
+    return _whole(environ, "CROSSLOG_TASK_MEMORY_MB", TASK_MEMORY_MB, LEAST_TASK_MEMORY_MB)
 
 
 def record_read_bytes_per_s(environ: Mapping[str, str] = os.environ) -> float:
     """Return what analyses of records may read of a cluster; raises ValueError."""
-    given = environ.get("CROSSLOG_RECORD_READ_MB_PER_S") or str(RECORD_READ_MB_PER_S)
-    if not (given.isascii() and given.isdecimal()) or int(given) < 1:
-        raise ValueError(f"CROSSLOG_RECORD_READ_MB_PER_S: {given!r} is no whole number from 1 on.")
-    return int(given) * 1e6
+    return _whole(environ, "CROSSLOG_RECORD_READ_MB_PER_S", RECORD_READ_MB_PER_S) * 1e6
+
+
+def engine_slots(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many processes copy in an engine of flows; raises ValueError."""
+    cores = min(len(os.sched_getaffinity(0)), MOST_SLOTS_BY_DEFAULT)
+    return _whole(environ, "CROSSLOG_ENGINE_SLOTS", cores, most=MOST_SLOTS)
+
+
+def engine_flows(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many flows an engine has at most; raises ValueError."""
+    return _whole(environ, "CROSSLOG_ENGINE_FLOWS", ENGINE_FLOWS)
+
+
+def _whole(
+    environ: Mapping[str, str], name: str, default: int, least: int = 1, most: int | None = None
+) -> int:
+    given = environ.get(name) or str(default)
+    is_number = given.isascii() and given.isdecimal()
+    if not is_number or int(given) < least or (most is not None and int(given) > most):
+        bounds = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}: {given!r} is no whole number {bounds}.")
+    return int(given)
 
 
 def _for_one_machine(spec: JobSpec) -> dict[str, str]:
@@ -148,6 +166,8 @@ def _for_one_machine(spec: JobSpec) -> dict[str, str]:
         # On a cluster the executors' own bounds hold.
         task_memory_mb()
         found["spark.python.daemon.module"] = "jobs.spark.task_daemon"
+    elif spec.kind == FLOWS:
+        found["spark.python.daemon.module"] = "jobs.spark.slots.slot_daemon"
     return found
 
 
@@ -159,10 +179,10 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
         "spark.pyspark.driver.python": python,
         "spark.executorEnv.NUMBA_CACHE_LOCATOR_CLASSES": _PACKED_LOCATORS,
     }
-    if master.startswith("spark://"):
-        found["spark.cores.max"] = str(_tasks(spec))
-    else:
-        found["spark.executor.instances"] = str(_tasks(spec))
+    # A slot that is lost begins again while Spark still holds the core of the one before.
+    cores = _tasks(spec) * (2 if spec.kind == FLOWS else 1)
+    is_standalone = master.startswith("spark://")
+    found["spark.cores.max" if is_standalone else "spark.executor.instances"] = str(cores)
     host = os.environ.get("CROSSLOG_SPARK_DRIVER_HOST")
     if host:
         found["spark.driver.host"] = host
@@ -172,7 +192,7 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
 
 
 def _own_options(spec: JobSpec) -> str:
-    return f"{_FLOW_JVM_OPTIONS if spec.kind == FLOW else ''}{_archive_option(spec)}"
+    return f"{'' if is_for_analyses(spec) else _FLOW_JVM_OPTIONS}{_archive_option(spec)}"
 
 
 def _archive_option(spec: JobSpec) -> str:

@@ -246,10 +246,18 @@ def names_secrets(spec: JobSpec) -> bool:
     return bool(_SECRET.search(json.dumps(dict(spec.arguments))))
 
 
+def secrets_of(spec: JobSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with secrets that a job refers to, as far as an environment has them."""
+    return _named(environ, json.dumps(dict(spec.arguments)))
+
+
 def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, str]:
     wanted = set(environ.get("CROSSLOG_RUN_VARIABLES", "").replace(",", " ").split())
     if spec is not None:
-        wanted.update(_named(environ, json.dumps(dict(spec.arguments))))
+        wanted.update(secrets_of(spec, environ))
+    if spec is not None and spec.kind == settings.FLOWS:
+        # Flows come to an engine while it runs, and name what they need only then.
+        wanted.update(name for name in environ if name.startswith(ENV_PREFIX))
     return {
         name: value
         for name, value in environ.items()
@@ -258,7 +266,6 @@ def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, st
 
 
 def _named(environ: Mapping[str, str], text: str) -> dict[str, str]:
-    """Return the secrets that a text refers to, as far as this process has them."""
     return {name: environ[name] for name in _SECRET.findall(text) if name in environ}
 
 

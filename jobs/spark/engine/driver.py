@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import folder, warm_up
-from jobs.spark.engine.analysis_thread import AnalysisThread, end, stop_if_unwanted
-from jobs.spark.secret import close_context, open_context, why_over
+from jobs.spark.engine.analysis_thread import AnalysisThread
+from jobs.spark.engine.hosted_run import SparkState, end, stop_if_unwanted
+from jobs.spark.secret import close_context, open_context
 from jobs.spark.settings import master_of
 
 if TYPE_CHECKING:
@@ -39,25 +40,6 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
         return Engine(context, spec, run_dir).serve()
     finally:
         close_context(context)
-
-
-class SparkState:
-    """Whether the engine's Spark still works."""
-
-    def __init__(self, context: SparkContext) -> None:
-        self._context = context
-
-    def why_over(self) -> str | None:
-        """Return why it does not, in a sentence; None while it does."""
-        try:
-            return why_over(self._context)
-        except Exception:  # whatever the bridge to a JVM says that is not there
-            logger.exception("Spark does not answer")
-            return "Spark's process exited unexpectedly."
-
-    def is_over(self) -> bool:
-        """Return whether it does not work any more."""
-        return self.why_over() is not None
 
 
 class Engine:

@@ -110,6 +110,17 @@ class FlowState:
     began_as: FlowSpec | None = None
     taken: Mapping[str, Any] = field(default_factory=dict)
 
+    def resume(self, progress: Mapping[str, Any]) -> None:
+        """Continue a run that another engine had: its counts, and the topics' ids that it had accepted."""
+        self.progress.resume(progress["partitions"])
+        found = {name: row["topic_id"] for name, row in progress["topics"].items()}
+        self.topic_ids |= {name: topic_id for name, topic_id in found.items() if topic_id}
+        self.reset_topics = frozenset()
+        self.restarts, self.moves = progress["restarts"], progress["moves"]
+        self.crashes.extend(progress["crashes"])
+        self.stages = dict(progress["stages"])
+        self.began_s -= (_now_ms() - self.stages[DRIVER_STARTED]) / 1000
+
     def begin(self, survey: Preflight) -> None:
         """Restart with a survey: partitions that failed in this run stay as they are."""
         self._take(survey)

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.spark import contract, submit
+from jobs.spark import contract, settings, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import door, folder
 from tests.waiting import eventually
 
+KINDS = (settings.ENGINE, settings.FLOWS)
 ROOT = Path(__file__).parents[4]
 
 
@@ -33,13 +34,14 @@ def runs(tmp_path, monkeypatch):
     java.chmod(0o700)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     yield tmp_path / "runs"
-    for engine in folder.list_engines(tmp_path / "runs"):
+    found = [one for kind in KINDS for one in folder.list_engines(tmp_path / "runs", kind)]
+    for engine in found:
         submit.kill_run(engine)
         eventually(lambda engine=engine: not submit.is_alive(engine))
 
 
 def engines(runs) -> list[Path]:
-    return folder.list_engines(runs)
+    return folder.list_engines(runs, settings.ENGINE)
 
 
 def test_runs_are_handed_over_to_one_engine_in_their_order_and_wait(runs):
@@ -174,7 +176,7 @@ def test_other_kinds_get_processes_of_their_own(runs):
 
 def test_the_folders_of_ended_engines_go_but_for_the_last(runs):
     for number in range(door.KEPT_ENGINES + 2):
-        ended = runs / f"{folder.PREFIX}{number}"
+        ended = runs / f"engine-{number}"
         ended.mkdir(parents=True)
         contract.write_spec(ended, JobSpec(ended.name, "engine", {}))
     door.start_run(spec(), runs / "run")
