@@ -94,8 +94,10 @@ class FlowCopier:
         self._asked_to_stop = should_stop
         self._report = report
         self._changes = changes
-        self._batches = CopyThread("batch-path", self._copy_batches, self._inner())
-        self._records = CopyThread("record-path", self._copy_records, self._inner())
+        # What threads of a flow cost is found by the beginning of their names.
+        name = flow.name
+        self._batches = CopyThread(f"{name}: batches", self._copy_batches, self._inner())
+        self._records = CopyThread(f"{name}: records", self._copy_records, self._inner())
         self._lock = threading.RLock()
         self._copy_threads: dict[TopicPartition, CopyThread] = {}
         self._reasons: dict[TopicPartition, str] = {}

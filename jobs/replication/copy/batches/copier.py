@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from jobs.cluster.descriptions import TopicPartition
@@ -21,6 +23,7 @@ from jobs.replication.copy.batches.fetch import Fetcher, FetchOptions, check_top
 from jobs.replication.copy.batches.filter import BatchFilter
 from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.markers import transactional_id
+from jobs.replication.copy.batches.outgoing import Memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce import Sender, Window
 from jobs.replication.copy.batches.session import BatchSession
@@ -110,6 +113,9 @@ class BatchCopier:
         asyncio.run(self._run())
 
     async def _run(self) -> None:
+        prefix = threading.current_thread().name
+        executor = ThreadPoolExecutor(thread_name_prefix=prefix)
+        asyncio.get_running_loop().set_default_executor(executor)
         failures = 0
         while not self._should_stop() and self._has_work():
             self.apply_changes()
@@ -251,8 +257,9 @@ class BatchCopier:
         sender = Sender(target, parts, delivery, self._window, self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
         commits = CommitPace(self._flow.commit_interval_ms / 1000, readers_wait=self._is_exact)
+        memory = Memory(self._flow.name)
         reading = FetchOptions(
-            committed, self.throttle, self._quotas, self.fetch_scheduler, commits
+            committed, self.throttle, self._quotas, self.fetch_scheduler, commits, memory
         )
         fetcher = Fetcher(source, parts, reading, sender)
         commit_writer = CommitWriter(
@@ -267,6 +274,7 @@ class BatchCopier:
         try:
             await session.run()
         finally:
+            memory.close()
             self._session = None
             self._pending = dict(session.committing)
 
