@@ -238,7 +238,7 @@ class TaskChannel:
 
     def close(self) -> None:
         """Hang up."""
-        self._over.set()
+        self._end()
         with contextlib.suppress(OSError):  # the driver hung up first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -250,7 +250,11 @@ class TaskChannel:
         with self._sending:
             is_sent = _send(self._socket, message)
         if not is_sent:
-            self._over.set()
+            self._end()
+
+    def _end(self) -> None:
+        self._over.set()
+        self.changes.wake()
 
     def _listen(self) -> None:
         while not self.should_stop():
@@ -259,7 +263,7 @@ class TaskChannel:
     def _take(self, message: Message | None) -> None:
         match message:
             case None | {"stop": True}:
-                self._over.set()
+                self._end()
             case {"assignment": values}:
                 self.assignment = values
             case {"add": _}:

@@ -87,6 +87,13 @@ class Fetcher:
         self._asked: dict[int, tuple[float, list[BatchPartition]]] = {}
         self._memory = reading.memory
         self._last_bytes: dict[int, int] = {}
+        self._moved = dict.fromkeys(parts)
+
+    def dirty(self) -> list[BatchPartition]:
+        """Return the partitions with something that a commit would make safe."""
+        moved = [part for part in self._moved if part.queue or part.is_dirty]
+        self._moved = dict.fromkeys(moved)
+        return [part for part in moved if part.is_dirty]
 
     def new_loops(self) -> Iterator[Coroutine[Any, Any, None]]:
         """Yield a loop for every broker that serves partitions and has none yet."""
@@ -208,6 +215,7 @@ class Fetcher:
         held, self._last_bytes[broker] = self._memory.hold(size), size
         for where, fetched in answer.partitions.items():
             part, offset = asked[where]
+            self._moved[part] = None
             self._reading.turns.fetched(where, len(fetched.records), time.monotonic())
             # Meanwhile another broker may have answered, or somebody may have moved the position.
             if part.fetched == offset and part.is_wanted:
@@ -215,6 +223,7 @@ class Fetcher:
                     own = self._memory.hold(len(outgoing.batch)) if outgoing.is_packed else held
                     outgoing.hold(own)
         await self._source_resets.resolve()
+        self._moved |= dict.fromkeys(asked[where][0] for where in answer.partitions)
         self._sender.wake()
         return size
 

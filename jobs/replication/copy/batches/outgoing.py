@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-
 MIB = 1024 * 1024
 # What all copiers of a process may hold, what one may, and what each may always hold.
 BUDGET_BYTES, MOST_BYTES, LEAST_BYTES = 96 * MIB, 48 * MIB, 2 * MIB
