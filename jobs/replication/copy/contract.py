@@ -139,17 +139,30 @@ class AssignmentChanges:
         self._on_released = on_released
         self._lock = threading.Lock()
         self._waiting: list[Change] = []
+        self._wake: list[Callable[[], object]] = []
         self.tuning = limits or CopyLimits()
+
+    def listen(self, wake: Callable[[], object]) -> None:
+        """Call this whenever something is requested, or something else is to be looked at; in any thread."""
+        self._wake.append(wake)
+
+    def wake(self) -> None:
+        """Make the copier look at once, also for a stop."""
+        for wake in self._wake:
+            wake()
 
     def add(self, starts: Iterable[PartitionStart]) -> None:
         """Ask to take partitions on."""
-        with self._lock:
-            self._waiting += starts
+        self._ask(starts)
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Ask to let partitions go."""
+        self._ask(partitions)
+
+    def _ask(self, changes: Iterable[Change]) -> None:
         with self._lock:
-            self._waiting += partitions
+            self._waiting += changes
+        self.wake()
 
     @property
     def is_waiting(self) -> bool:

@@ -94,8 +94,10 @@ class FlowCopier:
         self._asked_to_stop = should_stop
         self._report = report
         self._changes = changes
-        self._batches = CopyThread("batch-path", self._copy_batches, self._inner())
-        self._records = CopyThread("record-path", self._copy_records, self._inner())
+        # What threads of a flow cost is found by the beginning of their names.
+        name = f"{flow.name}: task {slot}"
+        self._batches = CopyThread(f"{name}: batches", self._copy_batches, self._inner())
+        self._records = CopyThread(f"{name}: records", self._copy_records, self._inner())
         self._lock = threading.RLock()
         self._copy_threads: dict[TopicPartition, CopyThread] = {}
         self._reasons: dict[TopicPartition, str] = {}
@@ -103,6 +105,10 @@ class FlowCopier:
         self._coming: list[PartitionStart] = []
         self._place_at = 0.0
         self._error: BaseException | None = None
+        self._woken = threading.Event()
+        self._batch_copiers: list[BatchCopier] = []
+        if changes is not None:
+            changes.listen(self._woken.set)
 
     def _inner(self) -> AssignmentChanges | None:
         return (
@@ -116,8 +122,11 @@ class FlowCopier:
         self._coming = list(starts)
         self._keep_error(self._place_coming)
         while (self._changes is not None or self._coming) and not self._should_stop():
-            time.sleep(POLL_INTERVAL_S)
+            self._woken.wait(POLL_INTERVAL_S)
+            self._woken.clear()
             self._keep_error(self._route)
+        for copier in tuple(self._batch_copiers):
+            copier.wake()
         self._batches.join()
         self._records.join()
         if self._error is not None:
@@ -227,6 +236,7 @@ class FlowCopier:
         copier = BatchCopier(
             self._flow, self._slot, self._should_stop, self._report, self._hand_over, changes
         )
+        self._batch_copiers.append(copier)
         self._keep_error(lambda: copier.copy(starts))
 
     def _copy_records(
@@ -242,6 +252,7 @@ class FlowCopier:
         except BaseException as error:  # noqa: BLE001  raised again by `run`, in the task's thread
             logger.warning("a path ended: %s", error)
             self._error = self._error or error
+            self._woken.set()
 
     def _tell(self, rows: Sequence[PartitionProgress]) -> None:
         self._report(

@@ -230,11 +230,11 @@ class ChannelClient:
         with self._sending:
             is_sent = _send(self._socket, message)
         if not is_sent:
-            self._over.set()
+            self.request_stop()
 
     def close(self) -> None:
         """Hang up."""
-        self._over.set()
+        self.request_stop()
         with contextlib.suppress(OSError):  # the driver hung up first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -243,7 +243,7 @@ class ChannelClient:
         """Take the next message; waits for it."""
         message = _read(self._lines)
         if message is None or "stop" in message:
-            self._over.set()
+            self.request_stop()
         else:
             self.take(message)
 
@@ -269,13 +269,18 @@ class TaskChannel(ChannelClient):
     """
 
     def __init__(self, address: ChannelAddress, task: int) -> None:
-        super().__init__(address, task)
         self.changes = AssignmentChanges(self._tell_released)
+        super().__init__(address, task)
         self.assignment: dict[str, Any] | None = None
         while self.assignment is None and not self.should_stop():
             self.hear()
         threading.Thread(target=self.listen, name="channel", daemon=True).start()
         threading.Thread(target=self.stay_alive, name="alive", daemon=True).start()
+
+    def request_stop(self) -> None:
+        """Stop, and wake the copier for it."""
+        super().request_stop()
+        self.changes.wake()
 
     def report(self, partitions: list[dict[str, Any]]) -> None:
         """Send the state of this task's partitions."""

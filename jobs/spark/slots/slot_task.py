@@ -94,7 +94,7 @@ class Slot(ChannelClient):
                 threading.Thread(
                     target=self._work,
                     args=(values["copy"], copy, ChannelAddress(**values["address"])),
-                    name=_prefix(copy.flow, copy.task),
+                    name=f"{_prefix(copy.flow, copy.task)} copy",
                     daemon=True,
                 ).start()
             case {"end": number}:
@@ -155,7 +155,7 @@ class Slot(ChannelClient):
 
 def _prefix(flow: str, task: int) -> str:
     """Return how the names of all threads of a copy begin; see `FlowCopier`."""
-    return f"{flow}: task {task}"
+    return f"{flow}: task {task}:"
 
 
 def _cpu_s(thread: int) -> float:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from jobs.cluster.descriptions import TopicPartition
@@ -21,6 +24,7 @@ from jobs.replication.copy.batches.fetch import Fetcher, FetchOptions, check_top
 from jobs.replication.copy.batches.filter import BatchFilter
 from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.markers import transactional_id
+from jobs.replication.copy.batches.outgoing import Memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce import Sender, Window
 from jobs.replication.copy.batches.session import BatchSession
@@ -33,18 +37,19 @@ from jobs.replication.copy.batches.transactions import (
 )
 from jobs.replication.copy.contract import (
     AssignmentChanges,
-    PartitionProgress,
     PartitionStart,
     Report,
 )
 from jobs.replication.copy.positions import positions_topic
 from jobs.replication.copy.quotas import FetchScheduler, Quotas, Throttle
 from jobs.replication.flow.spec import FlowSpec, Guarantee, IsolationLevel
+from jobs.waiting import wait_up_to
 
 logger = logging.getLogger(__name__)
 
 REPORT_INTERVAL_S = 0.5
-POLL_INTERVAL_S = 0.1
+# What a task as a whole took is told so often.
+TASK_INTERVAL_S = 5.0
 LONGEST_BACKOFF_S = 5.0
 # After the request to stop, what is on its way gets this long to arrive; the next start aborts it.
 STOP_GRACE_S = 8.0
@@ -91,8 +96,13 @@ class BatchCopier:
         self._should_stop = should_stop
         self._report = report
         self._hand_over = hand_over
-        self._told: dict[TopicPartition, PartitionProgress] = {}
-        self._tell_at = 0.0
+        self._told: dict[TopicPartition, tuple[object, ...]] = {}
+        self._tell_at = self._task_at = 0.0
+        self._task: tuple[float | None, int, int] = (None, 0, 0)
+        self._woken = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        if changes is not None:
+            changes.listen(self.wake)
         self._target_state = TargetState(flow)
         self._session: BatchSession | None = None
         self._commit_ms: float | None = None
@@ -109,7 +119,22 @@ class BatchCopier:
             self._take_on(start)
         asyncio.run(self._run())
 
+    def wake(self) -> None:
+        """Look at once whether something is requested, or whether to stop; from any thread."""
+        with contextlib.suppress(RuntimeError):  # it is over
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        self._woken.set()
+        if self._session is not None:
+            self._session.wake()
+
     async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        prefix = threading.current_thread().name
+        executor = ThreadPoolExecutor(thread_name_prefix=prefix)
+        self._loop.set_default_executor(executor)
         failures = 0
         while not self._should_stop() and self._has_work():
             self.apply_changes()
@@ -172,6 +197,7 @@ class BatchCopier:
         """Run one session; returns what broke it, if it is something that a pause may help against."""
         began_s = time.monotonic()
         session = asyncio.create_task(self._run_session())
+        session.add_done_callback(lambda _: self._woken.set())
         try:
             await self._watch(session)
             session.result()
@@ -200,7 +226,7 @@ class BatchCopier:
         while not session.done():
             self.tune()
             self._part_ways()
-            await asyncio.wait({session}, timeout=POLL_INTERVAL_S)
+            await self._wait(REPORT_INTERVAL_S)
             self._tell_in_time()
             if end == math.inf and self._should_stop():
                 end = time.monotonic() + STOP_GRACE_S
@@ -251,8 +277,9 @@ class BatchCopier:
         sender = Sender(target, parts, delivery, self._window, self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
         commits = CommitPace(self._flow.commit_interval_ms / 1000, readers_wait=self._is_exact)
+        memory = Memory(self._flow.name)
         reading = FetchOptions(
-            committed, self.throttle, self._quotas, self.fetch_scheduler, commits
+            committed, self.throttle, self._quotas, self.fetch_scheduler, commits, memory
         )
         fetcher = Fetcher(source, parts, reading, sender)
         commit_writer = CommitWriter(
@@ -267,6 +294,7 @@ class BatchCopier:
         try:
             await session.run()
         finally:
+            memory.close()
             self._session = None
             self._pending = dict(session.committing)
 
@@ -301,6 +329,10 @@ class BatchCopier:
             self.fetch_scheduler.prefer(self._changes.tuning.priorities)
         if self._session is not None and self._session.commit_ms is not None:
             self._commit_ms = round(self._session.commit_ms, 1)
+        now = time.monotonic()
+        if now >= self._task_at or self._task[0] is None:
+            self._task_at = now + TASK_INTERVAL_S
+            self._task = (self._commit_ms, self.throttle.rested_ms, self._quotas.rested_ms)
 
     def _tell_in_time(self) -> None:
         now = time.monotonic()
@@ -312,16 +344,19 @@ class BatchCopier:
         """Report the partitions that look different from the last report."""
         changed = []
         away = self._problem or self._slowness()
+        commit_ms, throttled_ms, quota_ms = self._task
         for part in self.parts:
-            progress = replace(
-                part.progress(away),
-                commit_ms=self._commit_ms,
-                throttled_ms=self.throttle.rested_ms,
-                quota_ms=self._quotas.rested_ms,
-            )
-            if self._told.get(part.where) != progress:
-                self._told[part.where] = progress
-                changed.append(progress)
+            looks = (away, self._task, *part.looks())
+            if self._told.get(part.where) != looks:
+                self._told[part.where] = looks
+                changed.append(
+                    replace(
+                        part.progress(away),
+                        commit_ms=commit_ms,
+                        throttled_ms=throttled_ms,
+                        quota_ms=quota_ms,
+                    )
+                )
         if changed:
             self._report(changed)
 
@@ -330,6 +365,11 @@ class BatchCopier:
         if waited_s <= PATIENCE_S:
             return ""
         return f"{self._flow.target.alias} has not acknowledged for {waited_s:.0f} s."
+
+    async def _wait(self, longest_s: float) -> None:
+        """Wait until something is to be looked at."""
+        await wait_up_to(self._woken.wait(), longest_s)
+        self._woken.clear()
 
     async def _pause(self, failures: int) -> None:
         """Wait a little after failures in a row, or until there is something to do."""
@@ -340,4 +380,5 @@ class BatchCopier:
             if is_due or self._may_change():
                 return
             self._tell_in_time()
-            await asyncio.sleep(POLL_INTERVAL_S)
+            until_s = end - time.monotonic()
+            await self._wait(min(until_s, REPORT_INTERVAL_S) if until_s > 0 else REPORT_INTERVAL_S)

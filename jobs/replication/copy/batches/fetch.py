@@ -29,13 +29,13 @@ from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 
 POLL_INTERVAL_S = 0.1
 PARTITION_BYTES = 1024 * 1024
-# All source brokers share it: what a task takes must not grow with their number.
-ANSWERS_BYTES = 16 * 1024 * 1024
+# The answers that are just coming in are this part of what may be held beside them. All source brokers share
+# it: what a copier takes must not grow with their number. A broker whose last answer was small is asked for
+# less: copiers that have nothing to copy count for nothing, and all may begin at once.
+ANSWERS_SHARE, FIRST_BYTES, GROWTH = 3, 2 * 1024 * 1024, 4
 SMALLEST_BYTES = 64 * 1024
-# What may be fetched and not yet sent of one partition, and what a task may hold in memory, beside the
-# answers that are just coming in.
+# What may be fetched and not yet sent of one partition.
 PARTITION_ROOM = 2 * 1024 * 1024
-ROOM = 48 * 1024 * 1024
 WAIT_MS = 500
 # While some partitions have no room, the others must not keep the fetch waiting for them.
 SHORT_WAIT_MS = 5
@@ -43,20 +43,28 @@ SHORT_WAIT_MS = 5
 PREFERRED_S = 300.0
 
 
-def answer_bytes(brokers: int) -> int:
-    """Return how much each of so many source brokers may answer at once, while all of them are answering."""
-    return max(ANSWERS_BYTES // max(brokers, 1), PARTITION_BYTES)
+def answer_bytes(room_bytes: int, brokers: int, last_bytes: int) -> int:
+    """Return how much one of so many source brokers may answer at once, while all of them are answering.
+
+    `room_bytes` is what the copier may hold, `last_bytes` the size of the last answer of this broker.
+    """
+    share = max(room_bytes // ANSWERS_SHARE // max(brokers, 1), PARTITION_BYTES)
+    return min(share, max(GROWTH * last_bytes, FIRST_BYTES))
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """How to fetch: with which isolation, how fast, whom to leave alone, whose turn it is, how often."""
+    """How to fetch: with which isolation, how fast, whom to leave alone, whose turn it is, how often.
+
+    `memory` is for what was fetched.
+    """
 
     read_committed: bool
     throttle: Throttle
     quotas: Quotas
     turns: FetchScheduler
     commits: CommitPace
+    memory: Memory
 
 
 class Fetcher:
@@ -77,7 +85,15 @@ class Fetcher:
         self._brokers: dict[int, list[BatchPartition]] = {}
         self._preferred: dict[BatchPartition, tuple[int, float]] = {}
         self._asked: dict[int, tuple[float, list[BatchPartition]]] = {}
-        self.memory = Memory()
+        self._memory = reading.memory
+        self._last_bytes: dict[int, int] = {}
+        self._moved = dict.fromkeys(parts)
+
+    def dirty(self) -> list[BatchPartition]:
+        """Return the partitions with something that a commit would make safe."""
+        moved = [part for part in self._moved if part.queue or part.is_dirty]
+        self._moved = dict.fromkeys(moved)
+        return [part for part in moved if part.is_dirty]
 
     def new_loops(self) -> Iterator[Coroutine[Any, Any, None]]:
         """Yield a loop for every broker that serves partitions and has none yet."""
@@ -159,24 +175,26 @@ class Fetcher:
         return [wanted[where] for where in chosen], len(chosen) == len(served)
 
     def _has_room(self) -> bool:
-        if self.memory.used_bytes < ROOM:
+        room = self._memory.room_bytes
+        if self._memory.used_bytes < room:
             return True
         queued = sum(part.queued_bytes for part in self._parts)
-        if 2 * queued < self.memory.used_bytes:
+        if 2 * queued < self._memory.used_bytes:
             self._move_together()
-        return self.memory.used_bytes < ROOM
+        return self._memory.used_bytes < room
 
     def _move_together(self) -> None:
         """Copy what is queued out of large answers of which little is left."""
         for part in self._parts:
             for outgoing in part.queue:
                 outgoing.batch = memoryview(bytes(outgoing.batch))
-                outgoing.hold(self.memory.hold(len(outgoing.batch)))
+                outgoing.hold(self._memory.hold(len(outgoing.batch)))
 
     async def _fetch(self, broker: int, wanted: list[BatchPartition], wait_ms: int) -> int:
         asked = {part.where: (part, part.fetched) for part in wanted}
         brokers = sum(map(bool, self._brokers.values()))
-        most = self._reading.throttle.most_bytes(answer_bytes(brokers), SMALLEST_BYTES)
+        share = answer_bytes(self._memory.room_bytes, brokers, self._last_bytes.get(broker, 0))
+        most = self._reading.throttle.most_bytes(share, SMALLEST_BYTES)
         self._asked[broker] = (time.monotonic(), wanted)
         try:
             answer = await fetch(
@@ -193,20 +211,21 @@ class Fetcher:
         finally:
             del self._asked[broker]
         self._reading.quotas.told((self.source.cluster.alias, broker), answer.throttle_ms)
-        filtered = 0
-        held = self.memory.hold(sum(len(one.records) for one in answer.partitions.values()))
+        size = sum(len(one.records) for one in answer.partitions.values())
+        held, self._last_bytes[broker] = self._memory.hold(size), size
         for where, fetched in answer.partitions.items():
             part, offset = asked[where]
-            filtered += len(fetched.records)
+            self._moved[part] = None
             self._reading.turns.fetched(where, len(fetched.records), time.monotonic())
             # Meanwhile another broker may have answered, or somebody may have moved the position.
             if part.fetched == offset and part.is_wanted:
                 for outgoing in self._take(part, fetched):
-                    own = self.memory.hold(len(outgoing.batch)) if outgoing.is_packed else held
+                    own = self._memory.hold(len(outgoing.batch)) if outgoing.is_packed else held
                     outgoing.hold(own)
         await self._source_resets.resolve()
+        self._moved |= dict.fromkeys(asked[where][0] for where in answer.partitions)
         self._sender.wake()
-        return filtered
+        return size
 
     def _position_of(self, part: BatchPartition, most_bytes: int) -> FetchPosition:
         if part.topic_id is None:

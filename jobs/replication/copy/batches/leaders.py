@@ -17,16 +17,18 @@ REFRESH_S = 0.1
 
 
 class Leaders:
-    """The newest metadata of some topics; `learn` comes first."""
+    """The newest metadata of some topics; `learn` comes first. `version` counts how often it was read."""
 
     def __init__(self, cluster: RawCluster, topics: Collection[str]) -> None:
         self.cluster = cluster
         self._topics = frozenset(topics)
         self._known: ClusterMetadata | None = None
+        self.version = 0
 
     async def learn(self) -> None:
         """Read the metadata, if it was not read before; raises `ClusterFault`."""
         self._known = await self.cluster.metadata(self._topics)
+        self.version += 1
 
     async def refresh(self) -> None:
         """Read it again, a tenth of a second after the last time at the earliest; raises `ClusterFault`."""
@@ -35,6 +37,7 @@ class Leaders:
             age_s = self.cluster.timing.clock() - known.read_at_s
             await asyncio.sleep(max(REFRESH_S - age_s, 0.0))
         self._known = await self.cluster.metadata(self._topics, newer_than=known)
+        self.version += 1
 
     async def request_refresh(self) -> None:
         """Refresh, unless no broker answers now; raises `ClusterFault` for what is not retriable."""

@@ -43,6 +43,7 @@ class BatchPartition:
     `committed` is the position on the target, `fetched` the next offset to fetch. Everything
     between them is in `queue` (not sent), on its way, or acknowledged and not committed. Epochs belong to the
     batch before the offset that they stand beside.
+    `where` is its topic and partition on the source, `remote` on the target.
     `retry_at` is a monotonic time at which a partition that is set aside is tried again, `blocked` why
     nothing moves although nothing failed. `topic_id` is that of the topic that is copied. `needs_note`: the
     position is to be written even if nothing is copied. `counts_duplicates`: no other producer writes to the
@@ -81,8 +82,12 @@ class BatchPartition:
     needs_records: bool = False
     record_path_reason: str = ""
     findings: list[str] = field(default_factory=list)
+    where: TopicPartition = field(init=False)
+    remote: TopicPartition = field(init=False)
 
     def __post_init__(self) -> None:
+        self.where = self.start.where
+        self.remote = TopicPartition(self.start.remote_topic, self.start.partition)
         self.committed = self.fetched = self.start.position
         self.remote_end = self.safe_end = self.start.remote_end
         if self.start.leader_epoch is not None:
@@ -100,16 +105,6 @@ class BatchPartition:
             last_sync=self.syncs.last,
             untold_syncs=self.syncs.untold(),
         )
-
-    @property
-    def where(self) -> TopicPartition:
-        """Topic and partition on the source."""
-        return TopicPartition(self.start.topic, self.start.partition)
-
-    @property
-    def remote(self) -> TopicPartition:
-        """Topic and partition on the target."""
-        return TopicPartition(self.start.remote_topic, self.start.partition)
 
     @property
     def is_open(self) -> bool:
@@ -291,6 +286,12 @@ class BatchPartition:
         if self.retry_at is not None and self.retry_at <= now_s:
             self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
             self.denied = ""
+
+    def looks(self) -> tuple[object, ...]:
+        """Return what `progress` depends on: where it is the same, so is the progress."""
+        safe = (self.safe.records, self.safe.batches, self.safe.duplicates, self.committed)
+        why = (self.state, self.reason, self.blocked, self.denied, self.is_dirty)
+        return *safe, *why, self.retries, self.commits, self.end_offset, len(self.findings)
 
     def progress(self, away: str = "") -> PartitionProgress:
         """Return what a person sees; `away` is why a whole cluster does not answer now."""

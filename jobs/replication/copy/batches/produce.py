@@ -137,6 +137,10 @@ class Sender:
         """Look again: something was queued."""
         self._work.set()
 
+    def wake_session(self) -> None:
+        """End the wait for `room`."""
+        self._sent.set()
+
     async def room(self) -> None:
         """Wait until something was sent or acknowledged."""
         self._sent.clear()

@@ -22,8 +22,9 @@ from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce import Sender
 from jobs.waiting import wait_up_to
 
-IDLE_INTERVAL_S = 0.05
-MOVE_ON_INTERVAL_S = 0.1
+# How often is looked at least while nothing is to be committed, and while something is there for it.
+IDLE_INTERVAL_S, DIRTY_INTERVAL_S = 0.25, 0.05
+MOVE_ON_INTERVAL_S = 0.25
 LEADERS_INTERVAL_S = 0.5
 # A fetch that finds nothing is answered after half a second; another leader is elected after nine.
 SLOW_ANSWER_S = 3.0
@@ -59,7 +60,7 @@ class BatchSession:
         self._should_stop = should_stop
         self._dirty_since: float | None = None
         self._due_in_s = 0.0
-        self._is_owing = False
+        self._owing: list[BatchPartition] = []
         self._commit_began: float | None = None
         self.committing: dict[TopicPartition, Reached] = {}
         self.commit_ms: float | None = None
@@ -68,6 +69,10 @@ class BatchSession:
         """Return for how long the target has let something wait."""
         began = self._commit_began
         return max(self._sender.waited_s(), 0.0 if began is None else time.monotonic() - began)
+
+    def wake(self) -> None:
+        """Look at once whether it is over."""
+        self._sender.wake_session()
 
     async def run(self) -> None:
         """Run until a stop or until no partition can be copied; commits before it returns."""
@@ -82,11 +87,12 @@ class BatchSession:
                     task.cancel()
 
     async def _keep_pace(self, group: asyncio.TaskGroup, tasks: set[asyncio.Task[None]]) -> None:
-        move_on_at = 0.0
+        move_on_at, seen = 0.0, (0, 0)
         await self.commit()  # what is to be noted although nothing was copied
         tasks.add(group.create_task(self._watch_leaders()))
         while not self._is_over():
-            if time.monotonic() >= move_on_at:
+            if time.monotonic() >= move_on_at or seen != self._versions():
+                seen = self._versions()
                 self._move_on()
                 tasks |= {group.create_task(loop) for loop in self._fetcher.new_loops()}
                 tasks |= {group.create_task(loop) for loop in self._sender.new_loops()}
@@ -96,6 +102,9 @@ class BatchSession:
             await self._rest()
         await self.commit(is_last=True)
 
+    def _versions(self) -> tuple[int, int]:
+        return self._fetcher.source.version, self._sender.target.version
+
     async def _rest(self) -> None:
         """Wait a moment; where there is nothing to be committed, until something is sent."""
         if self._dirty_since is None:
@@ -104,7 +113,7 @@ class BatchSession:
             look_s = min(LOOK_INTERVAL_S + LOOK_S * len(self._parts), LONGEST_LOOK_S)
             is_calm = self._commits.gap_s > 0
             await asyncio.sleep(
-                min(max(self._due_in_s, 0.0), look_s if not is_calm else IDLE_INTERVAL_S)
+                min(max(self._due_in_s, 0.0), look_s if not is_calm else DIRTY_INTERVAL_S)
             )
 
     def _is_over(self) -> bool:
@@ -115,14 +124,14 @@ class BatchSession:
         for part in self._parts:
             part.come_back(now)
             part.end_when_done()
-        self._is_owing = any(part.is_open and part.syncs.owes(now) for part in self._parts)
+        self._owing = [part for part in self._parts if part.is_open and part.syncs.owes(now)]
 
     def _is_commit_due(self) -> bool:
         now = time.monotonic()
-        dirty = [part for part in self._parts if part.is_dirty]
+        dirty = self._fetcher.dirty()
         if not dirty:
             self._dirty_since = None
-            return self._is_owing
+            return bool(self._owing)
         if self._dirty_since is None:
             self._dirty_since = now
         self._due_in_s = self._commits.due_in_s(
@@ -143,7 +152,7 @@ class BatchSession:
             raise TimedOut(message, cluster=self._commit_writer.target_alias) from None
         finally:
             self._commit_began = None
-        self._dirty_since, self._is_owing = None, False
+        self._dirty_since, self._owing = None, []
         took_s = time.monotonic() - began
         self.commit_ms = took_s * 1000
         self._commits.committed(records, took_s)
@@ -156,21 +165,29 @@ class BatchSession:
             reached = {part.where: part.reached for part in parts}
             if reached:
                 self.committing = reached
-                await self._commit_writer.commit(self._parts, reached, is_last=is_last)
+                await self._commit_writer.commit(parts, reached, is_last=is_last)
                 self.committing = {}
             return records
 
     def _to_commit(self, *, is_last: bool) -> list[BatchPartition]:
         now = time.monotonic()
-        return [part for part in self._parts if part.has_to_commit(now, is_last=is_last)]
+        some = dict.fromkeys((*self._fetcher.dirty(), *self._owing))
+        looked_at = self._parts if is_last else some
+        return [part for part in looked_at if part.has_to_commit(now, is_last=is_last)]
 
     async def _watch_leaders(self) -> None:
         """Read metadata again while something is missing, so that loops and requests follow the leaders.
 
         Raises `LeaderMoved` when a request waits for a former leader.
         """
+        seen, blocked = (0, 0), dict[BatchPartition, str]()
         while True:
             await asyncio.sleep(LEADERS_INTERVAL_S)
+            is_late = self._sender.waited_s() > SLOW_ANSWER_S
+            is_late = is_late or any(self._fetcher.overdue(SLOW_ANSWER_S))
+            if not (blocked or is_late) and seen == self._versions():
+                continue
+            seen = self._versions()
             blocked = self._find_blocked()
             for part in self._parts:
                 part.blocked = blocked.get(part, "")

@@ -149,5 +149,6 @@ async def in_thread(work: Callable[[], _Result]) -> _Result:
         else:
             tell(partial(done.set_result, result))
 
-    threading.Thread(target=run, name="batch-path-question", daemon=True).start()
+    name = f"{threading.current_thread().name}, question"
+    threading.Thread(target=run, name=name, daemon=True).start()
     return await done
