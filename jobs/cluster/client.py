@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
@@ -105,6 +106,15 @@ class ClusterClient:
             else:
                 self._heard_of_trouble = False
                 return found
+
+    def begin(
+        self, question: Callable[[RawCluster], Awaitable[_Answer]], *, timeout_s: float
+    ) -> Future[_Answer]:
+        """Begin with a question that is not waited for here.
+
+        The future has the answer, or raises `ClusterFault`, or `TimeoutError` where there was none in time.
+        """
+        return kept_connections().begin(self.connection, self._short_id, timeout_s, question)
 
     def refuse_several_clusters(self) -> None:
         """Raise `SeveralClusters`; asks until each of the bootstrap servers has told its cluster once."""

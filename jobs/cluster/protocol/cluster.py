@@ -101,6 +101,10 @@ class RawCluster:
                 self._metadata = known
         return known
 
+    def begin_with(self, known: ClusterMetadata | None) -> None:
+        """Take over the metadata of an earlier question about the same topics."""
+        self._metadata = known
+
     async def metadata_from(
         self, connection: BrokerConnection, topics: Collection[str] | None
     ) -> ClusterMetadata:

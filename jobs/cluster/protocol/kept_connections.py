@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -43,7 +44,7 @@ class _Kept:
 
 
 class KeptConnections:
-    """The pools of a process by cluster, settings and client id. Everything but `ask` runs in the loop."""
+    """The pools of a process by cluster, settings and client id. Everything but `ask` and `begin` runs in the loop."""
 
     def __init__(self, idle_s: float = IDLE_S, most_pools: int = MOST_POOLS) -> None:
         self._idle_s, self._most_pools = idle_s, most_pools
@@ -59,16 +60,26 @@ class KeptConnections:
         timeout_s: float,
         question: Callable[[RawCluster], Awaitable[_Answer]],
     ) -> _Answer:
-        """Return what a question to a cluster answers or raises, `TimeoutError` when it takes too long.
-
-        Raises `SecretMissing` and `TlsFailed` when the settings are not usable.
-        """
-        asked = self._asked(connection, client_id, timeout_s, question)
-        future = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        """Return what a question to a cluster answers or raises; see `begin`."""
+        future = self.begin(connection, client_id, timeout_s, question)
         try:
             return future.result()
         finally:
             future.cancel()  # does nothing, unless the wait for it was interrupted
+
+    def begin(
+        self,
+        connection: Connection,
+        client_id: str,
+        timeout_s: float,
+        question: Callable[[RawCluster], Awaitable[_Answer]],
+    ) -> Future[_Answer]:
+        """Begin with a question; the future raises `TimeoutError` when the answer takes too long.
+
+        It raises `SecretMissing` and `TlsFailed` when the settings are not usable.
+        """
+        asked = self._asked(connection, client_id, timeout_s, question)
+        return asyncio.run_coroutine_threadsafe(asked, self._loop)
 
     async def _asked(
         self,

@@ -42,7 +42,9 @@ class CheckpointThread:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._shown: dict[str, Any] | None = None
-        self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name=f"{flow.name}: checkpoints", daemon=True
+        )
 
     def __enter__(self) -> Self:
         if self._flow.emit_checkpoints_interval_s:

@@ -15,29 +15,25 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import KafkaException, Producer
-from jobs.replication.flow.heartbeat_copy import HeartbeatCopy
+from jobs.replication.flow.heartbeat_copy import HeartbeatCopy, HeartbeatWriter
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
+from jobs.wire.batches.records import PlacedRecord
 from jobs.wire.mirror_records import Heartbeat, encode_heartbeat
 
 logger = logging.getLogger(__name__)
 
 EVERY_S = 1.0
-_SETTINGS = {
-    "acks": "all",
-    "enable.idempotence": True,
-    "linger.ms": 0,
-    "message.timeout.ms": 10_000,
-}
 
 
 class Heartbeats:
-    """Sends and copies heartbeats while the block runs; a cluster that does not take one gets the next."""
+    """Sends and copies heartbeats while the block runs; a cluster that does not take one gets the next.
+
+    A cluster that does not answer delays neither the heartbeats of the other one nor those of other flows.
+    """
 
     def __init__(
         self,
@@ -50,38 +46,15 @@ class Heartbeats:
         self._topic = policy_of(flow).heartbeats_topic()
         self._now_ms = now_ms
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeats", daemon=True)
-        self._clients = (source, target)
-        if flow.heartbeats is not HeartbeatsTo.NONE:
-            self._open()
-
-    def _open(self) -> None:
-        """Make producers and the copy, with the secrets of now; raises `ClusterFault`."""
-        source, target = self._clients
-        there, back = self._flow.source.alias, self._flow.target.alias
-        settings = self._client_settings()
-        to_target = target.producer(_SETTINGS)
-        producers = [(to_target, there, back)]
-        if self._flow.heartbeats is HeartbeatsTo.BOTH:
-            producers.append((source.producer(_SETTINGS), back, there))
-        self._copy = HeartbeatCopy(self._flow, source, target, to_target)
-        self._producers, self._settings = producers, settings
-
-    def _client_settings(self) -> list[dict[str, Any]]:
-        return [dict(one.connection.client_config()) for one in self._clients]
-
-    def renew(self) -> None:
-        """Make the clients again where a secret was replaced: they keep the one that they began with."""
-        try:
-            if self._client_settings() != self._settings:
-                before = self._copy
-                self._open()
-                before.close()
-        except ClusterFault as fault:
-            logger.info("no new heartbeats flow=%s error=%s", self._flow.name, fault)
+        name = f"{flow.name}: heartbeats"
+        self._thread = threading.Thread(target=self._beat, name=name, daemon=True)
+        self._to_source, self._to_target = HeartbeatWriter(source), HeartbeatWriter(target)
+        self._copy = HeartbeatCopy(flow, source, target)
+        self._problem = ""
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        if self._flow.heartbeats is not HeartbeatsTo.NONE:
+            self._thread.start()
         return self
 
     def __exit__(
@@ -91,25 +64,31 @@ class Heartbeats:
         at: TracebackType | None,
     ) -> None:
         self._over.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _beat(self) -> None:
-        if self._flow.heartbeats is HeartbeatsTo.NONE:
-            return
+        due_at = time.monotonic()
         while True:
-            self.renew()
-            for producer, source_alias, target_alias in self._producers:
-                self._send(producer, source_alias, target_alias)
-            self._copy.copy_new()
-            if self._over.wait(EVERY_S):
-                self._copy.close()
+            self._send()
+            due_at = max(due_at + EVERY_S, time.monotonic())
+            if self._over.wait(due_at - time.monotonic()):
                 return
 
-    def _send(self, producer: Producer, source_alias: str, target_alias: str) -> None:
+    def _send(self) -> None:
+        there, back = self._flow.source.alias, self._flow.target.alias
+        problems = []
+        if self._flow.heartbeats is HeartbeatsTo.BOTH:
+            problems.append(self._to_source.write({self._topic: [self._heartbeat(back, there)]}))
+        copied = self._copy.copy_new()
+        sent = {**copied, self._topic: [self._heartbeat(there, back)]}
+        problems.append(self._to_target.write(sent))
+        problem = " ".join(filter(None, problems))
+        if problem and problem != self._problem:
+            logger.info("no heartbeat flow=%s error=%s", self._flow.name, problem)
+        self._problem = problem
+
+    def _heartbeat(self, source_alias: str, target_alias: str) -> PlacedRecord:
         now_ms = self._now_ms()
         key, value = encode_heartbeat(Heartbeat(source_alias, target_alias, now_ms))
-        try:
-            producer.produce(self._topic, value=value, key=key, partition=0, timestamp=now_ms)
-            producer.poll(0)
-        except (BufferError, KafkaException) as error:
-            logger.info("no heartbeat flow=%s error=%s", self._flow.name, error)
+        return PlacedRecord(0, now_ms, key, value)

@@ -10,92 +10,187 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 
-from jobs.cluster.admin.topics import describe_topics, list_topic_names
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import (
-    OFFSET_END,
-    ClientPartition,
-    Consumer,
-    KafkaException,
-    Message,
-    Producer,
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.committed_batches import CommittedBatch, read_committed_batches
+from jobs.cluster.protocol.data.produce import (
+    HEADER_BYTES,
+    BatchBytes,
+    ProducedPartition,
+    produce,
 )
+from jobs.cluster.protocol.leaders import ask_leaders
+from jobs.cluster.protocol.metadata import ClusterMetadata, PartitionMetadata
 from jobs.replication.flow.internal_topics import ensure_heartbeats_topics
 from jobs.replication.flow.selection import copies_heartbeats, policy_of
 from jobs.replication.flow.spec import FlowSpec
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.errors import BatchError, RecordFormatError
 
 logger = logging.getLogger(__name__)
 
 # MirrorMaker 2 looks for new topics every 10 minutes; a flow of crosslog every half minute.
 LOOK_EVERY_S = 30.0
-_READER = {"isolation.level": "read_committed", "auto.offset.reset": "latest"}
+TIMEOUT_S = 10.0
+# So long the newest heartbeats of the source are waited for, before the flow's own one is sent.
+_WAIT_S = 0.5
 _MOST_AT_ONCE = 500
+_ACKS_MS = 5_000
+_PARTITION = 0
+
+# Records by topic.
+Records = Mapping[str, Sequence[PlacedRecord]]
+
+
+class HeartbeatWriter:
+    """Writes heartbeats to one cluster, one request at a time; what was not taken is sent with the next.
+
+    Of the heartbeats of a key only the newest is sent.
+    """
+
+    def __init__(self, client: ClusterClient) -> None:
+        self._client = client
+        self._metadata: ClusterMetadata | None = None
+        self._waiting: dict[tuple[str, bytes | None], PlacedRecord] = {}
+        self._sent = self._waiting
+        self._asked: Future[None] | None = None
+
+    def write(self, records: Records) -> str:
+        """Begin to write, unless the cluster has not answered yet; returns why the last one was not written.
+
+        "": it was, or there is no answer yet.
+        """
+        problem = self._answer()
+        for topic, found in records.items():
+            for record in found:
+                self._waiting[topic, record.key] = record
+        for key in list(self._waiting)[:-_MOST_AT_ONCE]:
+            del self._waiting[key]
+        if self._asked is None:
+            self._sent, self._waiting = self._waiting, {}
+            self._asked = self._client.begin(self._write, timeout_s=TIMEOUT_S)
+        return problem
+
+    def _answer(self) -> str:
+        if self._asked is None or not self._asked.done():
+            return ""
+        error, self._asked = self._asked.exception(), None
+        if error is None:
+            return ""
+        self._metadata = None
+        self._waiting = {**self._sent, **self._waiting}
+        return str(error) or f"{self._client.connection.alias} does not answer."
+
+    async def _write(self, cluster: RawCluster) -> None:
+        cluster.begin_with(self._metadata)
+        by_place: dict[TopicPartition, list[PlacedRecord]] = {}
+        for (topic, _), record in self._sent.items():
+            found = by_place.setdefault(TopicPartition(topic, _PARTITION), [])
+            found.append(replace(record, offset=len(found)))
+        batches = {where: _batch(found) for where, found in by_place.items()}
+
+        async def send(
+            leader: int, asked: Mapping[TopicPartition, PartitionMetadata]
+        ) -> dict[TopicPartition, ProducedPartition | ClusterFault]:
+            mine = {where: batches[where] for where in asked}
+            answer = await produce(
+                cluster, leader, mine, transactional_id=None, timeout_ms=_ACKS_MS
+            )
+            return {where: one.error or one for where, one in answer.partitions.items()}
+
+        found = await ask_leaders(cluster, batches, send, TIMEOUT_S, unknown_s=0)
+        for one in found.values():
+            if isinstance(one, ClusterFault):
+                raise one
+        self._metadata = await cluster.metadata()
+
+
+def _batch(records: Sequence[PlacedRecord]) -> BatchBytes:
+    content = encode_batch(records)
+    return BatchBytes(content[:HEADER_BYTES], content[HEADER_BYTES:])
 
 
 class HeartbeatCopy:
-    """Copies what comes into the source's topics of heartbeats, from the moment it sees them on."""
+    """Reads what comes into the source's topics of heartbeats, from the moment it sees them on."""
 
-    def __init__(
-        self, flow: FlowSpec, source: ClusterClient, target: ClusterClient, producer: Producer
-    ) -> None:
+    def __init__(self, flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> None:
         self._flow, self._policy = flow, policy_of(flow)
-        self._source, self._target, self._producer = source, target, producer
-        self._consumer: Consumer | None = None
+        self._source, self._target = source, target
+        self._metadata: ClusterMetadata | None = None
+        self._positions: dict[TopicPartition, int] = {}
+        self._asked: Future[list[tuple[str, CommittedBatch]]] | None = None
         self._topics: frozenset[str] = frozenset()
         self._looked_at: float | None = None
         self._problem = ""
 
-    def copy_new(self) -> None:
-        """Copy what is new; a problem is logged once and does not end the copying."""
+    def copy_new(self) -> dict[str, list[PlacedRecord]]:
+        """Return what is new, by the topic of the target; a problem is logged once and ends nothing."""
+        found: dict[str, list[PlacedRecord]] = {}
         try:
-            self._look()
-            for message in self._consumer.consume(_MOST_AT_ONCE, 0) if self._consumer else ():
-                self._copy(message)
-        except (ClusterFault, KafkaException, BufferError) as error:
-            self._tell(str(error))
+            for topic, batch in self._read():
+                found.setdefault(self._remote(topic), []).extend(batch.records())
+        except (ClusterFault, BatchError, RecordFormatError, TimeoutError) as error:
+            self._tell(str(error) or "The source does not answer.")
+        return found
 
-    def close(self) -> None:
-        if self._consumer is not None:
-            self._consumer.close()
+    def _read(self) -> Sequence[tuple[str, CommittedBatch]]:
+        if self._asked is None:
+            self._look()
+            if not self._positions:
+                return ()
+            self._asked = self._source.begin(self._fetch, timeout_s=TIMEOUT_S)
+        asked = self._asked
+        try:
+            found = asked.result(_WAIT_S)
+        finally:
+            if asked.done():
+                self._asked = None
+        self._tell("")
+        return found
+
+    async def _fetch(self, cluster: RawCluster) -> list[tuple[str, CommittedBatch]]:
+        cluster.begin_with(self._metadata)
+        self._metadata = None
+        found: list[tuple[str, CommittedBatch]] = []
+
+        def take(where: TopicPartition, batch: CommittedBatch | None, position: int) -> bool:
+            self._positions[where] = position
+            if batch is not None:
+                found.append((where.topic, batch))
+            return batch is None or len(found) >= _MOST_AT_ONCE
+
+        unread = await read_committed_batches(
+            cluster, dict(self._positions), take, budget_s=TIMEOUT_S / 2, max_wait_ms=0
+        )
+        for fault in filter(None, unread.values()):
+            raise fault
+        if not unread:
+            self._metadata = await cluster.metadata()
+        return found
 
     def _look(self) -> None:
         now = time.monotonic()
         if self._looked_at is not None and now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
-        names = list_topic_names(self._source)
-        wanted = frozenset(name for name in names if copies_heartbeats(self._flow, name))
-        if wanted == self._topics:
-            return
-        ensure_heartbeats_topics(self._target, [self._remote(name) for name in wanted])
-        if self._consumer is None:
-            self._consumer = self._source.consumer(_READER)
-        self._consumer.assign(
-            [
-                ClientPartition(topic.name, partition.partition, OFFSET_END)
-                for topic in describe_topics(self._source, wanted)
-                for partition in topic.partitions
-            ]
-        )
-        self._topics = wanted
-        self._tell("")
-
-    def _copy(self, message: Message) -> None:
-        error, topic, value = message.error(), message.topic(), message.value()
-        if error is not None or topic is None:
-            self._tell(str(error))
-            return
-        _, timestamp_ms = message.timestamp()
-        self._producer.produce(
-            self._remote(topic),
-            value=value,
-            key=message.key(),
-            partition=0,
-            timestamp=max(timestamp_ms, 0),
-        )
-        self._producer.poll(0)
+        topics = [t for t in describe_topics(self._source) if copies_heartbeats(self._flow, t.name)]
+        wanted = frozenset(topic.name for topic in topics)
+        if wanted != self._topics:
+            ensure_heartbeats_topics(self._target, [self._remote(name) for name in wanted])
+            self._topics = wanted
+        places = [TopicPartition(t.name, one.partition) for t in topics for one in t.partitions]
+        ranges = read_offset_ranges(self._source, places, with_timestamps=False)
+        ends = {w: one.end_offset for w, one in ranges.items() if one.end_offset is not None}
+        # A topic that was made again ends before the position.
+        self._positions = {w: min(self._positions.get(w, end), end) for w, end in ends.items()}
 
     def _remote(self, topic: str) -> str:
         return self._policy.format_remote_topic(self._flow.source.alias, topic)

@@ -117,15 +117,17 @@ async def read_committed_batches(
     *,
     budget_s: float,
     partition_bytes: int = _PARTITION_BYTES,
+    max_wait_ms: int = _LIMITS.max_wait_ms,
 ) -> dict[TopicPartition, ClusterFault | None]:
     """Give the committed batches from `starts` on to `take` until it returns True.
 
     Returns the partitions for which it never did: what makes them unreadable, or None where they could not be
     read in time. A start that retention has overtaken becomes the start of the log. Leaders that move are
     followed, and one that hangs costs its own partitions only; raises `ClusterFault` without metadata.
-    `partition_bytes`: of a partition in one answer.
+    `partition_bytes`: of a partition in one answer. `max_wait_ms`: how long a broker waits for records.
     """
-    spans = _Spans(cluster, starts, take, partition_bytes)
+    limits = _LIMITS._replace(max_wait_ms=max_wait_ms)
+    spans = _Spans(cluster, starts, take, partition_bytes, limits)
     tries = RetryBudget(cluster.timing, budget_s)
     metadata = await cluster.metadata({where.topic for where in starts})
     try:
@@ -145,10 +147,12 @@ class _Spans:
         starts: Mapping[TopicPartition, int],
         take: Take,
         partition_bytes: int,
+        limits: FetchLimits,
     ) -> None:
         self.waiting = {where: _Reading(where, start) for where, start in starts.items()}
         self.unreadable: dict[TopicPartition, ClusterFault] = {}
-        self._cluster, self._take, self._partition_bytes = cluster, take, partition_bytes
+        self._cluster, self._take, self._limits = cluster, take, limits
+        self._partition_bytes = partition_bytes
 
     async def read(self, metadata: ClusterMetadata, tries: RetryBudget) -> None:
         unknown = RetryBudget(self._cluster.timing, UNKNOWN_S)
@@ -196,7 +200,7 @@ class _Spans:
         """Take the answer of one leader as soon as it comes; none within its share is no progress."""
         try:
             async with asyncio.timeout(self._cluster.timing.metadata_timeout_s):
-                answer = await fetch(self._cluster, leader, positions, _LIMITS)
+                answer = await fetch(self._cluster, leader, positions, self._limits)
         except (TimeoutError, ClusterFault):
             return
         overtaken = []
