@@ -12,7 +12,7 @@ import os
 import queue
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -257,11 +257,11 @@ class FlowDriverLoop:
         for start in found.new:
             if start.where not in state.given_up:
                 self._assignment.add(start)
-                self._progress.add(asdict(progress_of(start)))
+                self._progress.add(messages.values_of(progress_of(start)))
         for row in found.ended:
-            self._assignment.forget(_where(asdict(row)))
+            self._assignment.forget(_where(messages.values_of(row)))
         for row in [*found.ended, *found.refused]:
-            self._progress.add(asdict(row))
+            self._progress.add(messages.values_of(row))
         for where in found.unknown:
             self._assignment.forget(where)
             self._progress.forget(where)
@@ -371,7 +371,7 @@ class FlowDriverLoop:
             _send(self._task_pool.tasks[number], messages.remove(partitions))
         for number, starts in commands.add.items():
             for start in starts:
-                self._progress.add(asdict(progress_of(start)))
+                self._progress.add(messages.values_of(progress_of(start)))
             _send(self._task_pool.tasks[number], messages.add(starts))
 
     # --- the rest ---------------------------------------------------------------------------------
@@ -396,7 +396,11 @@ class FlowDriverLoop:
         try:
             while True:
                 event = self._events.get(timeout=wait_s) if wait_s else self._events.get_nowait()
-                if event and event.message and self._task_pool.note_message(event.line, time.monotonic()):
+                if (
+                    event
+                    and event.message
+                    and self._task_pool.note_message(event.line, time.monotonic())
+                ):
                     self._take_message(event.line.task, event.message)
         except queue.Empty:
             return

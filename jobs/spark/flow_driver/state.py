@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import PARTITIONS
 from jobs.replication.topics.sync import TopicSync, sync_topics
 from jobs.spark import contract, processes
+from jobs.spark.channel.messages import values_of
 from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from jobs.spark.control import ControlFile, with_settings
 from jobs.spark.flow_driver.progress_table import ProgressTable
@@ -128,7 +129,7 @@ class FlowState:
         self.given_up = {w for w in planned & failed.keys() if w.topic not in self.recreated}
         self.recreated = set()
         starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
-        rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
+        rows = [values_of(row) for row in [*starts, *survey.plan.refused]]
         self.progress.start([*rows, *(failed[where] for where in self.given_up)])
         self.progress.know_ends(known_ends(survey), time.monotonic())
 
@@ -261,7 +262,9 @@ class FlowState:
     def _of_survey(self) -> Row:
         """Return what only a survey changes."""
         by = (self.survey, self.topic_sync.last)
-        if self.surveyed is None or any(a is not b for a, b in zip(by, self.surveyed[0], strict=True)):
+        if self.surveyed is None or any(
+            a is not b for a, b in zip(by, self.surveyed[0], strict=True)
+        ):
             found = {"topics": self._topics(), "topic_sync": self.topic_sync.to_mapping()}
             self.surveyed = (by, found)
         return self.surveyed[1]
