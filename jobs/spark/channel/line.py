@@ -12,11 +12,11 @@ import hmac
 import json
 import secrets
 import socket
-import socketserver
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, BinaryIO
 
 from jobs.cluster.errors import ClusterFault
@@ -33,6 +33,7 @@ _MOST_LINE_BYTES = 64 * 1024 * 1024
 MOST_HELLO_BYTES = 1024
 HELLO_WITHIN_S = 10.0
 MOST_STRANGERS = 64
+ACCEPT_DELAY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +81,11 @@ class Event:
     message: Message | None
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    # All tasks of a flow come at the same moment.
-    request_queue_size = 2 * MOST_STRANGERS
-
-
 class DriverChannel:
     """The driver's end: tells who comes and goes, and what they say.
 
-    `on_event` is called from one thread per task. `host` is what tasks connect to, `bind_host` where
+    `on_event` is called from one thread per task; threads are named after the flow of the thread that opens
+    the channel, which is what comes before a colon in its name. `host` is what tasks connect to, `bind_host` where
     the driver listens when that differs. `hello_within_s` is how long a caller may take for its token.
     `is_sealed` makes a certificate for this run, and clients have to speak TLS.
     """
@@ -114,21 +110,17 @@ class DriverChannel:
         self._hello_within_s = hello_within_s
         self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
         self._token = secrets.token_hex(16)
-        channel = self
-
-        class Session(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                channel._serve(self.request)
-
-        self._server = _Server((bind_host or host, 0), Session)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
-        self._thread.start()
+        self._closed = threading.Event()
+        # All tasks of a flow come at the same moment.
+        self._listener = socket.create_server((bind_host or host, 0), backlog=2 * MOST_STRANGERS)
+        self._port = int(self._listener.getsockname()[1])
+        self._flow = threading.current_thread().name.partition(":")[0]
+        self._start_thread("channel", self._accept)
 
     @property
     def address(self) -> ChannelAddress:
         """Where tasks connect to."""
-        port = int(self._server.server_address[1])
-        return ChannelAddress(self._host, port, self._token, self._certificate)
+        return ChannelAddress(self._host, self._port, self._token, self._certificate)
 
     def stop_tasks(self) -> None:
         """Ask every task, also those that connect later, to flush, commit and return."""
@@ -140,14 +132,37 @@ class DriverChannel:
 
     def close(self) -> None:
         """Stop listening; tasks that are still connected take it as a stop."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._closed.set()
+        with contextlib.suppress(OSError):  # closed before
+            self._listener.shutdown(socket.SHUT_RDWR)  # which ends `accept`
+        self._listener.close()
         with self._lock:
             lines = list(self._lines)
         for line in lines:
             line.close()
 
+    def _start_thread(self, name: str, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name=f"{self._flow}: {name}", daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                caller, _ = self._listener.accept()
+            except OSError:  # closed, or too many open files
+                if self._closed.wait(ACCEPT_DELAY_S):
+                    return
+                continue
+            self._start_thread("line", partial(self._serve, caller))
+
     def _serve(self, caller: socket.socket) -> None:
+        try:
+            self._talk(caller)
+        finally:
+            with contextlib.suppress(OSError):  # it hung up first
+                caller.shutdown(socket.SHUT_WR)
+            caller.close()
+
+    def _talk(self, caller: socket.socket) -> None:
         greeted = self._greet(caller)
         if greeted is None:
             return

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, Remedy
-from jobs.replication.copy.contract import CopyLimits, PartitionStart
+from jobs.replication.copy.contract import CopyLimits, PartitionProgress, PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 
 Message = Mapping[str, Any]
@@ -31,6 +30,11 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     return value
 
 
+def values_of(one: PartitionStart | PartitionProgress | CopyLimits) -> dict[str, Any]:
+    """Return the fields as they are; `asdict` would copy each value, which takes ten times as long."""
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
 def assignment(flow: FlowSpec) -> Message:
     """Say what a task is for; its partitions follow."""
     return {"assignment": {"flow": flow.to_mapping()}}
@@ -38,7 +42,7 @@ def assignment(flow: FlowSpec) -> Message:
 
 def add(starts: Iterable[PartitionStart]) -> Message:
     """Say which partitions a task is to take on."""
-    return {"add": [asdict(start) for start in starts]}
+    return {"add": [values_of(start) for start in starts]}
 
 
 def remove(partitions: Iterable[TopicPartition]) -> Message:
@@ -48,12 +52,12 @@ def remove(partitions: Iterable[TopicPartition]) -> Message:
 
 def tuning(value: CopyLimits) -> Message:
     """Say how fast and in which order a task is to copy."""
-    return {"tuning": asdict(value)}
+    return {"tuning": values_of(value)}
 
 
 def released(partitions: Sequence[PartitionStart]) -> Message:
     """Say which partitions a task has let go of."""
-    return {"released": [asdict(partition) for partition in partitions]}
+    return {"released": [values_of(partition) for partition in partitions]}
 
 
 def fault(raised: ClusterFault) -> Message:

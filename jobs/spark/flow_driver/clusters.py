@@ -33,31 +33,30 @@ class CallResult:
 
 
 class BackgroundCall:
-    """One question at a time, each in a thread that dies with the process."""
+    """One question at a time, each in a thread of the flow that dies with the process.
 
-    def __init__(self) -> None:
-        self._name = ""
+    `on_answer` is called from that thread.
+    """
+
+    def __init__(self, flow: str, on_answer: Callable[[], None] = lambda: None) -> None:
+        self._flow = flow
+        self._on_answer = on_answer
         self._answers: list[CallResult] = []
-        self._thread: threading.Thread | None = None
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a question is open, or its answer was not taken yet."""
-        return self._thread is not None
+        self.is_busy = False
 
     def start(self, name: str, question: Callable[[], object]) -> None:
-        """Begin with a question; only when not busy."""
+        """Begin with a question; only when not busy, which ends when the answer is taken."""
         assert not self.is_busy  # noqa: S101  the caller asked
-        self._thread = threading.Thread(
-            target=self._work, args=(name, question), name=name, daemon=True
-        )
-        self._thread.start()
+        self.is_busy = True
+        threading.Thread(
+            target=self._work, args=(name, question), name=f"{self._flow}: {name}", daemon=True
+        ).start()
 
     def result(self) -> CallResult | None:
         """Return the answer when it is there."""
-        if self._thread is None or self._thread.is_alive():
+        if not self._answers:
             return None
-        self._thread = None
+        self.is_busy = False
         return self._answers.pop()
 
     def _work(self, name: str, question: Callable[[], object]) -> None:
@@ -66,6 +65,7 @@ class BackgroundCall:
         except Exception as error:  # noqa: BLE001  it is raised or told where the answer is taken
             logger.info("a question failed name=%s error=%s", name, error)
             self._answers.append(CallResult(name, error=error))
+        self._on_answer()
 
 
 @dataclass(slots=True)

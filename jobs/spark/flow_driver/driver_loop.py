@@ -12,7 +12,7 @@ import os
 import queue
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from jobs.spark import processes
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.control import is_named
-from jobs.spark.flow_driver.balancing import Balance, Rates
+from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import BackgroundCall, CallResult, Clusters
 from jobs.spark.flow_driver.partition_assignment import AssignmentCommands, PartitionAssignment
 from jobs.spark.flow_driver.pause_rules import PauseRules
@@ -36,11 +36,14 @@ from jobs.spark.flow_driver.topology import compare
 
 logger = logging.getLogger(__name__)
 
-POLL_INTERVAL_S = 0.2
+# Whatever is said wakes the loop; a stop and the end of a job are looked for this often.
+POLL_INTERVAL_S = 0.5
+STOP_POLL_S = 0.1
 CONTROL_INTERVAL_S = 1.0
-# Orders are thought over when something happened, and as often as this: that takes time with many partitions.
 COMMANDS_INTERVAL_S = 1.0
 PROGRESS_INTERVAL_S = 1.0
+# Loads of tasks are compared each second, and less often where that would take more partitions per second.
+COMPARED_PER_S = 1000
 RECOVERY_RETRY_DELAY_S = 2.0
 STOP_TIMEOUT_S = 25.0
 PARENT_LOST_WITHIN_S = 1.0
@@ -77,16 +80,19 @@ class FlowDriverLoop:
         self._progress = state.progress
         self._clusters = clusters
         self._intervals = intervals
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._channel = make_channel(self._events.put)
         self._task_pool = TaskPool(
             lambda number: start_job(self._channel, number), intervals.reconnect_timeout_s
         )
         self._assignment = PartitionAssignment()
         self._pause_rules = PauseRules()
-        self._background_call = BackgroundCall()
+        self._background_call = BackgroundCall(state.flow.name, lambda: self._events.put(None))
         self._refresh_at = time.monotonic() + intervals.refresh_s
         self._control_at = self._orders_at = self._progress_at = self._recover_at = 0.0
+        self._balance_at = 0.0
+        self._applied: tuple[object, ...] = ()
+        self._sent: tuple[object, ...] = ()
         self._restart_token = state.control.control.restart_token
         self._problem: str | None = None
         self.patience = RunPatience(state)
@@ -117,13 +123,11 @@ class FlowDriverLoop:
         if now_s >= self._control_at:
             self._control_at = now_s + CONTROL_INTERVAL_S
             self._apply_control()
-            self._orders_at = 0.0
         self._ask(now_s)
         if now_s >= self._orders_at:
             self._orders_at = now_s + COMMANDS_INTERVAL_S
-            rates = self._progress.rates(now_s)
-            self._balance(rates, now_s)
-            self._send_commands(rates, now_s)
+            self._balance(now_s)
+            self._send_commands(now_s)
         self._show(now_s)
 
     # --- what tasks say ---------------------------------------------------------------------------
@@ -137,7 +141,9 @@ class FlowDriverLoop:
         except queue.Empty:
             return
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event | None) -> None:
+        if event is None:  # an answer is there
+            return
         now_s = time.monotonic()
         line, message = event.line, event.message
         if not message:
@@ -255,11 +261,11 @@ class FlowDriverLoop:
         for start in found.new:
             if start.where not in state.given_up:
                 self._assignment.add(start)
-                self._progress.add(asdict(progress_of(start)))
+                self._progress.add(messages.values_of(progress_of(start)))
         for row in found.ended:
-            self._assignment.forget(_where(asdict(row)))
+            self._assignment.forget(_where(messages.values_of(row)))
         for row in [*found.ended, *found.refused]:
-            self._progress.add(asdict(row))
+            self._progress.add(messages.values_of(row))
         for where in found.unknown:
             self._assignment.forget(where)
             self._progress.forget(where)
@@ -276,10 +282,15 @@ class FlowDriverLoop:
         if control.restart_token != self._restart_token:
             self._restart_token = control.restart_token
             self._restart(control.restart)
+        now = datetime.now(UTC)
+        lags_seen = self._progress.version if control.windows else now.minute
+        applied = (control, now.minute, lags_seen, self._assignment.version)
+        if applied == self._applied:
+            return
+        self._applied = applied
+        self._orders_at = 0.0
         partitions = self._assignment.partitions
-        held = self._pause_rules.reasons(
-            partitions, self._progress.lags(), control, datetime.now(UTC)
-        )
+        held = self._pause_rules.reasons(partitions, self._progress.lags(), control, now)
         for where in partitions:
             was_resting = self._assignment.is_paused(where)
             self._assignment.set_paused(where, hold=where in held)
@@ -310,7 +321,11 @@ class FlowDriverLoop:
                 self._assignment.add(start)
         self._refresh_at = 0.0
 
-    def _balance(self, rates: Rates, now_s: float) -> None:
+    def _balance(self, now_s: float) -> None:
+        if now_s < self._balance_at:
+            return
+        self._balance_at = now_s + len(self._assignment) / COMPARED_PER_S
+        rates = self._progress.rates(now_s)
         due = self._intervals.balance.due(
             self._assignment.owners(), rates, self._task_pool.ready(), now_s
         )
@@ -319,8 +334,10 @@ class FlowDriverLoop:
             self._state.moves += 1
             self._assignment.move(where, task)
 
-    def _send_commands(self, rates: Rates, now_s: float) -> None:
+    def _send_commands(self, now_s: float) -> None:
         """Have enough tasks, tell them what they are for, and which partitions to let go and take on."""
+        if self._sent == self._depends_on(now_s):
+            return
         flow = self._state.flow
         self._task_pool.grow(min(flow.tasks, self._assignment.wanted), now_s)
         for handle in self._task_pool.tasks:
@@ -328,9 +345,19 @@ class FlowDriverLoop:
                 handle.line.send(messages.assignment(flow))
                 handle.has_assignment = True
         ready = self._task_pool.ready()
-        commands = self._assignment.next_commands(ready, self._task_pool.expected(now_s), rates)
+        commands = self._assignment.next_commands(
+            ready, self._task_pool.expected(now_s), self._progress.rates(now_s)
+        )
         self._send_limits(ready)  # shares of the limit depend on who has partitions now
         self._tell(commands)
+        self._sent = self._depends_on(now_s)
+
+    def _depends_on(self, now_s: float) -> tuple[object, ...]:
+        """Return what decides what is to be said to the tasks."""
+        pool, state = self._task_pool, self._state
+        tasks = [(m.line, m.has_assignment, m.is_lost) for m in pool.tasks]
+        known = (state.flow, state.control.control, self._assignment.version)
+        return (*known, tasks, pool.expected(now_s))
 
     def _send_limits(self, ready: list[int]) -> None:
         limit = self._state.limit_bytes_per_s()
@@ -348,7 +375,7 @@ class FlowDriverLoop:
             _send(self._task_pool.tasks[number], messages.remove(partitions))
         for number, starts in commands.add.items():
             for start in starts:
-                self._progress.add(asdict(progress_of(start)))
+                self._progress.add(messages.values_of(progress_of(start)))
             _send(self._task_pool.tasks[number], messages.add(starts))
 
     # --- the rest ---------------------------------------------------------------------------------
@@ -361,7 +388,7 @@ class FlowDriverLoop:
                 handle.job.cancel()  # it waits for a free core, or is about to begin
         give_up_at = time.monotonic() + STOP_TIMEOUT_S
         while self._task_pool.is_running() and time.monotonic() < give_up_at:
-            self._hear_reports(POLL_INTERVAL_S)
+            self._hear_reports(STOP_POLL_S)
             self._show(time.monotonic())
         self._hear_reports(0.0)
         for handle in self._task_pool.tasks:
@@ -373,7 +400,11 @@ class FlowDriverLoop:
         try:
             while True:
                 event = self._events.get(timeout=wait_s) if wait_s else self._events.get_nowait()
-                if event.message and self._task_pool.note_message(event.line, time.monotonic()):
+                if (
+                    event
+                    and event.message
+                    and self._task_pool.note_message(event.line, time.monotonic())
+                ):
                     self._take_message(event.line.task, event.message)
         except queue.Empty:
             return
@@ -383,7 +414,7 @@ class FlowDriverLoop:
             return
         self._progress_at = now_s + PROGRESS_INTERVAL_S
         tasks = [{"task": m.number, "state": m.state} for m in self._task_pool.tasks]
-        self._state.show(tasks, self._assignment.owners())
+        self._state.show(tasks, self._assignment.owners(), now_s)
 
 
 def _where(row: Mapping[str, Any]) -> TopicPartition:

@@ -53,10 +53,15 @@ class AssignmentCommands:
 
 
 class PartitionAssignment:
-    """All partitions that a flow copies, or would if they were not held back."""
+    """All partitions that a flow copies, or would if they were not held back.
+
+    `version` grows with every change: the same one means that nothing else is to be said.
+    """
 
     def __init__(self) -> None:
         self._all: dict[TopicPartition, AssignedPartition] = {}
+        self._owners: tuple[int, dict[TopicPartition, int]] = (-1, {})
+        self.version = 0
 
     def __contains__(self, where: object) -> bool:
         return where in self._all
@@ -82,15 +87,19 @@ class PartitionAssignment:
         return assigned.owner
 
     def owners(self) -> dict[TopicPartition, int]:
-        """Return the task of every partition that stays with one."""
-        return {
-            where: assigned.owner
-            for where, assigned in self._all.items()
-            if assigned.owner is not None and assigned.is_given and not assigned.is_leaving
-        }
+        """Return the task of every partition that stays with one; the same object until one changes."""
+        if self._owners[0] != self.version:
+            found = {
+                where: assigned.owner
+                for where, assigned in self._all.items()
+                if assigned.owner is not None and assigned.is_given and not assigned.is_leaving
+            }
+            self._owners = (self.version, found)
+        return self._owners[1]
 
     def add(self, start: PartitionStart) -> None:
         """Copy a partition from here on; one that is copied already continues as it is."""
+        self.version += 1
         assigned = self._all.get(start.where)
         if assigned is None:
             self._all[start.where] = AssignedPartition(start)
@@ -101,8 +110,9 @@ class PartitionAssignment:
     def set_paused(self, where: TopicPartition, *, hold: bool) -> None:
         """Stop copying a partition, or resume it; its place is remembered."""
         assigned = self._all[where]
-        if not assigned.is_forgotten:
+        if not assigned.is_forgotten and assigned.is_wanted == hold:
             assigned.is_wanted = not hold
+            self.version += 1
 
     def is_paused(self, where: TopicPartition) -> bool:
         """Return whether a partition is held back and no task has it any more."""
@@ -114,6 +124,7 @@ class PartitionAssignment:
         assigned = self._all.get(where)
         if assigned is None:
             return
+        self.version += 1
         if assigned.is_given:
             assigned.is_wanted, assigned.is_forgotten = False, True
         else:
@@ -123,10 +134,12 @@ class PartitionAssignment:
         """Let a partition go and take it on again at its position."""
         assigned = self._all[where]
         assigned.is_restarting = assigned.is_given
+        self.version += 1
 
     def move(self, where: TopicPartition, task: int) -> None:
         """Move a partition to another task as soon as its task has let go of it."""
         self._all[where].goes_to = task
+        self.version += 1
 
     def revoked(self, task: int, let_go: PartitionStart) -> bool:
         """Take a task's answer; returns False for one that is not expected any more."""
@@ -138,6 +151,7 @@ class PartitionAssignment:
 
     def lost(self, task: int) -> list[TopicPartition]:
         """Note that a task is gone; returns the partitions whose positions must be read again."""
+        self.version += 1
         for assigned in self._all.values():
             if assigned.goes_to == task:
                 assigned.goes_to = None
@@ -161,6 +175,7 @@ class PartitionAssignment:
                 self._set_free(assigned, start)
 
     def _set_free(self, assigned: AssignedPartition, start: PartitionStart) -> None:
+        self.version += 1
         if assigned.is_forgotten:
             del self._all[start.where]
             return
@@ -189,6 +204,7 @@ class PartitionAssignment:
             if assigned.owner in ready and not assigned.is_given and assigned.owner is not None:
                 assigned.is_given = True
                 commands.add.setdefault(assigned.owner, []).append(assigned.start)
+        self.version += bool(commands.add or commands.remove)
         return commands
 
     def _assign_free(self, tasks: Collection[int], rates: Rates) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -48,17 +47,26 @@ class ProgressTable:
 
     Counts and findings survive a restart of the tasks and a move to another task: `records` and `bytes`
     count since the run began. `ends` are offsets at which the run is to end; without them it follows the
-    source.
+    source. What is worked out of a row stays until the row changes or time changes its rate; `version` grows
+    then.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rows: dict[TopicPartition, Row] = {}
-        self._before: dict[TopicPartition, Row] = {}
+        self._before: dict[TopicPartition, tuple[int, ...]] = {}
         self._findings: dict[TopicPartition, tuple[str, ...]] = {}
-        self._samples: dict[TopicPartition, deque[_Sample]] = {}
+        self._samples: dict[TopicPartition, list[_Sample]] = {}
         self._denied: dict[TopicPartition, _Denied] = {}
         self._source_ends: dict[TopicPartition, int] = {}
+        # Rows that changed, rows whose rate changes with time, and what was worked out of all.
+        self._stale: set[TopicPartition] = set()
+        self._moving: set[TopicPartition] = set()
+        self._worked_out_s = 0.0
+        self._known_rates: dict[TopicPartition, float] = {}
+        self._behind: dict[TopicPartition, Headway] = {}
+        self._order: list[TopicPartition] = []
+        self.version = 0
         self.ends: Mapping[TopicPartition, int] | None = None
 
     def resume(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -70,6 +78,7 @@ class ProgressTable:
         """Begin with these partitions (after a plan); rows of others are forgotten."""
         with self._lock:
             old, self._rows = self._rows, {}
+            self._known_rates, self._behind, self._order = {}, {}, []
             for row in rows:
                 self._begin(dict(row), old.get(_where(row)))
 
@@ -80,33 +89,38 @@ class ProgressTable:
 
     def _begin(self, row: Row, old: Row | None) -> None:
         where = _where(row)
-        self._before[where] = {name: (old or _NOTHING)[name] for name in _COUNTS}
+        self._before[where] = tuple(old[name] for name in _COUNTS) if old else _NOTHING
         self._findings[where] = tuple(old["findings"]) if old else ()
-        for name in _COUNTS:
-            row[name] = self._before[where][name]
+        row.update(zip(_COUNTS, self._before[where], strict=True))
         row["findings"] = self._findings[where]
         if old is not None and row["last_timestamp_ms"] is None:
             row["last_timestamp_ms"] = old["last_timestamp_ms"]
         if old is not None and row["position"] < old["position"]:  # another topic of the same name
             self._source_ends.pop(where, None)
             self._samples.pop(where, None)
+        if where not in self._rows:
+            self._order = []
         self._rows[where] = row
+        self._stale.add(where)
 
     def forget(self, where: TopicPartition) -> None:
         """Show a partition no longer."""
         with self._lock:
-            self._rows.pop(where, None)
+            if self._rows.pop(where, None) is not None:
+                self._order = []
+                self._stale.add(where)
 
     def update(self, rows: Iterable[Mapping[str, Any]], now_s: float) -> None:
         """Take a report of a task; `now_s` is a monotonic clock in seconds."""
         with self._lock:
             for row in rows:
-                if _where(row) in self._rows:
-                    self._take(_where(row), dict(row), now_s)
+                where = _where(row)
+                if where in self._rows:
+                    self._take(where, {**self._rows[where], **row}, now_s)
 
     def _take(self, where: TopicPartition, row: Row, now_s: float) -> None:
-        for name in _COUNTS:
-            row[name] += self._before[where][name]
+        for name, before in zip(_COUNTS, self._before[where], strict=True):
+            row[name] += before
         known = (*self._findings[where], *row["findings"])
         row["findings"] = tuple(dict.fromkeys(known))[-MOST_FINDINGS:]
         if row["last_timestamp_ms"] is None:
@@ -139,53 +153,91 @@ class ProgressTable:
         """Take where the source ends, from a survey."""
         with self._lock:
             for where, end in ends.items():
-                self._source_ends[where] = max(end, self._source_ends.get(where, 0))
-                if where in self._rows:
+                before = self._source_ends.get(where)
+                self._source_ends[where] = max(end, before or 0)
+                if where in self._rows and self._source_ends[where] != before:
                     self._sample(where, now_s)
 
     def _sample(self, where: TopicPartition, now_s: float) -> None:
         row = self._rows[where]
         end = self._source_ends.get(where, int(row["position"]))
-        self._samples.setdefault(where, deque()).append(
-            _Sample(now_s, row["records"], row["bytes"], row["position"], end)
-        )
+        sample = _Sample(now_s, row["records"], row["bytes"], row["position"], end)
+        samples = self._samples.setdefault(where, [])
+        self._stale.add(where)
+        if not samples or samples[-1][1:] != sample[1:]:  # what is the same says nothing new
+            samples.append(sample)
 
     def mark(self, where: TopicPartition, state: CopyState, reason: str = "") -> None:
         """Say what happens to a partition that no task reports now."""
         with self._lock:
-            row = self._rows.get(where)
-            if row is not None:
-                row["state"], row["reason"] = state.value, reason
+            self._mark([where], state, reason, but=())
 
     def mark_open(self, where: TopicPartition, state: CopyState, reason: str) -> None:
         """Say it of a partition unless that has failed, or waits for something else."""
         with self._lock:
+            self._mark([where], state, reason, but=RESTING)
+
+    def _mark(
+        self,
+        partitions: Iterable[TopicPartition],
+        state: CopyState,
+        reason: str,
+        but: tuple[CopyState, ...],
+    ) -> None:
+        for where in partitions:
             row = self._rows.get(where)
-            if row is not None and row["state"] not in RESTING:
+            if row is not None and row["state"] not in but:
                 row["state"], row["reason"] = state.value, reason
+                self._stale.add(where)
 
     def rows(self, now_s: float) -> list[Row]:
-        """Return all rows by topic and partition, with rates over the last seconds and what is left."""
-        with self._lock:
-            return [self._full(where, row, now_s) for where, row in sorted(self._rows.items())]
+        """Return all rows by topic and partition, with rates over the last seconds and what is left.
 
-    def _full(self, where: TopicPartition, row: Row, now_s: float) -> Row:
-        rate = self._rate(where, now_s)
-        end = self._source_ends.get(where)
-        return {
-            **row,
-            "rate_per_s": round(rate.records, 3),
-            "bytes_per_s": round(rate.bytes, 3),
-            "end_offset": end,
-            "lag": None if end is None else max(end - row["position"], 0),
-            "eta_s": eta_s(self._headway(where, rate)) if row["state"] not in RESTING else None,
-        }
+        They are the table's own: a row that does not change is the same object again.
+        """
+        with self._lock:
+            self._work_out(now_s)
+            self._order = self._order or sorted(self._rows)
+            return [self._rows[where] for where in self._order]
+
+    def _work_out(self, now_s: float) -> None:
+        """Work out what has changed since the last time; with fixed ends all of it."""
+        due, self._stale = self._stale, set()
+        if now_s != self._worked_out_s:
+            due |= self._moving
+        if due and self.ends is not None:
+            due |= self._rows.keys()
+        self.version += bool(due)
+        self._worked_out_s = now_s
+        for where in due:
+            rate = self._rate(where, now_s)
+            samples = self._samples.get(where, ())
+            is_known = bool(samples) and now_s - samples[0].at_s >= KNOWN_AFTER_S
+            is_moving = len(samples) > 1 or (bool(samples) and not is_known)
+            (self._moving.add if is_moving else self._moving.discard)(where)
+            self._known_rates.pop(where, None)
+            self._behind.pop(where, None)
+            row = self._rows.get(where)
+            if row is None:
+                self._moving.discard(where)
+                continue
+            if is_known:
+                self._known_rates[where] = rate.bytes
+            headway = self._headway(where, rate)
+            is_resting = row["state"] in RESTING
+            if headway.left != 0 and not is_resting:
+                self._behind[where] = headway
+            end = self._source_ends.get(where)
+            row["rate_per_s"], row["bytes_per_s"] = round(rate.records, 3), round(rate.bytes, 3)
+            row["end_offset"] = end
+            row["lag"] = None if end is None else max(end - row["position"], 0)
+            row["eta_s"] = None if is_resting else eta_s(headway)
 
     def eta_s(self, now_s: float) -> float | None:
         """Return in how many seconds the flow has copied what is left, None when that is unknown."""
         with self._lock:
-            going = [where for where, row in self._rows.items() if row["state"] not in RESTING]
-            return flow_eta_s(self._headway(w, self._rate(w, now_s)) for w in going)
+            self._work_out(now_s)
+            return flow_eta_s(self._behind.values())
 
     def _headway(self, where: TopicPartition, rate: _Rate) -> Headway:
         position = self._rows[where]["position"]
@@ -197,11 +249,8 @@ class ProgressTable:
     def rates(self, now_s: float) -> dict[TopicPartition, float]:
         """Return bytes per second of the partitions that were watched for long enough."""
         with self._lock:
-            return {
-                where: self._rate(where, now_s).bytes
-                for where, samples in self._samples.items()
-                if where in self._rows and samples and now_s - samples[0].at_s >= KNOWN_AFTER_S
-            }
+            self._work_out(now_s)
+            return dict(self._known_rates)
 
     def lags(self) -> dict[TopicPartition, int]:
         """Return how many offsets partitions are behind, where that is known."""
@@ -222,7 +271,7 @@ class ProgressTable:
         if not samples:
             return _STILL
         while len(samples) > 1 and samples[1].at_s <= now_s - RATE_WINDOW_S:
-            samples.popleft()
+            del samples[0]
         first, last = samples[0], samples[-1]
         elapsed_s = min(now_s - first.at_s, RATE_WINDOW_S)
         if elapsed_s <= 0 or first is last:
@@ -295,9 +344,7 @@ class ProgressTable:
     def fail_all_open(self, state: CopyState, reason: str) -> None:
         """Mark every partition that is not failed or paused, for example while a cluster is away."""
         with self._lock:
-            for row in self._rows.values():
-                if row["state"] not in RESTING:
-                    row["state"], row["reason"] = state.value, reason
+            self._mark(self._rows, state, reason, but=RESTING)
 
 
 class _Rate(NamedTuple):
@@ -312,7 +359,7 @@ class _Rate(NamedTuple):
 _STILL = _Rate(0.0, 0.0, 0.0, 0.0)
 # What a copier counts from 0 each time it takes a partition on.
 _COUNTS = ("records", "bytes", "batches", "packed", "retries", "commits", "duplicates")
-_NOTHING = dict.fromkeys(_COUNTS, 0)
+_NOTHING = (0,) * len(_COUNTS)
 
 
 def _where(row: Mapping[str, Any]) -> TopicPartition:

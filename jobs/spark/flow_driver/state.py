@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.changes import PARTITIONS
 from jobs.replication.topics.sync import TopicSync, sync_topics
 from jobs.spark import contract
+from jobs.spark.channel.messages import values_of
 from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from jobs.spark.control import ControlFile, with_settings
 from jobs.spark.flow_driver.progress_table import ProgressTable
@@ -26,6 +27,10 @@ from jobs.spark.flow_driver.progress_table import ProgressTable
 # MirrorMaker 2 looks every ten minutes; asking is cheap, and nothing is written that is right already.
 SYNC_INTERVAL_S = 60.0
 MOST_TOLD = 50
+# Progress without changes is written this often: its age says that the driver lives.
+UNCHANGED_S = 5.0
+# Large progress is written less often: so many rows per second.
+ROWS_PER_S = 500
 
 
 @dataclass(slots=True)
@@ -82,7 +87,9 @@ class FlowState:
     why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
     what came of writing them, None: nothing yet. `stages` are the moments of the start that have passed.
     `began_as` is the flow with the settings that the run began with, `taken` what of them was changed since;
-    `on_settings` is called then. `usage` is what the host says about the flow, see `host.Host.usage`.
+    `on_settings` is called then. `usage` is what the host says about the flow (`host.Host`). `shown_s`
+    is when the progress was written last, `seen` what it depended on, `surveyed` what was made of the newest
+    survey.
     """
 
     flow: FlowSpec
@@ -109,6 +116,9 @@ class FlowState:
     began_s: float = field(default_factory=time.monotonic)
     began_as: FlowSpec | None = None
     taken: Mapping[str, Any] = field(default_factory=dict)
+    shown_s: float = 0.0
+    seen: tuple[object, ...] = ()
+    surveyed: tuple[tuple[object, object], Row] | None = None
 
     def resume(self, progress: Mapping[str, Any]) -> None:
         """Continue a run that another engine had: its counts, and the topics' ids that it had accepted."""
@@ -131,7 +141,7 @@ class FlowState:
         self.given_up = {w for w in planned & failed.keys() if w.topic not in self.recreated}
         self.recreated = set()
         starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
-        rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
+        rows = [values_of(row) for row in [*starts, *survey.plan.refused]]
         self.progress.start([*rows, *(failed[where] for where in self.given_up)])
         self.progress.know_ends(known_ends(survey), time.monotonic())
 
@@ -198,36 +208,57 @@ class FlowState:
         return control.limit_bytes_per_s if control.has_limit else self.flow.max_bytes_per_s
 
     def show(
-        self, tasks: Iterable[Row] = (), owners: Mapping[TopicPartition, int] | None = None
+        self,
+        tasks: Sequence[Row] = (),
+        owners: Mapping[TopicPartition, int] | None = None,
+        now_s: float | None = None,
     ) -> None:
-        """Write `progress.json`."""
-        now_s = time.monotonic()
+        """Write `progress.json`; at `now_s` (a monotonic clock) only if it is due.
+
+        That is when something has changed, less often when it is large, and at times when nothing has.
+        """
+        is_due, now_s = now_s is None, now_s or time.monotonic()
         rows = self.progress.rows(now_s)
+        self._pass_stages(rows)
+        told = self._told(tasks)
+        seen = (told, owners, self.progress.version)
+        age_s = now_s - self.shown_s
+        is_due |= age_s >= UNCHANGED_S or (seen != self.seen and age_s >= len(rows) / ROWS_PER_S)
+        if not is_due:
+            return
+        self.seen, self.shown_s = seen, now_s
+        loads: dict[int | None, list[float]] = {}
         for row in rows:
             row["task"] = (owners or {}).get(_where(row))
-        self._pass_stages(rows)
+            loads.setdefault(row["task"], []).append(row["bytes_per_s"])
         progress = {
             "at_ms": _now_ms(),
-            "stages": self.stages,
+            **told,
+            "eta_s": self.progress.eta_s(now_s),
+            "engine": self.usage(),
+            "tasks": [_with_load(task, loads.get(task["task"], [])) for task in tasks],
+            "partitions": rows,
+        }
+        contract.write_progress(self.run_dir, progress)
+
+    def _told(self, tasks: Sequence[Row]) -> Row:
+        """Return what is shown beside partitions and loads."""
+        return {
+            "tasks": list(tasks),
+            "stages": dict(self.stages),
             "message": self.message,
             "surveyed": self.survey is not None,
             "fault": self.fault,
             "restarts": self.restarts,
             "crashes": list(self.crashes),
             "moves": self.moves,
-            "eta_s": self.progress.eta_s(now_s),
-            "engine": self.usage(),
             "control": {
                 "problem": self.control.problem,
                 "restart_token": self.control.control.restart_token,
             },
-            "tasks": [_with_load(task, rows) for task in tasks],
-            "topics": self._topics(),
-            "topic_sync": self.topic_sync.to_mapping(),
             "checkpoints": self.checkpoints(),
-            "partitions": rows,
+            **self._of_survey(),
         }
-        contract.write_progress(self.run_dir, progress)
 
     def _pass_stages(self, rows: Iterable[Row]) -> None:
         """Note when a task first reported, and when the first record was replicated."""
@@ -238,6 +269,16 @@ class FlowState:
                 self.stages.setdefault(TASKS_STARTED, _now_ms())
             if row["records"]:
                 self.stages.setdefault(FIRST_RECORD, _now_ms())
+
+    def _of_survey(self) -> Row:
+        """Return what only a survey changes."""
+        by = (self.survey, self.topic_sync.last)
+        if self.surveyed is None or any(
+            a is not b for a, b in zip(by, self.surveyed[0], strict=True)
+        ):
+            found = {"topics": self._topics(), "topic_sync": self.topic_sync.to_mapping()}
+            self.surveyed = (by, found)
+        return self.surveyed[1]
 
     def _topics(self) -> dict[str, Row]:
         topics = self.survey.topics if self.survey else ()
@@ -286,13 +327,8 @@ def seen_ids(survey: Preflight) -> dict[str, str]:
     return {topic.name: topic.topic_id for topic in survey.topics if topic.topic_id}
 
 
-def _with_load(task: Row, rows: Iterable[Row]) -> Row:
-    own = [row for row in rows if row["task"] == task["task"]]
-    return {
-        **task,
-        "partitions": len(own),
-        "bytes_per_s": round(sum(row["bytes_per_s"] for row in own), 3),
-    }
+def _with_load(task: Row, loads: Sequence[float]) -> Row:
+    return {**task, "partitions": len(loads), "bytes_per_s": round(sum(loads), 3)}
 
 
 def _where(row: Mapping[str, Any]) -> TopicPartition:

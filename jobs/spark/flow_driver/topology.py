@@ -44,6 +44,7 @@ def compare(
     `seen_ids` are the ids that topics have on the source now; the plan's own are those that are accepted.
     """
     found = Difference()
+    held = frozenset(held)
     for start in plan.starts:
         if start.where not in held:
             found.new.append(start)

@@ -13,7 +13,7 @@ def answer_of(asking: BackgroundCall):
 
 
 def test_an_answer_is_taken_when_it_is_there():
-    asking, gate = BackgroundCall(), threading.Event()
+    asking, gate = BackgroundCall("orders"), threading.Event()
     asking.start("survey", lambda: gate.wait(10) and 42)
     assert (asking.result(), asking.is_busy) == (None, True)
     gate.set()
@@ -21,7 +21,13 @@ def test_an_answer_is_taken_when_it_is_there():
     assert (answer.name, answer.value, asking.is_busy) == ("survey", 42, False)
 
 
+def test_a_question_is_asked_in_a_thread_of_its_flow():
+    asking = BackgroundCall("orders")
+    asking.start("survey", lambda: threading.current_thread().name)
+    assert answer_of(asking).value == "orders: survey"
+
+
 def test_what_a_question_raises_is_its_answer():
-    asking = BackgroundCall()
+    asking = BackgroundCall("orders")
     asking.start("survey", lambda: 1 / 0)
     assert isinstance(answer_of(asking).error, ZeroDivisionError)

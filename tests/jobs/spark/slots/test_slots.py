@@ -37,6 +37,10 @@ class FakeSlot(ChannelClient):
     def cancel(self):
         self.close()
 
+    def close(self):
+        self.copies.clear()
+        super().close()
+
     def use(self, cpu_s=0.0, at_work=True, size=0):
         rows = {str(n): {"cpu_s": cpu_s, "bytes": size, "at_work": at_work} for n in self.copies}
         usage = {"host": "h", "pid": 7, "rss_bytes": 1000, "cpu_s": cpu_s, "copies": rows}
