@@ -192,10 +192,10 @@ class HostedFlow:
         self._file.unlink(missing_ok=True)
 
     def _ended(self) -> JobResult:
-        if self._result is not None:
-            return self._result
         if self._is_dropped:
             return JobResult(Outcome.STOPPED, submit.stop_reason(self.run_dir))
+        if self._result is not None:
+            return self._result
         what = "The thread of this flow exited unexpectedly; see the log of its engine."
         return JobResult(Outcome.CRASHED, what)
 

@@ -6,7 +6,6 @@ from jobs.spark import settings, submit
 from jobs.spark.engine import folder
 from tests.waiting import eventually
 
-
 KINDS = (settings.ENGINE, settings.FLOWS)
 
 
