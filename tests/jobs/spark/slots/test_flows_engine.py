@@ -61,8 +61,10 @@ class FakePool:
 
 class FakeState:
     known: str | None = None
+    looks = 0
 
     def why_over(self) -> str | None:
+        self.looks += 1
         return self.known
 
     def is_over(self) -> bool:
@@ -116,7 +118,7 @@ class Place:
         self.result: JobResult | None = None
         hosting = Hosting(self.engine, self.pool, self.state, self._channel, self._driver)
         spec = JobSpec("flows-a", "flows", {"tasks": 1, "idle_s": idle_s, "release": "1"})
-        engine = FlowsEngine(spec, hosting, self.settled.set)
+        engine = FlowsEngine(spec, hosting, self.settled.set, lambda: False)
         self.thread = threading.Thread(target=self._serve, args=(engine,), daemon=True)
 
     def new_engine(self, name: str) -> Path:
@@ -149,6 +151,11 @@ class Place:
         with folder.locked(self.runs):
             folder.hand_over(self.engine, run_dir)
         return run_dir
+
+    @property
+    def looks(self) -> int:
+        """How often the engine has looked at itself."""
+        return self.state.looks
 
     def hosts(self) -> dict[str, str]:
         told = contract.read_json(self.engine / contract.PROGRESS) or {"flows": []}
@@ -225,7 +232,7 @@ def test_a_second_run_of_a_flow_waits_for_the_end_of_the_first(place):
     first = place.add("first", "same")
     eventually(lambda: "first" in place.drivers)
     second = place.add("second", "same")
-    eventually(lambda: (second / contract.PROGRESS).exists())
+    eventually((second / contract.PROGRESS).exists)
     assert "another run of this flow" in contract.read_json(second / contract.PROGRESS)["message"]
     assert "second" not in place.drivers
     (first / contract.STOP).touch()
@@ -259,12 +266,16 @@ def test_flows_are_handed_over_one_after_the_other_without_a_result(place):
     successor = place.new_engine("flows-b")
     with folder.locked(place.runs):
         folder.name_successor(place.engine, successor)
-    contract.write_progress(successor, {"flows": []})
+    contract.write_progress(successor, {"flows": [], "is_starting": True})
+    seen = place.looks
+    eventually(lambda: place.looks > seen + 1)
+    assert folder.waiting(successor) == []
+    contract.write_progress(successor, {"flows": [], "is_starting": False})
     eventually(lambda: len(folder.waiting(successor)) == 1)
     [(_, first)] = folder.waiting(successor)
     assert folder.engine_of(first) == successor
     running = [{"flow": first.name, "state": "running"}]
-    contract.write_progress(successor, {"flows": running})
+    contract.write_progress(successor, {"flows": running, "is_starting": False})
     eventually(lambda: len(folder.waiting(successor)) == 2)
     eventually(lambda: place.result is not None)
     assert place.result.outcome is Outcome.SUCCEEDED
