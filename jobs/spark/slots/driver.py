@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -38,7 +39,7 @@ MEASURE_S = 5.0
 SETTLES_AFTER_S = 5.0
 ENDING_S = 27.0
 # How long a flow that was handed over may take to copy again before the next one is.
-NEXT_AFTER_S = 10.0
+NEXT_AFTER_S = 30.0
 
 
 def run(spec: JobSpec, run_dir: Path) -> JobResult:
@@ -47,8 +48,8 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     Arguments: `tasks` (slots), `idle_s` (ends after so long without a flow), `release` (of crosslog). Result:
     `hosted` (how many flows). Progress: `slots` (`slot`, `state`, `pid`, `host`, `rss_bytes`, `cpu_percent`,
     `flows`, `own_flow`, `restarts`, `lost_at_ms`, `why_lost`), `flows` (`run_id`, `flow`, `slots`, `state`,
-    `cpu_percent`, `memory_bytes`), and `restarts`, `rss_bytes`, `cpu_percent`, `in_flight_bytes`, `release`
-    and `successor` of the engine.
+    `cpu_percent`, `memory_bytes`), and `restarts`, `rss_bytes`, `cpu_percent`, `in_flight_bytes`,
+    `release`, `is_starting` and `successor` of the engine.
     """
     context = open_context(master_of(spec))
     channel = partial(open_channel, context)
@@ -56,10 +57,16 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     def start_slot(address: ChannelAddress, number: int) -> SparkJob:
         return SparkJob(context, run_slot, address, number)
 
+    def start_daemon() -> None:
+        context.parallelize([0], 1).mapPartitions(list).collect()
+
+    # What forks slots needs seconds to come up: flows are surveyed meanwhile.
+    starting = threading.Thread(target=start_daemon, name="start-daemon", daemon=True)
+    starting.start()
     pool = SlotPool(channel, start_slot, int(spec.arguments["tasks"]))
     try:
         hosting = Hosting(run_dir, pool, SparkState(context), channel, FlowDriver)
-        return FlowsEngine(spec, hosting, partial(_settle, context)).serve()
+        return FlowsEngine(spec, hosting, partial(_settle, context), starting.is_alive).serve()
     finally:
         pool.close()
         close_context(context)
@@ -71,14 +78,24 @@ def _settle(context: SparkContext) -> None:
 
 
 class FlowsEngine:
-    """The flows that an engine has; `settle` gives back memory that starts have taken."""
+    """The flows that an engine has.
 
-    def __init__(self, spec: JobSpec, hosting: Hosting, settle: Callable[[], None]) -> None:
+    `settle` gives back memory that starts have taken; `is_starting` says whether slots are not quick yet.
+    """
+
+    def __init__(
+        self,
+        spec: JobSpec,
+        hosting: Hosting,
+        settle: Callable[[], None],
+        is_starting: Callable[[], bool],
+    ) -> None:
         self._run_dir = hosting.engine
         self._hosting = hosting
         self._pool = hosting.pool
         self._state = hosting.state
         self._settle = settle
+        self._is_starting = is_starting
         self._release = spec.arguments.get("release")
         self._idle_s = float(spec.arguments["idle_s"])
         self._flows: dict[str, HostedFlow] = {}
@@ -166,7 +183,11 @@ class FlowsEngine:
                     folder.name_successor(self._run_dir, None)
             return
         progress = contract.read_json(successor / contract.PROGRESS)
-        if progress is None or any(flow.is_moving for flow in self._flows.values()):
+        if (
+            progress is None
+            or progress["is_starting"]
+            or any(flow.is_moving for flow in self._flows.values())
+        ):
             return
         running = {row["flow"] for row in progress["flows"] if row["state"] == "running"}
         if self._moved not in running and now < self._next_at:
@@ -184,6 +205,7 @@ class FlowsEngine:
             "at_ms": time.time_ns() // 1_000_000,
             "message": f"Hosts {len(rows)} flows.",
             "release": self._release,
+            "is_starting": self._is_starting(),
             "restarts": self._pool.restarts,
             **self._usage.measured(now),
             "in_flight_bytes": self._pool.in_flight_bytes,

@@ -192,10 +192,10 @@ class HostedFlow:
         self._file.unlink(missing_ok=True)
 
     def _ended(self) -> JobResult:
-        if self._result is not None:
-            return self._result
         if self._is_dropped:
             return JobResult(Outcome.STOPPED, submit.stop_reason(self.run_dir))
+        if self._result is not None:
+            return self._result
         what = "The thread of this flow exited unexpectedly; see the log of its engine."
         return JobResult(Outcome.CRASHED, what)
 
@@ -204,8 +204,9 @@ class HostedFlow:
         with folder.locked(engine.parent):
             successor = folder.successor_of(engine)
             is_there = successor is not None and submit.is_alive(successor)
-            folder.hand_over(successor if successor and is_there else engine, self.run_dir)
-        logger.info("flow handed over flow=%s to=%s", self.flow, successor)
+            target = successor if successor and is_there else engine
+            folder.hand_over(target, self.run_dir)
+        logger.info("flow handed over flow=%s to=%s", self.flow, target.name)
 
     def _stop_within(self, seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -40,6 +40,7 @@ def test_only_flows_keep_the_memory_of_batches_that_are_gone():
     ("kind", "is_reused"),
     [
         ("replicate", "false"),
+        ("flows", "false"),
         ("backfill", "true"),
         ("engine", "true"),
         ("metadata-history", "true"),
@@ -149,3 +150,46 @@ def test_a_bound_of_memory_that_makes_no_sense_is_refused_by_its_name(monkeypatc
     monkeypatch.setenv("CROSSLOG_TASK_MEMORY_MB", given)
     with pytest.raises(ValueError, match=r"CROSSLOG_TASK_MEMORY_MB: .* no whole number from 512"):
         analysis()
+
+
+def engine(tasks: int = 3, **spark: str) -> JobSpec:
+    return JobSpec("flows-1", "flows", {"tasks": tasks}, spark=spark)
+
+
+def test_slots_on_this_machine_are_not_bounded_by_cores_and_share_what_is_loaded():
+    assert settings.master_of(engine()) == "local[64]"
+    found = settings.spark_settings(engine(), "/venv/bin/python")
+    assert found["spark.python.daemon.module"] == "jobs.spark.slots.slot_daemon"
+    assert "-Xmn8m" in found["spark.driver.extraJavaOptions"]
+    assert "spark.executorEnv.MALLOC_TRIM_THRESHOLD_" in found
+
+
+@pytest.mark.parametrize(
+    ("master", "name"),
+    [("spark://head:7077", "spark.cores.max"), ("yarn", "spark.executor.instances")],
+)
+def test_on_a_cluster_a_slot_can_begin_again_beside_the_one_that_is_lost(master, name):
+    found = settings.spark_settings(engine(3, master=master), "/venv/bin/python")
+    assert found[name] == "6"
+
+
+@pytest.mark.parametrize(("given", "expected"), [("1", 1), ("64", 64), ("007", 7)])
+def test_the_installation_may_say_how_many_slots_an_engine_has(given, expected):
+    assert settings.engine_slots({"CROSSLOG_ENGINE_SLOTS": given}) == expected
+
+
+def test_by_default_an_engine_has_a_slot_for_each_core_and_a_hundred_flows():
+    assert 1 <= settings.engine_slots({}) <= settings.MOST_SLOTS_BY_DEFAULT
+    assert settings.engine_flows({}) == 100
+
+
+@pytest.mark.parametrize("given", ["0", "65", "two", "-1", "1.5", "٣"])
+def test_another_number_of_slots_is_refused(given):
+    with pytest.raises(ValueError, match="CROSSLOG_ENGINE_SLOTS: .* from 1 to 64"):
+        settings.engine_slots({"CROSSLOG_ENGINE_SLOTS": given})
+
+
+@pytest.mark.parametrize("given", ["0", "many"])
+def test_another_number_of_flows_is_refused(given):
+    with pytest.raises(ValueError, match="CROSSLOG_ENGINE_FLOWS: .* from 1 on"):
+        settings.engine_flows({"CROSSLOG_ENGINE_FLOWS": given})

@@ -56,6 +56,16 @@ def test_a_run_gets_what_it_needs_and_only_its_own_secrets(monkeypatch):
     assert [name for name in others if name in found] == []
 
 
+def test_an_engine_of_flows_gets_all_secrets_and_nothing_else(monkeypatch):
+    for name in ("CROSSLOG_SECRET_EAST", "CROSSLOG_SECRET_WEST", "METRICS_TOKEN", "SECRET_KEY"):
+        monkeypatch.setenv(name, "kept")
+    found = run_environment(spec=JobSpec("flows-1", "flows", {}))
+    assert {name for name, value in found.items() if value == "kept"} == {
+        "CROSSLOG_SECRET_EAST",
+        "CROSSLOG_SECRET_WEST",
+    }
+
+
 def test_without_a_job_there_is_no_secret(monkeypatch):
     monkeypatch.setenv("CROSSLOG_SECRET_EAST", "kept")
     assert "CROSSLOG_SECRET_EAST" not in run_environment()

@@ -17,27 +17,12 @@ from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import door, folder
 from tests.waiting import eventually
 
-KINDS = (settings.ENGINE, settings.FLOWS)
 ROOT = Path(__file__).parents[4]
 
 
 def spec(run_id: str = "a run", **spark: str) -> JobSpec:
     values = {"arguments": {"log": "/log"}, "tables": "/tables", "histories": "/histories"}
     return JobSpec(run_id, "metadata-records", values, lease_s=600.0, spark=spark)
-
-
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    java = tmp_path / "jdk" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\nexec sleep 600\n")
-    java.chmod(0o700)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
-    yield tmp_path / "runs"
-    found = [one for kind in KINDS for one in folder.list_engines(tmp_path / "runs", kind)]
-    for engine in found:
-        submit.kill_run(engine)
-        eventually(lambda engine=engine: not submit.is_alive(engine))
 
 
 def engines(runs) -> list[Path]:
