@@ -14,6 +14,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -86,11 +87,10 @@ class SyncTracker:
 
     def due(self) -> Pairs:
         """Return the pairs that are due when everything up to here is committed; changes nothing."""
-        pairs = np.array(self._due, np.int64).reshape(-1, 2)
-        newest = tuple(self._due[-2:])
-        if self.last is None or self.last in (self._told, newest):
-            return pairs
-        return np.vstack((pairs, np.array([self.last], np.int64)))
+        numbers, newest = self._due, tuple(self._due[-2:])
+        if self.last is not None and self.last not in (self._told, newest):
+            numbers = array("q", (*numbers, *self.last))
+        return np.array(numbers, np.int64).reshape(-1, 2)
 
     def owes(self, now_s: float, *, at_once: bool = False) -> bool:
         """Whether what was committed and not written has waited long enough; `at_once`: at all."""
@@ -156,7 +156,8 @@ def chain_of(told: Pair, pairs: Pairs) -> tuple[Pair, ...] | None:
     """
     if len(pairs) > MOST_UNTOLD:
         return None
-    every = np.vstack((np.array([told], np.int64), pairs))
-    if not (np.diff(every, axis=0) > 0).all():
+    # Few numbers, for each partition of every commit: numpy takes longer.
+    every = [told, *((up, down) for up, down in pairs.tolist())]
+    if any(one[0] >= two[0] or one[1] >= two[1] for one, two in pairwise(every)):
         return None
-    return tuple((int(up), int(down)) for up, down in every[:-1])
+    return tuple(every[:-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -24,6 +25,10 @@ from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.protocol.transport.frames import Call
 
 _UNKNOWN = -1
+_NO_SESSION = (0, -1)
+_LAST_EPOCH = 2**31 - 1
+# FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR
+_SESSION_OVER = (70, 71, 106)
 
 
 class FetchPosition(NamedTuple):
@@ -96,6 +101,46 @@ class FetchAnswer(NamedTuple):
     throttle_ms: int
 
 
+@dataclass(slots=True)
+class FetchSession:
+    """What a broker keeps of the requests before (KIP-227): only changes are asked, only news is answered.
+
+    Only while the same partitions are asked; `restart` comes first where they, or their leaders, are others.
+    `epoch` 0: the next request names every partition.
+    """
+
+    session_id: int = 0
+    epoch: int = 0
+    version: int = 0
+    positions: dict[TopicPartition, FetchPosition] = field(default_factory=dict)
+    asked: dict[tuple[UUID | str, int], FetchPosition] = field(default_factory=dict)
+
+    def restart(self) -> None:
+        """Keep nothing of the requests before."""
+        self.epoch = 0
+        self.positions.clear()
+        self.asked.clear()
+
+    def is_news(self, where: TopicPartition, offset: int, last_fetched_epoch: int) -> bool:
+        """Whether the broker keeps another position of a partition."""
+        kept = self.positions.get(where)
+        return kept is None or (kept.offset, kept.last_fetched_epoch) != (
+            offset,
+            last_fetched_epoch,
+        )
+
+    def begin(self) -> tuple[int, int]:
+        """Return id and epoch of a request; a request without an answer ends the session."""
+        now = self.session_id, self.epoch
+        self.epoch = 0
+        return now
+
+    def answered(self, session_id: int, epoch: int) -> None:
+        """Take note of the answer to the request of an epoch."""
+        self.session_id = session_id
+        self.epoch = epoch % _LAST_EPOCH + 1 if session_id else 0
+
+
 async def fetch(
     cluster: RawCluster,
     broker_id: int,
@@ -103,23 +148,39 @@ async def fetch(
     limits: FetchLimits,
     *,
     lane: str = FETCH,
+    session: FetchSession | None = None,
 ) -> FetchAnswer:
     """Read from one broker; positions of a topic are next to each other.
 
     A partition's error is in the answer; raises `ClusterFault` for the whole request. Requests of
     one `lane` are answered one after the other. With topic ids (Kafka 3.1), a topic that was created
-    again is an error, `TopicIdUnknown`.
+    again is an error, `TopicIdUnknown`. With a `session` that is under way, `positions` are those that
+    changed; an answer without partitions may say that it is over.
     """
     connection = await cluster.connection_to(broker_id, lane)
     has_ids = all(position.topic_id is not None for position in positions)
     version = connection.version(FETCH_API, at_most=None if has_ids else TOPIC_IDS_SINCE - 1)
+    ids = _NO_SESSION
+    if session is not None:
+        session.version = version = session.version if session.epoch else version
+        ids = session.begin()
     asked = [_asked(position, version) for position in positions]
-    call = _call(version, encode_fetch(version, asked, limits, cluster.rack or ""))
-    response = await connection.ask(call, wait_ms=limits.max_wait_ms)
+    body = encode_fetch(version, asked, limits, cluster.rack or "", session=ids)
+    response = await connection.ask(_call(version, body), wait_ms=limits.max_wait_ms)
+    kept = {(one.topic, one.partition): p for one, p in zip(asked, positions, strict=True)}
+    if session is not None:
+        if response.error in _SESSION_OVER:
+            session.session_id = 0
+            return FetchAnswer({}, response.throttle_ms)
+        session.positions |= {TopicPartition(p.topic, p.partition): p for p in positions}
+        session.asked |= kept
+        kept = session.asked
     fault = answer_fault(response.error, Where(cluster.alias, broker_id, "Fetching"))
     if fault is not None:
         raise fault
-    return _answer(response, asked, positions, (cluster.alias, broker_id))
+    if session is not None:
+        session.answered(response.session_id, ids[1])
+    return _answer(response, kept, (cluster.alias, broker_id))
 
 
 def _call(version: int, body: bytes) -> Call[FetchResponse]:
@@ -129,11 +190,9 @@ def _call(version: int, body: bytes) -> Call[FetchResponse]:
 
 def _answer(
     response: FetchResponse,
-    asked: Sequence[Asked],
-    positions: Sequence[FetchPosition],
+    asked_for: Mapping[tuple[UUID | str, int], FetchPosition],
     broker: tuple[str, int],
 ) -> FetchAnswer:
-    asked_for = {(one.topic, one.partition): p for one, p in zip(asked, positions, strict=True)}
     found = {}
     for answered in response.partitions:
         position = asked_for.get((answered.topic, answered.partition))

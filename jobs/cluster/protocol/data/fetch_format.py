@@ -82,11 +82,12 @@ class Answered(NamedTuple):
 
 
 class FetchResponse(NamedTuple):
-    """An answer; `error` concerns the whole request."""
+    """An answer; `error` concerns the whole request. `session_id` 0: the broker keeps no session."""
 
     throttle_ms: int
     error: int
     partitions: list[Answered]
+    session_id: int
 
 
 def encode_fetch(
@@ -95,12 +96,14 @@ def encode_fetch(
     limits: FetchLimits,
     rack: str,
     cluster_id: str | None = None,
+    session: tuple[int, int] = _NO_SESSION,
 ) -> bytes:
-    """Return the body of a request without a fetch session; partitions of a topic stand together.
+    """Return the body of a request; partitions of a topic stand together.
 
+    `session` is the id and epoch of a fetch session.
     A `cluster_id` is compared by controllers alone: another one is refused.
     """
-    head = _REQUEST_HEAD.pack(*limits, *_NO_SESSION)
+    head = _REQUEST_HEAD.pack(*limits, *session)
     topics = [(topic, list(group)) for topic, group in groupby(asked, key=lambda one: one.topic)]
     parts = [b"" if version >= _REPLICA_STATE_SINCE else _CONSUMER, head, count(len(topics))]
     for topic, partitions in topics:
@@ -116,14 +119,14 @@ def decode_fetch(frame: memoryview, version: int, at: int) -> tuple[FetchRespons
     no such answer.
     """
     _, at = read_tags(frame, at + _INT32.size)  # the header: correlation id and tagged fields
-    throttle_ms, error, _session = _ANSWER_HEAD.unpack_from(frame, at)
+    throttle_ms, error, session_id = _ANSWER_HEAD.unpack_from(frame, at)
     read_topic = _read_topic_id if version >= TOPIC_IDS_SINCE else _read_topic_name
     topics, at = read_count(frame, at + _ANSWER_HEAD.size)
     partitions: list[Answered] = []
     for _ in range(topics):
         at = _read_partitions(frame, at, read_topic, partitions)
     _, at = read_tags(frame, at)
-    return FetchResponse(throttle_ms, error, partitions), at
+    return FetchResponse(throttle_ms, error, partitions, session_id), at
 
 
 def _read_partitions(

@@ -20,7 +20,7 @@ from jobs.cluster.protocol.data.transactions import ProducerIdentity
 from jobs.cluster.protocol.transport.timing import LASTING_S, Patience, Timing
 from jobs.replication.copy.batches.commit import CommitPace, CommitWriter
 from jobs.replication.copy.batches.errors import apply_error, is_late, leaves
-from jobs.replication.copy.batches.fetch import Fetcher, FetchOptions, check_topic_id
+from jobs.replication.copy.batches.fetch import Fetcher, FetchOptions
 from jobs.replication.copy.batches.filter import BatchFilter
 from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.markers import transactional_id
@@ -28,6 +28,7 @@ from jobs.replication.copy.batches.outgoing import Memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce import Sender, Window
 from jobs.replication.copy.batches.session import BatchSession
+from jobs.replication.copy.batches.source_resets import check_topic_id
 from jobs.replication.copy.batches.target_state import DEFAULT_LIMIT_BYTES, TargetState, in_thread
 from jobs.replication.copy.batches.transactions import (
     SLACK_MS,

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, NotAuthorized, TimedOut
 from jobs.cluster.protocol.errors import BatchTooLarge, FaultKind, OutcomeUnknown, kind_of
-from jobs.replication.copy.batches.fetch import SourceChanged
 from jobs.replication.copy.batches.partition import BatchPartition
 from jobs.replication.copy.batches.produce import PartitionsRefused, Refusal
+from jobs.replication.copy.batches.source_resets import SourceChanged
 from jobs.wire.batches.record_batch import has_valid_crc
 
 SMALLEST_LIMIT_BYTES = 1024

@@ -22,3 +22,14 @@ def test_an_answer_reaches_its_caller_and_no_answer_is_no_message():
     changes.release([])
     changes.release([START])
     assert heard == [[START]]
+
+
+def test_a_copier_that_listens_looks_at_every_request_and_at_a_stop():
+    woken = []
+    changes = AssignmentChanges(print)
+    changes.listen(lambda: woken.append(changes.is_waiting))
+    changes.wake()
+    changes.add([START])
+    changes.take()
+    changes.remove([ORDERS])
+    assert woken == [False, True, True]

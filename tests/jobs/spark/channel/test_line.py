@@ -98,6 +98,13 @@ def test_a_stop_reaches_tasks_that_are_connected(driver, task):
     eventually(task.should_stop)
 
 
+def test_a_stop_wakes_the_copier_of_a_task(driver, task):
+    found = []
+    task.changes.listen(lambda: found.append(task.should_stop()))
+    driver.channel.stop_tasks()
+    eventually(lambda: found and found[0])
+
+
 def test_a_stop_reaches_tasks_that_connect_later(driver):
     driver.channel.stop_tasks()
     eventually(TaskChannel(driver.channel.address, 0).should_stop)

@@ -1,6 +1,8 @@
 """Fetch: positions out, records and everything that was said about them in."""
 
 import uuid
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from kio.schema.errors import ErrorCode
@@ -13,6 +15,7 @@ from jobs.cluster.protocol.data.fetch import (
     AbortedTransaction,
     EpochEnd,
     FetchPosition,
+    FetchSession,
     LeaderHint,
     fetch,
 )
@@ -134,3 +137,77 @@ async def test_without_topic_ids_topics_go_by_their_names(offered, position):
         found = await fetch(cluster, 1, [position], LIMITS)
         assert bytes(found.partitions[ORDERS].records) == b"batches"
         assert one.versions_of(fake_broker.FETCH) == [12]
+
+
+OTHER = POSITION._replace(partition=8)
+
+
+@asynccontextmanager
+async def one_session():
+    """Yield a function that asks within one session; it returns the request that was sent."""
+    session = FetchSession()
+    async with brokers() as (one,), cluster_of(one) as cluster:
+
+        async def ask(*positions, session_id=5, error=ErrorCode.none):
+            told = answer(partition(), error=error)
+            one.answers[fake_broker.FETCH] = replace(told, session_id=session_id)
+            await fetch(cluster, 1, positions, LIMITS, session=session)
+            return one.of(fake_broker.FETCH)[-1]
+
+        yield ask
+
+
+def partitions(request):
+    return [one.partition for topic in request.topics for one in topic.partitions]
+
+
+async def test_a_session_begins_with_every_partition_and_continues_with_those_that_changed():
+    async with one_session() as asked:
+        first = await asked(POSITION, OTHER)
+        second = await asked(OTHER._replace(offset=43))
+        third = await asked()
+        requests = (first, second, third)
+        assert [(one.session_id, one.session_epoch) for one in requests] == [(0, 0), (5, 1), (5, 2)]
+        assert [partitions(one) for one in requests] == [[7, 8], [8], []]
+
+
+@pytest.mark.parametrize(
+    ("told", "next_one"),
+    [
+        pytest.param({"session_id": 0}, (0, 0), id="the broker has no room for one"),
+        pytest.param({"error": ErrorCode.fetch_session_id_not_found}, (0, 0), id="not known"),
+        pytest.param({"error": ErrorCode.invalid_fetch_session_epoch}, (0, 0), id="another epoch"),
+    ],
+)
+async def test_a_session_that_is_over_begins_again(told, next_one):
+    async with one_session() as asked:
+        await asked(POSITION)
+        await asked(**told)
+        request = await asked(POSITION)
+        assert (request.session_id, request.session_epoch) == next_one
+
+
+async def test_a_request_without_an_answer_ends_the_session():
+    async with one_session() as asked:
+        await asked(POSITION)
+        with pytest.raises(ClusterFault):
+            await asked(error=ErrorCode.invalid_request)
+        request = await asked(POSITION)
+        assert (request.session_id, request.session_epoch) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "is_news"),
+    [
+        pytest.param(42, 4, False, id="the same"),
+        pytest.param(43, 4, True, id="another offset"),
+        pytest.param(42, -1, True, id="another epoch before it"),
+    ],
+)
+def test_only_another_position_is_news(offset, epoch, is_news):
+    session = FetchSession(positions={ORDERS: POSITION})
+    assert session.is_news(ORDERS, offset, epoch) is is_news
+
+
+def test_a_partition_that_is_not_kept_is_news():
+    assert FetchSession().is_news(ORDERS, 42, 4)
