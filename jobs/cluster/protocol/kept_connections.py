@@ -44,7 +44,10 @@ class _Kept:
 
 
 class KeptConnections:
-    """The pools of a process by cluster, settings and client id. Everything but `ask` and `begin` runs in the loop."""
+    """The pools of a process by cluster, settings and client id.
+
+    Everything but `ask` and `begin` runs in the loop.
+    """
 
     def __init__(self, idle_s: float = IDLE_S, most_pools: int = MOST_POOLS) -> None:
         self._idle_s, self._most_pools = idle_s, most_pools

@@ -55,7 +55,6 @@ class FlowClusters:
         self._syncs = FollowedSyncs(flow, syncs_at, topic) if topic else None
         self._follower: TopicFollower | None = None
         self._read = CheckpointTopic("")
-        self._producer: Producer | None = None
 
     def syncs(self) -> BoundedTranslator | None:
         """Return the offset syncs as they are now; None: none are stored."""
@@ -105,8 +104,7 @@ class FlowClusters:
 
         Raises unless the target has them all.
         """
-        # Only one that works is kept: the next one begins with the secrets of then.
-        producer, self._producer = self._producer or self._target.producer(_WRITER), None
+        producer = self._target.producer(_WRITER)
         refused: list[KafkaError] = []
         for checkpoint in checkpoints:
             headers = _headers(topic_ids.get(checkpoint.topic, ""))
@@ -120,7 +118,6 @@ class FlowClusters:
                 f"{doing}: {left} of {len(checkpoints)} were not acknowledged within {_FLUSH_S:g} s.",
                 cluster=self._target.connection.alias,
             )
-        self._producer = producer
 
     def _produce(
         self,

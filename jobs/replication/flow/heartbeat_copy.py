@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import replace
 
 from jobs.cluster.admin.offsets import read_offset_ranges
@@ -93,9 +93,9 @@ class HeartbeatWriter:
         cluster.begin_with(self._metadata)
         by_place: dict[TopicPartition, list[PlacedRecord]] = {}
         for (topic, _), record in self._sent.items():
-            found = by_place.setdefault(TopicPartition(topic, _PARTITION), [])
-            found.append(replace(record, offset=len(found)))
-        batches = {where: _batch(found) for where, found in by_place.items()}
+            records = by_place.setdefault(TopicPartition(topic, _PARTITION), [])
+            records.append(replace(record, offset=len(records)))
+        batches = {where: _batch(records) for where, records in by_place.items()}
 
         async def send(
             leader: int, asked: Mapping[TopicPartition, PartitionMetadata]
@@ -147,12 +147,10 @@ class HeartbeatCopy:
             if not self._positions:
                 return ()
             self._asked = self._source.begin(self._fetch, timeout_s=TIMEOUT_S)
-        asked = self._asked
-        try:
-            found = asked.result(_WAIT_S)
-        finally:
-            if asked.done():
-                self._asked = None
+        if not wait([self._asked], _WAIT_S).done:
+            return ()
+        asked, self._asked = self._asked, None
+        found = asked.result()
         self._tell("")
         return found
 

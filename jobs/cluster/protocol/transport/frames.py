@@ -18,7 +18,7 @@ _Answer_co = TypeVar("_Answer_co", covariant=True)
 
 _SIZE = struct.Struct(">i")
 _HEADER = struct.Struct(">ihhih")
-_SMALLEST_FRAME = 4  # the correlation id
+CORRELATION_ID_BYTES = 4
 _SCRATCH_BYTES = 64 << 10
 # Below this, copying a body costs less than one more piece for the system call that sends it.
 _JOINED_BELOW = 1024
@@ -156,7 +156,7 @@ class FrameReader:
 
     def _size(self, at: int) -> int:
         size: int = _SIZE.unpack_from(self._scratch, at)[0]
-        if not _SMALLEST_FRAME <= size <= self._largest_bytes:
+        if not CORRELATION_ID_BYTES <= size <= self._largest_bytes:
             raise FrameRefused(f"an answer of {size} bytes was announced")
         return size
 

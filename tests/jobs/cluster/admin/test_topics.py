@@ -81,6 +81,17 @@ async def test_all_topics_are_those_of_one_answer_sorted_by_name():
         assert await ask(broker, list_topic_names) == ["a", "b"]
 
 
+async def test_an_answer_that_changed_is_read_again():
+    async with FakeBroker() as broker:
+        offer_all(broker)
+        found = []
+        for topics in ((topic("a", partition(0, 1)),), (), (topic("a", partition(0, 2)),)):
+            broker.topics = topics
+            found += [await ask(broker, describe_topics) for _ in range(2)]
+    leaders = [[p.leader for one in topics for p in one.partitions] for topics in found]
+    assert leaders == [[1], [1], [], [], [2], [2]]
+
+
 async def test_a_named_topic_that_does_not_exist_is_a_description_with_its_error():
     async with FakeBroker() as broker:
         broker.topics = (topic("a", partition(0, 1)), missing("gone"))
