@@ -1,4 +1,4 @@
-"""Several flows in one engine while a slot, the engine or a source breaks: the others copy, nothing is lost."""
+"""Several flows in one engine while a slot, the engine or a source breaks: others copy, nothing is lost."""
 
 import pytest
 
