@@ -196,7 +196,7 @@ def _print_progress(one: _Run, progress: dict[str, Any], *, as_json: bool) -> No
         command.print_json({**_named(one), **progress})
     else:
         print_lines([f"{_prefix(one)}{summary_line(progress)}"])
-        for row in progress["partitions"]:
+        for row in progress.get("partitions", ()):
             if row["state"] in (CopyState.FAILED, CopyState.STOPPED):
                 where = f"{row['topic']}-{row['partition']}"
                 print_lines([f"{_prefix(one)}  {where} {row['state']}: {row['reason']}"])
@@ -213,7 +213,8 @@ def _named(one: _Run) -> dict[str, str]:
 
 def summary_line(progress: dict[str, Any]) -> str:
     """Return one line for a person: what was copied, how fast, for how long still, and what is where."""
-    rows = progress["partitions"]
+    # A run that waits for its engine has none.
+    rows = progress.get("partitions", ())
     states = [row["state"] for row in rows]
     counts = ", ".join(f"{states.count(s)} {s.replace('_', ' ')}" for s in dict.fromkeys(states))
     records = sum(row["records"] for row in rows)

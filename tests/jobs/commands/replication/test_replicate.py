@@ -49,6 +49,11 @@ def test_a_line_before_the_first_survey_says_what_happens():
     assert summary_line(progress()).endswith("Starting.")
 
 
+def test_a_line_of_a_run_that_waits_for_its_engine_says_so():
+    waiting = {"message": "Starting the engine", "done": None, "eta_s": None}
+    assert summary_line(waiting).endswith("; Starting the engine")
+
+
 def test_the_last_line_says_what_was_copied_in_which_time():
     summary = {"records": 200_000, "bytes": 21_000_000, "seconds": 12.5}
     result = JobResult(Outcome.SUCCEEDED, None, summary)
