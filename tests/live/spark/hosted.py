@@ -75,8 +75,13 @@ class HostedFlow(RunningFlow):
         return sum(row["records"] for row in self.rows().values())
 
     def wait_for_ends(self, within_s: float = STARTS_WITHIN_S) -> None:
-        """Wait until all is copied that the topic has now."""
-        self.wait_for_positions(ends_of(self.source, self.topic), within_s=within_s)
+        """Wait until all is copied that the topic has as soon as it has something."""
+
+        def ends() -> dict[int, int]:
+            found = ends_of(self.source, self.topic)
+            return found if all(found.values()) else {}
+
+        self.wait_for_positions(eventually(ends, ENDS_WITHIN_S), self.topic, within_s)
 
     def assert_equal(self) -> None:
         """Compare both sides record by record: nothing is lost, nothing is there twice."""
