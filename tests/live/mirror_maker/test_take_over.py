@@ -118,11 +118,11 @@ def test_flows_of_one_engine_continue_where_mirror_maker_stopped(pair, mirror_ma
     mirror = mirror_maker("invoices,payments")
     mirror.start()
     try:
-        for topic in topics:
-            copied = dict.fromkeys(range(PARTITIONS), 200)
-            eventually(
-                lambda topic=topic: mirror.check() or positions_on(west, topic) == copied, SLOW_S
-            )
+        copied = dict.fromkeys(range(PARTITIONS), 200)
+        eventually(
+            lambda: mirror.check() or all(positions_on(west, one) == copied for one in topics),
+            SLOW_S,
+        )
     finally:
         mirror.stop()
 
