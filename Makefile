@@ -37,14 +37,14 @@ quick:  ## the tests that need no cluster, no browser and no Spark
 	@$(SETUP) dev
 	@$(RUN)/python -m pytest -q -n 3 -m "not browser and not slow" --ignore tests/live --ignore tests/journeys
 
-bench:  ## measure speed and memory into bench/results/
+bench:  ## measure speed and memory into bench/results/, all or by name: make bench many-flows
 	@$(SETUP) dev --java
-	@$(RUN)/python bench/run.py
+	@$(RUN)/python bench/run.py $(filter-out bench,$(MAKECMDGOALS))
 
-campaign:  ## what is long by nature, by name: make campaign chaos drills SEED=2 SECONDS=600; alone it says which
+campaign:  ## what is long by nature, by name: make campaign chaos drills SEED=2 SECONDS=600 FLOWS=8; alone it says which
 	@$(SETUP) dev --java --browser
 	@$(RUN)/python bench/campaign.py $(filter-out campaign,$(MAKECMDGOALS)) $(if $(SEED),--seed $(SEED)) \
-	  $(if $(SECONDS),--duration-s $(SECONDS))
+	  $(if $(SECONDS),--duration-s $(SECONDS)) $(if $(FLOWS),--flows $(FLOWS))
 
 check:  ## format, lint, types, migrations
 	@$(SETUP) dev
@@ -64,9 +64,10 @@ clean:  ## remove what make made here: environment, demo, results (not your own 
 	rm -rf .venv var/demo static-root bench/results/*.json *.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# Names of campaigns are no targets.
-ifeq (campaign,$(firstword $(MAKECMDGOALS)))
-.PHONY: $(filter-out campaign,$(MAKECMDGOALS))
-$(filter-out campaign,$(MAKECMDGOALS)):
+# Names of campaigns and benchmarks are no targets.
+ifneq (,$(filter campaign bench,$(firstword $(MAKECMDGOALS))))
+NAMES := $(filter-out campaign bench,$(MAKECMDGOALS))
+.PHONY: $(NAMES)
+$(NAMES):
 	@:
 endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run what is long by nature: `bench/campaign.py NAME... [--seed N] [--duration-s S]`.
+"""Run what is long by nature: `bench/campaign.py NAME... [--seed N] [--duration-s S] [--flows N]`.
 
 Every campaign runs alone, by seed, for a time, and leaves one JSON file under `bench/results/`. A campaign of
 tests repeats them with the next seed until its time is over, at least once; a round that has begun runs to
@@ -30,7 +30,7 @@ class Campaign:
     """What is run; `duration_s` is for how long by default, 0: once.
 
     `tests` are arguments for pytest, `benchmark` is a name of `bench/run.py`: one of both. `takes_time`: its
-    tests get the whole duration and are run once.
+    tests get the whole duration and are run once. `of_flows`: what is run instead where flows are given.
     """
 
     about: str
@@ -38,6 +38,7 @@ class Campaign:
     benchmark: str = ""
     duration_s: float = 0.0
     takes_time: bool = False
+    of_flows: Sequence[str] = ()
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -50,6 +51,7 @@ CAMPAIGNS = {
         tests=["tests/live/batches/test_chaos.py"],
         duration_s=900,
         takes_time=True,
+        of_flows=["tests/live/spark/test_chaos_of_flows.py"],
     ),
     "access": Campaign(
         "everybody asks every address by every method",
@@ -110,12 +112,17 @@ def main() -> int:
     parser.add_argument("name", nargs="*", help="none: say which there are", metavar="NAME")
     parser.add_argument("--seed", type=int, default=1, help="of what is done at random (1)")
     parser.add_argument("--duration-s", type=float, help="of each; default: at most 2400")
+    parser.add_argument("--flows", type=int, help="of `chaos`: so many flows in one engine")
     options = parser.parse_args()
     if unknown := set(options.name) - set(CAMPAIGNS):
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}")
     if not options.name:
         print("\n".join(f"{name:14}{one.about}" for name, one in CAMPAIGNS.items()))
         return 0
+    if options.flows and any(not CAMPAIGNS[name].of_flows for name in options.name):
+        parser.error("--flows is for `chaos`")
+    if options.flows:
+        os.environ["CROSSLOG_CAMPAIGN_FLOWS"] = str(options.flows)
     return max([run(name, options.seed, options.duration_s) for name in options.name])
 
 
@@ -160,8 +167,11 @@ def run_tests(name: str, seed: int, duration_s: float) -> dict[str, Any]:
             name,
             f"--hypothesis-seed={seed}",
         ]
+        tests = campaign.tests
+        if "CROSSLOG_CAMPAIGN_FLOWS" in os.environ:
+            tests = campaign.of_flows
         ended = subprocess.run(
-            [*words, *campaign.tests], cwd=ROOT, env={**os.environ, **campaign.settings, **told}, check=False
+            [*words, *tests], cwd=ROOT, env={**os.environ, **campaign.settings, **told}, check=False
         )  # fmt: skip
         rows = [json.loads(line) for line in times.read_text(encoding="utf-8").splitlines()]
     calls = [row for row in rows if row["when"] == "call" or row["outcome"] != "passed"]

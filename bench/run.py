@@ -17,6 +17,7 @@ import engines
 import group_pages
 import hostile
 import latency
+import many_flows
 import pages
 import quiet_flow
 import record_path
@@ -43,6 +44,7 @@ def measure_streams(*arguments: Any, **options: Any) -> Any:
 BENCHMARKS = {
     **{f"engines-{load.topic}": partial(engines.measure, wanted=load) for load in engines.LOADS},
     "latency": latency.measure,
+    "many-flows": many_flows.measure,
     "quiet-flow": quiet_flow.measure,
     "record-path": record_path.measure,
     "records": records.measure,

@@ -8,8 +8,9 @@ import os
 
 import pytest
 
-# Seconds and seed that a campaign gives to its tests.
+# Seconds, seed and number of flows that a campaign gives to its tests.
 SECONDS, SEED = "CROSSLOG_CAMPAIGN_S", "CROSSLOG_CAMPAIGN_SEED"
+FLOWS = "CROSSLOG_CAMPAIGN_FLOWS"
 
 
 def seconds_of_campaign(otherwise: float) -> float:
@@ -20,6 +21,11 @@ def seconds_of_campaign(otherwise: float) -> float:
 def seed_of_campaign() -> int:
     """Return the seed of the campaign, 1 without one."""
     return int(os.environ.get(SEED, "1"))
+
+
+def flows_of_campaign(otherwise: int) -> int:
+    """Return how many flows a test has in a campaign, and how many without one."""
+    return int(os.environ.get(FLOWS, otherwise))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

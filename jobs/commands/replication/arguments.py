@@ -12,15 +12,19 @@ from jobs.replication.mirror_config.values import ExportForm
 
 
 def replicate(parser: argparse.ArgumentParser) -> None:
-    """Run a replication flow in the foreground.
+    """Run replication flows in the foreground: one as an application of its own, several in one engine.
 
-    Ctrl-C stops it cleanly.
+    Ctrl-C stops them cleanly. Exit codes: the worst of all flows.
     """
-    command.add_flow(parser)
+    command.add_path(parser, "flows", "FLOW.yaml", "flows; see docs/automation.md", nargs="+")
     until = "end when the offsets that the source has at the start are copied"
     command.add_flag(parser, "--until-caught-up", until)
     command.add_json(parser, "print progress as JSON lines")
-    parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
+    parser.add_argument(
+        "--run-dir",
+        type=Path,
+        help="keep spec, log and result in this folder; several flows: run-NAME in it",
+    )
 
 
 def drift(parser: argparse.ArgumentParser) -> None:

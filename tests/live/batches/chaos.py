@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import logging
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from kio.schema.elect_leaders.v2.request import ElectLeadersRequest
 from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
 from kio.static.primitive import i8, i32Timedelta
 
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.transport.apis import Api
 from jobs.lab.cluster import Cluster
@@ -23,14 +27,22 @@ from jobs.lab.node import Node
 from jobs.replication.flow.spec import FlowSpec, Guarantee
 from tests.live.copiers import CopierProcess
 from tests.live.whole_batches import opened
-from tests.waiting import PATIENCE, eventually, pause
+from tests.waiting import PATIENCE, eventually, lasting, pause
+
+logger = logging.getLogger(__name__)
 
 
 class Writing(threading.Thread):
-    """Two producers, one of them with transactions of which some are aborted, until told to stop."""
+    """Two producers, one of them with transactions of which some are aborted, until told to stop.
 
-    def __init__(self, connection: Connection, topic: str, partitions: int, seed: int) -> None:
+    After each transaction it rests, for `rest_s` at most.
+    """
+
+    def __init__(
+        self, connection: Connection, topic: str, partitions: int, seed: int, rest_s: float = 0.05
+    ) -> None:
         super().__init__(daemon=True)
+        self._rest_s = rest_s
         self._servers = connection.bootstrap_servers
         self._topic = topic
         self._partitions = partitions
@@ -67,7 +79,7 @@ class Writing(threading.Thread):
                 sure.commit_transaction(30)
             else:
                 sure.abort_transaction(30)
-            self._ended.wait(self._chance.random() * 0.05)
+            self._ended.wait(self._chance.random() * self._rest_s)
         plain.flush(30)
 
     def _write(self, producer: Producer, count: int) -> None:
@@ -204,3 +216,27 @@ def happenings(lab: Lab, source: Cluster, target: Cluster, copier: Copier) -> di
         "restart the copier": lambda _: copier.restart(),
         **({"two copiers": lambda _: copier.pause_and_replace()} if copier.is_fenced else {}),
     }
+
+
+def rage(possible: Mapping[str, Callable], seconds: float, seed: int) -> Counter[str]:
+    """Let things happen until the time is over, each of them once before any comes again."""
+    chance = random.Random(seed)
+    happened: Counter[str] = Counter()
+    deck: list[str] = []
+    for _ in lasting(seconds):
+        if not deck:
+            deck = chance.sample(list(possible), len(possible))
+        pause(chance.random() * 2, "nothing happens for a moment")
+        name = deck.pop()
+        logger.warning("%s", name)
+        possible[name](chance)
+        happened[name] += 1
+    return happened
+
+
+def is_settled(source, topic: str, partitions: int) -> bool:
+    """Say whether no transaction hides the end of the source: the last one may have lost its writer."""
+    places = [TopicPartition(topic, number) for number in range(partitions)]
+    with ClusterClient(source.connection) as client:
+        found = read_offset_ranges(client, places, with_timestamps=False).values()
+    return all(one.error is None and one.end_offset == one.high_watermark for one in found)

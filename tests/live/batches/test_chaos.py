@@ -5,23 +5,18 @@ a change of the engine.
 """
 
 import logging
-import random
-from collections import Counter
 
 import pytest
 
-from jobs.cluster.admin.offsets import read_offset_ranges
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee
 from tests.campaigns import seconds_of_campaign, seed_of_campaign
-from tests.live.batches.chaos import Copier, Writing, happenings
+from tests.live.batches.chaos import Copier, Writing, happenings, is_settled, rage
 from tests.live.copied_records import assert_equal, assert_mapped, content, read_syncs
 from tests.live.copiers import flow_between
 from tests.live.topics import ends_of, make_topic
 from tests.live.whole_batches import read_placed
-from tests.waiting import eventually, lasting, pause
+from tests.waiting import eventually
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +51,7 @@ def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
     writing.start()
     try:
         copier.wait_until_copying()
-        happened = rage(happenings(source_lab, source, target, copier))
+        happened = rage(happenings(source_lab, source, target, copier), SHARE_S, SEED)
         writing.stop()
         eventually(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
     finally:
@@ -83,35 +78,11 @@ def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
         assert_nothing_lost(wanted, found, copier)
 
 
-def rage(possible) -> Counter:
-    """Let things happen until the time is over, each of them once before any comes again."""
-    chance = random.Random(SEED)
-    happened: Counter = Counter()
-    deck: list[str] = []
-    for _ in lasting(SHARE_S):
-        if not deck:
-            deck = chance.sample(list(possible), len(possible))
-        pause(chance.random() * 2, "nothing happens for a moment")
-        name = deck.pop()
-        logger.warning("%s", name)
-        possible[name](chance)
-        happened[name] += 1
-    return happened
-
-
 def is_caught_up(source, topic: str, copier: Copier) -> bool:
     there = copier.worker.positions()
-    if not is_settled(source, topic):
+    if not is_settled(source, topic, PARTITIONS):
         return False
     return all(there.get((topic, p), -1) >= end for p, end in ends_of(source, topic).items())
-
-
-def is_settled(source, topic: str) -> bool:
-    """Say whether no transaction hides the end of the source: the last one may have lost its writer."""
-    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-    with ClusterClient(source.connection) as client:
-        found = read_offset_ranges(client, places, with_timestamps=False).values()
-    return all(one.error is None and one.end_offset == one.high_watermark for one in found)
 
 
 def assert_nothing_lost(wanted, found, copier: Copier) -> None:

@@ -16,6 +16,7 @@ from jobs.replication.flow.spec import FlowSpec
 from tests.live.copiers import BatchCopying
 from tests.live.mirror_maker.mirrored import records_on
 from tests.live.records import produce, read_all
+from tests.live.spark.hosted import HostedFlow, hosted
 from tests.live.topics import make_topic
 from tests.waiting import eventually
 
@@ -105,3 +106,34 @@ def test_a_flow_goes_on_where_mirror_maker_stopped_and_hands_back(pair, mirror_m
     copied_by(mirror_maker("orders"), west, "orders", 900 * PARTITIONS)
     assert read_all(west, "east.orders") == read_all(east, "orders")
     assert positions_on(west, "orders") == dict.fromkeys(range(PARTITIONS), 900)
+
+
+@pytest.mark.campaign("mirror-maker")
+def test_flows_of_one_engine_continue_where_mirror_maker_stopped(pair, mirror_maker, tmp_path):
+    east, west = pair.cluster("east"), pair.cluster("west")
+    topics = ("invoices", "payments")
+    for topic in topics:
+        make_topic(east, topic, PARTITIONS)
+        write(east, topic, 200)
+    mirror = mirror_maker("invoices,payments")
+    mirror.start()
+    try:
+        copied = dict.fromkeys(range(PARTITIONS), 200)
+        eventually(
+            lambda: mirror.check() or all(positions_on(west, one) == copied for one in topics),
+            SLOW_S,
+        )
+    finally:
+        mirror.stop()
+
+    runs = (tmp_path / "runs").resolve()
+    flows = [HostedFlow(east, west, runs, topic=topic) for topic in topics]
+    for topic in topics:
+        write(east, topic, 100)
+    with hosted(flows):
+        for one in flows:
+            one.wait_for_positions(dict.fromkeys(range(PARTITIONS), 300))
+            assert {row["records"] for row in one.rows().values()} == {100}
+            one.stop()
+    for one in flows:
+        one.assert_equal()

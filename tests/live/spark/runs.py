@@ -57,8 +57,9 @@ class RunningFlow:
 
     @property
     def progress(self) -> dict:
-        found = submit.read_progress(self.folder)
-        return found or {"partitions": [], "tasks": [], "restarts": 0, "moves": 0}
+        found = submit.read_progress(self.folder) or {}
+        # A run that waits for its engine has none of these.
+        return {"partitions": [], "tasks": [], "restarts": 0, "moves": 0, **found}
 
     def rows(self, topic: str | None = None) -> dict[int, dict]:
         """Rows by partition."""

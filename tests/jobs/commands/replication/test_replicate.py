@@ -1,5 +1,11 @@
 """What `crosslog replicate` says, and with which code it ends."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from jobs.cli import main
@@ -10,7 +16,10 @@ from jobs.commands.replication.replicate import (
     size_of,
     summary_line,
 )
+from jobs.spark import contract
 from jobs.spark.contract import JobResult, Outcome
+
+ROOT = Path(__file__).parents[4]
 
 
 def row(state: str = "copying", records: int = 0, rate: float = 0.0, size: float = 0.0) -> dict:
@@ -38,6 +47,11 @@ def test_a_line_says_nothing_about_a_time_that_is_not_known_or_that_is_over(eta_
 
 def test_a_line_before_the_first_survey_says_what_happens():
     assert summary_line(progress()).endswith("Starting.")
+
+
+def test_a_line_of_a_run_that_waits_for_its_engine_says_so():
+    waiting = {"message": "Starting the engine", "done": None, "eta_s": None}
+    assert summary_line(waiting).endswith("; Starting the engine")
 
 
 def test_the_last_line_says_what_was_copied_in_which_time():
@@ -91,3 +105,54 @@ def test_a_flow_that_mirror_maker_copies_is_refused(tmp_path, capsys):
     )
     assert main(["replicate", str(flow)]) == 2
     assert "copied_by: MirrorMaker 2 replicates this flow" in capsys.readouterr().err
+
+
+FLOW = """name: {name}
+source: {{alias: east, bootstrap_servers: '127.0.0.1:1'}}
+target: {{alias: west, bootstrap_servers: '127.0.0.1:2'}}
+"""
+
+
+def flow_files(folder: Path, *names: str) -> list[str]:
+    paths = [folder / f"{number}.yaml" for number in range(len(names))]
+    for path, name in zip(paths, names, strict=True):
+        path.write_text(FLOW.format(name=name))
+    return [str(path) for path in paths]
+
+
+def test_every_problem_of_several_files_is_told_with_its_file(tmp_path, capsys):
+    good, unnamed, unknown = flow_files(tmp_path, "good", "''", "other\ntopic: [a]")
+    assert main(["replicate", good, unnamed, unknown, "--run-dir", str(tmp_path / "runs")]) == 2
+    told = capsys.readouterr().err
+    assert f"{unnamed}: name: A name is" in told
+    assert f"{unknown}: topic: topic is not a setting of a flow. Use topics." in told
+    assert not (tmp_path / "runs").exists()
+
+
+def test_two_files_whose_flows_have_one_name_are_refused(tmp_path, capsys):
+    first, second = flow_files(tmp_path, "orders", "orders")
+    assert main(["replicate", first, second]) == 2
+    told = capsys.readouterr().err
+    assert told == f"{second}: name: The flow of {first} has this name, too.\n"
+
+
+@pytest.fixture
+def a_java_that_fails(tmp_path) -> dict[str, str]:
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text('#!/bin/sh\n[ "$1" = -version ] && echo \'version "17.0.1"\' >&2\n')
+    java.chmod(0o700)
+    return {**os.environ, "JAVA_HOME": str(tmp_path / "jdk")}
+
+
+def test_each_of_several_flows_has_its_lines_and_the_worst_end_counts(tmp_path, a_java_that_fails):
+    runs = tmp_path / "runs"
+    words = ["replicate", *flow_files(tmp_path, "orders", "payments"), "--run-dir", str(runs)]
+    ended = subprocess.run(
+        [sys.executable, "-m", "jobs", *words, "--json"],
+        cwd=ROOT, env=a_java_that_fails, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    last = {row["flow"]: row["outcome"] for row in rows if "outcome" in row}
+    assert (ended.returncode, last) == (1, {"orders": "CRASHED", "payments": "CRASHED"})
+    assert contract.read_spec(runs / "run-orders").arguments["flow"]["name"] == "orders"
