@@ -50,6 +50,18 @@ class DocumentField(serializers.JSONField):
     """A document of the job; null before."""
 
 
+class HostingSerializer(serializers.Serializer[Any]):
+    """The application that copies the flow of a run; `name` is empty where it is the run's own.
+
+    `cpu_percent` and `memory_bytes` are the share of this run; null: not known.
+    """
+
+    name = serializers.CharField()
+    slots = serializers.ListField(child=serializers.IntegerField())
+    cpu_percent = serializers.FloatField(allow_null=True, help_text="Percent of one core.")
+    memory_bytes = serializers.IntegerField(allow_null=True)
+
+
 class RunDetailSerializer(RunSerializer):
     """A run with the newest progress and the summary of its end; of an analysis, that is its result."""
 
@@ -59,6 +71,7 @@ class RunDetailSerializer(RunSerializer):
     )
     kept_until = serializers.SerializerMethodField(help_text="When the ended run is removed.")
     progress = DocumentField(read_only=True)
+    hosting = HostingSerializer(source="progress.engine", default=None, allow_null=True)
     summary = serializers.SerializerMethodField(
         help_text="Null before, and for those who may not see the content of records in it."
     )
@@ -72,6 +85,7 @@ class RunDetailSerializer(RunSerializer):
             "attempts",
             "kept_until",
             "progress",
+            "hosting",
             "summary",
         )
         read_only_fields = fields

@@ -15,7 +15,8 @@ from jobs.replication.flow.windows import Window, parse_window
 from jobs.spark import contract
 
 # What a driver takes over while it runs. What tasks work with (names of remote topics, delivery, copy mode,
-# commits, rack, their number) is not among them: those settings, and connections, need a new run.
+# commits, rack, their number, their engine) is not among them: those settings, and connections, need a new
+# run.
 LIVE_SETTINGS = frozenset(
     {
         "topics",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q
 
@@ -22,6 +23,7 @@ from console.runs import queries as run_queries
 from console.runs.launcher import SPARK, Launcher
 from console.runs.models import LIVE_STATES, Run, RunState
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow.spec import SET_APART_H, FlowEngine
 from jobs.spark.control import needs_restart
 
 logger = logging.getLogger(__name__)
@@ -58,12 +60,18 @@ def reconcile_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SP
 def run_arguments(flow: ReplicationFlow) -> dict[str, object]:
     """Return the arguments of a run that copies this flow as it is set now; raises `InvalidFields`."""
     arguments: dict[str, object] = {
-        "flow": flow.spec().to_mapping(),
+        "flow": _flow_of_run(flow),
         "topic_ids": flow.topic_ids,
         "reset_topics": sorted(flow.reset_topics),
     }
     # A restart request that exists when a run begins counts as done: the run starts all partitions.
     return arguments | ({runs.CONTROL: flow.control} if flow.control else {})
+
+
+def _flow_of_run(flow: ReplicationFlow) -> dict[str, Any]:
+    """Return the flow as its run has it; one that was set apart has an application of its own."""
+    mapping = flow.spec().to_mapping()
+    return mapping | ({"engine": FlowEngine.OWN.value} if flow.set_apart_at else {})
 
 
 def _adopt_live_run(flow: ReplicationFlow) -> Run | None:
@@ -103,9 +111,11 @@ def restarts_for_settings(flow: ReplicationFlow, run: Run) -> bool:
     With invalid settings no new run could begin: the current one keeps its settings.
     """
     try:
-        before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
+        after = _flow_of_run(flow)
     except InvalidFields:
         return False
+    # A run of a version without engines of flows has an application of its own.
+    before = {"engine": FlowEngine.OWN.value, **(run.arguments.get("flow") or {})}
     return needs_restart(before, after) if takes_settings(run) else before != after
 
 
@@ -125,18 +135,24 @@ def _forget_failures(flow: ReplicationFlow) -> None:
 def _judge(flow: ReplicationFlow, run: Run, now: datetime) -> None:
     """Take the end of a run into account, once."""
     verdict = judge_end(run, flow.failures, flow.failing_since, now)
+    summary = run.summary or {}
+    set_apart_at = (run.finished_at or now) if summary.get("set_apart") else flow.set_apart_at
     changed = ReplicationFlow.objects.filter(pk=flow.pk, judged_run=flow.judged_run).update(
         judged_run=run.pk,
         failures=verdict.failures,
         failure=verdict.failure,
         failing_since=verdict.failing_since,
-        next_try_at=None if (run.summary or {}).get("is_final") else verdict.next_try_at,
+        next_try_at=None if summary.get("is_final") else verdict.next_try_at,
+        set_apart_at=set_apart_at,
     )
     if changed:
         flow.refresh_from_db()
 
 
 def _start(flow: ReplicationFlow, now: datetime, launcher: Launcher) -> None:
+    if flow.set_apart_at and now - flow.set_apart_at >= timedelta(hours=SET_APART_H):
+        ReplicationFlow.objects.filter(pk=flow.pk).update(set_apart_at=None)
+        flow.set_apart_at = None
     try:
         arguments = run_arguments(flow)
     except InvalidFields as problem:

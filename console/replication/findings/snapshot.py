@@ -118,6 +118,7 @@ def take_snapshot(
         now,
         is_watched=flow.is_watched,
         should_move=flow.is_watched or _runs_steadily(flow, now),
+        set_apart_at=flow.set_apart_at,
         source_cluster_id=_id_of(flow.source),
         target_cluster_id=_id_of(flow.target),
         heartbeats_wanted=flow.is_watched or spec.heartbeats is not HeartbeatsTo.NONE,

@@ -109,16 +109,17 @@ def check_settings(
 
 @change("flow.start")
 def start_flow(flow: ReplicationFlow) -> None:
-    """Want the flow to run: a run starts within seconds; failures before count no more."""
+    """Want the flow to run: a run starts within seconds; failures before count no more.
+
+    A flow that was set apart shares its engine again.
+    """
     if flow.deletion_asked_at is not None:
         raise ActionRefused("flow_is_deleted", f"Flow {flow.name} is being deleted.")
     refuse_watched(flow)
     problem = flow.spec().same_cluster_problem()
     if problem:
         raise ActionRefused("same_cluster", f"Flow {flow.name} cannot start: {problem}")
-    ReplicationFlow.objects.filter(pk=flow.pk).update(
-        is_wanted=True, failures=0, failure="", failing_since=None, next_try_at=None
-    )
+    _want(flow, is_wanted=True)
     _audit("flow.start", flow)
 
 
@@ -126,9 +127,7 @@ def start_flow(flow: ReplicationFlow) -> None:
 def stop_flow(flow: ReplicationFlow) -> None:
     """Want the flow not to run: its run flushes, commits its positions and ends."""
     refuse_watched(flow)
-    ReplicationFlow.objects.filter(pk=flow.pk).update(
-        is_wanted=False, failures=0, failure="", failing_since=None, next_try_at=None
-    )
+    _want(flow, is_wanted=False)
     _audit("flow.stop", flow)
 
 
@@ -170,6 +169,17 @@ def accept_new_topics(flow: ReplicationFlow, topics: Collection[str]) -> None:
         row.save(update_fields=["topic_ids", "reset_topics"])
         FlowTopic.objects.filter(flow=row, topic__in=known).update(accepts_new=False)
         _audit("flow.accept_topics", flow, after={"topics": sorted(known)})
+
+
+def _want(flow: ReplicationFlow, *, is_wanted: bool) -> None:
+    ReplicationFlow.objects.filter(pk=flow.pk).update(
+        is_wanted=is_wanted,
+        failures=0,
+        failure="",
+        failing_since=None,
+        next_try_at=None,
+        set_apart_at=None,
+    )
 
 
 def _audit(action: str, flow: ReplicationFlow, **sides: Mapping[str, Any]) -> None:

@@ -28,6 +28,7 @@ from jobs.replication.flow.spec import (
     SHORTEST_COMMIT_MS,
     CopiedBy,
     CopyPath,
+    FlowEngine,
     Guarantee,
     HeartbeatsTo,
     IsolationLevel,
@@ -57,6 +58,7 @@ ADVANCED_FIELDS = (
     "commit_interval_ms",
     "offset_syncs",
     "heartbeats",
+    "engine",
     "client_rack",
     "on_existing",
     "grow_partitions",
@@ -196,6 +198,15 @@ class FlowForm(PolicyFieldsForm):
             (HeartbeatsTo.BOTH.value, "To both clusters"),
             (HeartbeatsTo.NONE.value, "None"),
         ],
+    )
+    engine = forms.ChoiceField(
+        choices=[
+            (FlowEngine.SHARED.value, "Shared with other flows"),
+            (FlowEngine.OWN.value, "Application of its own"),
+        ],
+        initial=FlowEngine.SHARED.value,
+        help_text="The Spark application that replicates. One of its own takes some 600 MB of memory: for "
+        "isolation, or for a different Spark.",
     )
     client_rack = forms.CharField(
         label="Rack of the tasks",

@@ -32,6 +32,7 @@ from jobs.replication.flow.spec import (
     DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
     CopiedBy,
     CopyPath,
+    FlowEngine,
     FlowSpec,
     Guarantee,
     HeartbeatsTo,
@@ -89,6 +90,7 @@ SETTINGS = (
     "heartbeats",
     "commit_interval_ms",
     "max_bytes_per_s",
+    "engine",
     "client_rack",
     "on_existing",
     "grow_partitions",
@@ -128,6 +130,8 @@ class ReplicationFlow(models.Model):
     `topic_sync` is how remote topics were last made to follow, empty before the first time.
     `steered_by` says who paused what in `control` and who set its limit, and when.
     `checkpoint_writing` is the newest run's report of its checkpoints, likewise.
+    `hosting` is the newest run's report of the application that copies it, null without a run.
+    `set_apart_at` is when slots had died with the flow at work: its runs have an application of their own.
     `task_crashes` are the times (ms) of crashes of tasks in the last 24 hours, see `crashes`.
     `counted` is what all runs copied together, see `counting`.
     """
@@ -153,6 +157,7 @@ class ReplicationFlow(models.Model):
     heartbeats = _word(HeartbeatsTo.BOTH)
     commit_interval_ms = models.PositiveIntegerField(default=DEFAULT_COMMIT_MS)
     max_bytes_per_s = models.PositiveBigIntegerField(null=True, blank=True)
+    engine = _word(FlowEngine.SHARED)
     client_rack = models.CharField(max_length=100, blank=True, default="")
     on_existing = _word(OnExisting.REFUSE)
     grow_partitions = models.BooleanField(default=True)
@@ -180,6 +185,7 @@ class ReplicationFlow(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True)
     failure = models.TextField(blank=True)
     next_try_at = models.DateTimeField(null=True, blank=True)
+    set_apart_at = models.DateTimeField(null=True, blank=True)
 
     measured_at = models.DateTimeField(null=True, blank=True)
     topics_sampled_at = models.DateTimeField(null=True, blank=True)
@@ -194,6 +200,7 @@ class ReplicationFlow(models.Model):
     held_back = models.JSONField(default=dict, blank=True)
     topic_sync = models.JSONField(default=dict, blank=True)
     checkpoint_writing = models.JSONField(default=dict, blank=True)
+    hosting = models.JSONField(null=True, blank=True)
     task_crashes = models.JSONField(default=list, blank=True)
     counted = models.JSONField(default=dict, blank=True)
     control_problem = models.TextField(blank=True, default="")

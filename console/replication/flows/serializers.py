@@ -22,6 +22,7 @@ from console.replication.flows.preview import TopicPreview
 from console.replication.flows.queries import freshness_of
 from console.replication.flows.status import FlowState, FlowStatus
 from console.replication.measurement.store import MEASURED
+from console.runs.serializers import HostingSerializer
 from jobs.replication.flow.spec import (
     HIGHEST_BYTES_PER_S,
     LONGEST_CHECKPOINTS_S,
@@ -31,6 +32,7 @@ from jobs.replication.flow.spec import (
     SHORTEST_COMMIT_MS,
     CopiedBy,
     CopyPath,
+    FlowEngine,
     Guarantee,
     HeartbeatsTo,
     IsolationLevel,
@@ -68,10 +70,6 @@ class SteeringSerializer(serializers.Serializer[Steering]):
 
 class _Patterns(serializers.ListField):
     child = serializers.CharField(max_length=500)
-
-
-def _counts() -> serializers.DictField:
-    return serializers.DictField(child=serializers.IntegerField(), read_only=True)
 
 
 class CrashesSerializer(serializers.Serializer[Any]):
@@ -129,7 +127,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     groups_exclude = _Patterns(read_only=True)
     custom_policy = serializers.DictField(child=serializers.CharField(), read_only=True)
     config_properties_exclude = _Patterns(read_only=True)
-    states = _counts()
+    states = serializers.DictField(child=serializers.IntegerField(), read_only=True)
     status = FlowStatusSerializer()
     freshness = serializers.SerializerMethodField()
     held_back = serializers.DictField(
@@ -139,6 +137,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     checkpoint_writing = serializers.SerializerMethodField()
     crashes = CrashesSerializer()
     audit = FlowAuditSerializer()
+    hosting = HostingSerializer(allow_null=True)
     run = serializers.UUIDField(source="run_id", allow_null=True)
     start_stages = serializers.SerializerMethodField()
     steering = serializers.SerializerMethodField()
@@ -154,6 +153,8 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "is_wanted",
             "status",
             "run",
+            "hosting",
+            "set_apart_at",
             "start_stages",
             "failures",
             "next_try_at",
@@ -254,6 +255,7 @@ class FlowSettingsSerializer(BodySerializer):
         max_value=LONGEST_COMMIT_MS,
         help_text="Maximum time between two commits; a flow without lag commits sooner.",
     )
+    engine = _one_of(FlowEngine)
     client_rack = serializers.CharField(max_length=100, required=False, allow_blank=True)
     on_existing = _one_of(OnExisting)
     grow_partitions = serializers.BooleanField(required=False)
@@ -331,28 +333,22 @@ class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
         read_only_fields = fields
 
 
+def _of_topic(text: str) -> serializers.CharField:
+    return serializers.CharField(
+        required=False, default="", max_length=249, allow_blank=True, help_text=text
+    )
+
+
 class PartitionQuery(PageParameters):
     """Filters of the partitions of a flow."""
 
-    topic = serializers.CharField(
-        required=False,
-        default="",
-        max_length=249,
-        allow_blank=True,
-        help_text="Only this source topic.",
-    )
+    topic = _of_topic("Only this source topic.")
 
 
 class SeriesQuery(TimeRangeParameters):
     """Parameters of a series, besides its time range."""
 
-    topic = serializers.CharField(
-        required=False,
-        default="",
-        max_length=249,
-        allow_blank=True,
-        help_text="Of this source topic; without it of the whole flow.",
-    )
+    topic = _of_topic("Of this source topic; without it of the whole flow.")
     points = serializers.IntegerField(
         default=MOST_POINTS,
         min_value=2,

@@ -228,6 +228,7 @@ def _told(
     control = told.get("control") or {}
     found = {"eta_s": told.get("eta_s"), "control_problem": control.get("problem") or ""}
     found |= {"task_crashes": task_crashes(flow.task_crashes, told.get("crashes") or (), now)}
+    found |= {"hosting": told.get("engine")}
     found |= {"checkpoint_writing": told.get("checkpoints") or flow.checkpoint_writing}
     return found | {"topic_sync": _synced(flow.topic_sync, told.get("topic_sync"))}
 

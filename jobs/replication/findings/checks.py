@@ -32,6 +32,10 @@ _CHECKS = (
         "no position of the flow advances for the threshold.", CRITICAL,
         runbook="Check the log of the replicator and that its processes run, then restart it: it resumes at "
         "its positions.", thresholds=_STILL, effect="flow not replicating"),
+    _flow(Code.FLOW_SET_APART, "Set apart", "Does the flow share its engine?", "A slot of the engine died "
+        "twice within ten minutes while the flow replicated; the flow then has an application of its own.",
+        WARNING, runbook="Read the logs of the engine and of the flow's run for what ended the process "
+        "(memory, a native library), and remove it. Stop and start the flow: it shares its engine again."),
     _topic(Code.STUCK_PARTITION, "Stuck partition", "Does every partition of the flow advance?",
         "A partition has records waiting and its position does not advance for the threshold, while other "
         "partitions of the flow do.", CRITICAL, runbook="Check the log of the replicator for the partition, "

@@ -47,6 +47,7 @@ class Code(StrEnum):
     TOPIC_REFUSED = "topic_refused"
     TOPIC_MISSING = "topic_missing"
     BROKEN_PATTERN = "broken_pattern"
+    FLOW_SET_APART = "flow_set_apart"
 
 
 DRIFT = frozenset(

@@ -31,6 +31,7 @@ from jobs.replication.findings.worker_failures import (
     find_bad_states,
     find_long_positions,
     find_missing_syncs,
+    find_set_apart,
     find_stale_heartbeats,
     find_wrapped_records,
 )
@@ -74,6 +75,7 @@ def _findings(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     yield from find_losses(snapshot, memory)
     yield from find_other_topics(snapshot, memory)
     yield from find_bad_states(snapshot)
+    yield from find_set_apart(snapshot)
     yield from find_stale_heartbeats(snapshot)
     yield from find_missing_syncs(snapshot)
     yield from find_wrapped_records(snapshot)
@@ -86,4 +88,5 @@ def _findings(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
 def _judged(snapshot: FlowSnapshot) -> frozenset[Code]:
     known = [codes for part, codes in _NEEDS.items() if getattr(snapshot, part) is not None]
     loops = snapshot.copied_back is not None and snapshot.returned is not None
-    return frozenset({Code.SAME_CLUSTER, *([Code.LOOP] if loops else [])}.union(*known))
+    always = {Code.SAME_CLUSTER, Code.FLOW_SET_APART}
+    return frozenset({*always, *([Code.LOOP] if loops else [])}.union(*known))

@@ -143,6 +143,7 @@ class FlowSnapshot:
     `returned` are target topics whose names say that they came from the target itself, or twice from the
     source. `wrapped` counts records in JSON by topic. `position_records` are the records of the topic of
     positions, `positions_topic` its name.
+    `set_apart_at`: since then it has an application of its own, because slots of its engine died.
     `settings` are the thresholds of checks, for the flow with the key `pk`.
     """
 
@@ -152,6 +153,7 @@ class FlowSnapshot:
     at: datetime
     is_watched: bool = False
     should_move: bool = True
+    set_apart_at: datetime | None = None
     source_cluster_id: str = ""
     target_cluster_id: str = ""
     heartbeats_wanted: bool = False

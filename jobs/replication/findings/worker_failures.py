@@ -11,6 +11,7 @@ from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
 from jobs.replication.findings.checks import STALE, UNASSIGNED, of
 from jobs.replication.findings.codes import Code
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
+from jobs.replication.flow.spec import SET_APART_H
 from jobs.severity import Severity
 from jobs.wire.topics.connect_records import StatusKey
 
@@ -29,6 +30,23 @@ def find_bad_states(snapshot: FlowSnapshot) -> Iterator[Finding]:
                 yield _paused(key, said)
             case "UNASSIGNED" | "RESTARTING" if snapshot.at - said.at >= limit:
                 yield _not_assigned(key, said)
+
+
+@check(*of(Code.FLOW_SET_APART))
+def find_set_apart(snapshot: FlowSnapshot) -> Iterator[Finding]:
+    """Yield a flow of crosslog that was at work when a slot of its engine died, twice."""
+    at = snapshot.set_apart_at
+    if at is not None:
+        until = at + timedelta(hours=SET_APART_H)
+        yield Finding(
+            Code.FLOW_SET_APART,
+            Severity.WARNING,
+            f"A slot of the engine died twice while {snapshot.flow} replicated: since {at:%d %b %H:%M} UTC "
+            f"the flow has an application of its own, until its first start after {until:%d %b %H:%M} UTC.",
+            "Read the log of the engine, and of the flow's run that ended then, for what ended the process. "
+            "Stop and start the flow when the cause is removed: it shares its engine again at once.",
+            since=at,
+        )
 
 
 @check(*of(Code.HEARTBEATS_STALE, Code.HEARTBEATS_ABSENT))

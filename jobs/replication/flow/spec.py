@@ -31,6 +31,8 @@ DEFAULT_CONFIG_PROPERTIES_EXCLUDE = (
 )
 MAX_TASKS = 64
 SHORTEST_COMMIT_MS, DEFAULT_COMMIT_MS, LONGEST_COMMIT_MS = 50, 1000, 60_000
+# How long a flow that was set apart by its engine keeps an application of its own.
+SET_APART_H = 24
 DEFAULT_CHECKPOINTS_S, LONGEST_CHECKPOINTS_S = 60, 86_400
 LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S = 1024, 2**40
 
@@ -48,6 +50,13 @@ class CopiedBy(StrEnum):
 
     CROSSLOG = "crosslog"
     MIRROR_MAKER = "mirror_maker"
+
+
+class FlowEngine(StrEnum):
+    """Which Spark application copies: one that hosts many flows, or one of the flow's own."""
+
+    SHARED = "shared"
+    OWN = "own"
 
 
 class OnRecreated(StrEnum):
@@ -121,6 +130,9 @@ class FlowSpec:
     (KIP-392); empty: no rack preference. `custom_policy` is what the policy `custom` makes names of, else
     None.
 
+    `engine` says which Spark application copies: the one that hosts many flows, or one of its own, for
+    isolation or for a different Spark.
+
     A flow `copied_by` MirrorMaker 2 is never run by crosslog: only what names topics and groups counts,
     and where the offset syncs are (unless it is said, on the source, as MirrorMaker 2 keeps them).
     """
@@ -155,6 +167,7 @@ class FlowSpec:
     sync_group_offsets: bool = False
     sync_group_offsets_interval_s: int = DEFAULT_CHECKPOINTS_S
     client_rack: str = ""
+    engine: FlowEngine = FlowEngine.SHARED
     copied_by: CopiedBy = CopiedBy.CROSSLOG
 
     @property
@@ -198,32 +211,7 @@ class FlowSpec:
             "separator": _separator(values, errors),
             "custom_policy": _templates(values, source, target, errors),
             "client_rack": _rack(values, errors),
-            "replication_factor": _count(values, "replication_factor", None, (1, 32767), errors),
-            "tasks": _count(values, "tasks", 1, (1, MAX_TASKS), errors),
-            "commit_interval_ms": _count(
-                values,
-                "commit_interval_ms",
-                DEFAULT_COMMIT_MS,
-                (SHORTEST_COMMIT_MS, LONGEST_COMMIT_MS),
-                errors,
-            ),
-            "max_bytes_per_s": _count(
-                values, "max_bytes_per_s", None, (LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S), errors
-            ),
-            "emit_checkpoints_interval_s": _count(
-                values,
-                "emit_checkpoints_interval_s",
-                DEFAULT_CHECKPOINTS_S,
-                (0, LONGEST_CHECKPOINTS_S),
-                errors,
-            ),
-            "sync_group_offsets_interval_s": _count(
-                values,
-                "sync_group_offsets_interval_s",
-                DEFAULT_CHECKPOINTS_S,
-                (1, LONGEST_CHECKPOINTS_S),
-                errors,
-            ),
+            **{name: _count(values, name, *rule, errors) for name, rule in COUNTS.items()},
             **{name: _choice(values, name, default, errors) for name, default in CHOICES.items()},
         }
         if values.get("sync_group_offsets") is True and spec["emit_checkpoints_interval_s"] == 0:
@@ -245,12 +233,7 @@ class FlowSpec:
             "separator": self.separator,
             "custom_policy": self.custom_policy.to_mapping() if self.custom_policy else {},
             "client_rack": self.client_rack,
-            "replication_factor": self.replication_factor,
-            "tasks": self.tasks,
-            "commit_interval_ms": self.commit_interval_ms,
-            "max_bytes_per_s": self.max_bytes_per_s,
-            "emit_checkpoints_interval_s": self.emit_checkpoints_interval_s,
-            "sync_group_offsets_interval_s": self.sync_group_offsets_interval_s,
+            **{name: getattr(self, name) for name in COUNTS},
             **{name: getattr(self, name).value for name in CHOICES},
         }
 
@@ -271,6 +254,15 @@ FLAGS: dict[str, bool] = {
     "sync_acls": False,
     "sync_group_offsets": False,
 }
+# The settings that are whole numbers, with their defaults (None: not set) and bounds.
+COUNTS: dict[str, tuple[int | None, tuple[int, int]]] = {
+    "replication_factor": (None, (1, 32767)),
+    "tasks": (1, (1, MAX_TASKS)),
+    "commit_interval_ms": (DEFAULT_COMMIT_MS, (SHORTEST_COMMIT_MS, LONGEST_COMMIT_MS)),
+    "max_bytes_per_s": (None, (LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S)),
+    "emit_checkpoints_interval_s": (DEFAULT_CHECKPOINTS_S, (0, LONGEST_CHECKPOINTS_S)),
+    "sync_group_offsets_interval_s": (DEFAULT_CHECKPOINTS_S, (1, LONGEST_CHECKPOINTS_S)),
+}
 # The settings that are one of a few words, with their defaults.
 CHOICES: dict[str, StrEnum] = {
     "policy": PolicyName.DEFAULT,
@@ -281,6 +273,7 @@ CHOICES: dict[str, StrEnum] = {
     "isolation_level": IsolationLevel.READ_COMMITTED,
     "offset_syncs": SyncsLocation.TARGET,
     "heartbeats": HeartbeatsTo.BOTH,
+    "engine": FlowEngine.SHARED,
     "copied_by": CopiedBy.CROSSLOG,
 }
 _FIELDS = frozenset(FlowSpec.__dataclass_fields__)

@@ -21,6 +21,7 @@ def flow_form(**changes):
         "isolation_level": "read_committed",
         "offset_syncs": "target",
         "heartbeats": "target",
+        "engine": "shared",
         "commit_interval_ms": "1000",
         "emit_checkpoints_interval_s": "60",
         "sync_group_offsets_interval_s": "60",

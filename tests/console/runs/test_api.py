@@ -42,6 +42,24 @@ def test_one_run_has_its_progress(as_viewer):
     )
 
 
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(
+            {"name": "flows-1", "slots": [0], "cpu_percent": 2.5, "memory_bytes": 4096}, id="told"
+        ),
+        pytest.param(None, id="not told"),
+    ],
+)
+def test_one_run_says_what_hosts_it(as_viewer, engine):
+    run = make_run(progress={"at_ms": 1, **({"engine": engine} if engine else {})})
+    assert as_viewer.get(f"{RUNS}{run.pk}/").json()["hosting"] == engine
+
+
+def test_a_run_that_has_not_reported_says_nothing_of_its_host(as_viewer):
+    assert as_viewer.get(f"{RUNS}{make_run().pk}/").json()["hosting"] is None
+
+
 def test_the_log_is_cut_to_its_last_lines(as_viewer, tmp_path):
     (tmp_path / contract.LOG).write_text("one\ntwo\nthree\n")
     run = make_run(folder=str(tmp_path))

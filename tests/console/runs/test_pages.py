@@ -93,3 +93,29 @@ def test_anonymous_people_see_no_run(client):
 def test_an_unknown_run_is_not_found(as_viewer):
     path = reverse("runs:detail", args=["00000000-0000-0000-0000-000000000000"])
     assert as_viewer.get(path).status_code == 404
+
+
+HOSTED = {"name": "flows-1", "slots": [0, 2], "cpu_percent": 12.4, "memory_bytes": 15 << 20}
+ALONE = {"name": "", "slots": [], "cpu_percent": None, "memory_bytes": 640 << 20}
+
+
+@pytest.mark.parametrize(
+    ("engine", "sentence"),
+    [
+        pytest.param(
+            HOSTED,
+            "Engine flows-1, slots 0, 2, 12 % of a core, 15 MiB of memory",
+            id="hosted by an engine",
+        ),
+        pytest.param(ALONE, "Application of its own, 640 MiB of memory", id="its own"),
+    ],
+)
+def test_a_run_shows_what_hosts_it_and_what_that_takes(as_viewer, engine, sentence):
+    run = make_run(progress=progress(partition_row()) | {"engine": engine})
+    assert sentence in text_of(as_viewer, run).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_run_lists_its_tasks_with_their_slots(as_viewer):
+    tasks = [{"task": 0, "state": "running", "slot": 7, "partitions": 3, "bytes_per_s": 10.0}]
+    text = text_of(as_viewer, make_run(progress=progress(partition_row()) | {"tasks": tasks}))
+    assert '<th scope="row">0</th><td>running</td><td>7</td>' in text

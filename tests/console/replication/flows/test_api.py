@@ -59,6 +59,16 @@ def test_a_flow_that_copies_a_copy_back_is_made_only_when_confirmed(as_operator)
     assert post(as_operator, FLOWS, {**asked, "confirm": "f"}).status_code == 201
 
 
+def test_a_flow_says_which_engine_it_wants_and_which_one_copies_it(as_operator):
+    make_cluster("east"), make_cluster("west")
+    pk = post(as_operator, FLOWS, new_flow(engine="own")).json()["id"]
+    body = as_operator.get(f"{FLOWS}{pk}/").json()
+    assert (body["engine"], body["hosting"], body["set_apart_at"]) == ("own", None, None)
+    told = {"name": "", "slots": [], "cpu_percent": None, "memory_bytes": 4096}
+    ReplicationFlow.objects.update(hosting=told)
+    assert as_operator.get(f"{FLOWS}{pk}/").json()["hosting"] == told
+
+
 def test_who_created_a_flow_is_kept(as_operator):
     make_cluster("east"), make_cluster("west")
     post(as_operator, FLOWS, new_flow())

@@ -336,6 +336,14 @@ def test_what_a_run_tells_of_its_checkpoints_stays_until_there_is_something_newe
     assert told(flow, NOW + MINUTE, checkpoints=None).checkpoint_writing == {"at_ms": 1}
 
 
+def test_which_engine_copies_a_flow_is_known_while_its_run_says_so():
+    flow = make_flow()
+    running(flow)
+    engine = {"name": "flows-1", "slots": [0], "cpu_percent": 2.5, "memory_bytes": 4096}
+    assert told(flow, engine=engine).hosting == engine
+    assert told(flow, NOW + MINUTE).hosting is None
+
+
 def test_a_partition_that_a_person_paused_says_who_and_when():
     ada = {"by": "ada", "at": NOW.isoformat()}
     flow = make_flow(control={"paused": ["orders"]}, steered_by={"paused": {"orders": ada}})

@@ -7,7 +7,7 @@ from tests.jobs.replication.pictures import MINUTE, NOW, look, partition, pictur
 
 
 def test_what_was_not_asked_is_not_judged():
-    assert look(picture()).judged == {Code.SAME_CLUSTER}
+    assert look(picture()).judged == {Code.SAME_CLUSTER, Code.FLOW_SET_APART}
 
 
 def test_every_rule_is_judged_when_everything_is_known():

@@ -137,3 +137,14 @@ def test_records_in_json_are_told_with_the_converter_to_set():
     (finding,) = look(picture(wrapped={"heartbeats": 0, "east.checkpoints.internal": 4})).findings
     assert (finding.code, finding.subject) == ("wrapped_records", "east.checkpoints.internal")
     assert "ByteArrayConverter" in finding.todo
+
+
+def test_a_flow_that_was_set_apart_is_named_with_what_to_do():
+    (finding,) = look(picture(set_apart_at=NOW - MINUTE)).findings
+    assert (finding.code, finding.severity, finding.since) == (
+        "flow_set_apart",
+        "warning",
+        NOW - MINUTE,
+    )
+    assert picture().flow in finding.sentence
+    assert "Stop and start the flow" in finding.todo

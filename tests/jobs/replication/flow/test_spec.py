@@ -67,6 +67,7 @@ def test_filters_have_mirror_makers_defaults(case):
             },
             id="what follows the source",
         ),
+        pytest.param({"engine": "own"}, id="an application of its own"),
     ],
 )
 def test_mapping_and_back_gives_the_same_flow(settings):
@@ -99,6 +100,7 @@ def test_mapping_and_back_gives_the_same_flow(settings):
         pytest.param({"offset_syncs": "both"}, "offset_syncs", id="unknown place of syncs"),
         pytest.param({"heartbeats": True}, "heartbeats", id="heartbeats as a flag"),
         pytest.param({"commit_interval_ms": 10}, "commit_interval_ms", id="commit too often"),
+        pytest.param({"engine": "mine"}, "engine", id="unknown engine"),
         pytest.param({"client_rack": "two words"}, "client_rack", id="a rack with a space"),
         pytest.param({"max_bytes_per_s": 0}, "max_bytes_per_s", id="a limit of nothing"),
         pytest.param({"sync_configs": "yes"}, "sync_configs", id="a word for a flag"),

@@ -16,6 +16,7 @@ RESTARTS = {
     "copied_by",
     "custom_policy",
     "delivery",
+    "engine",
     "isolation_level",
     "name",
     "offset_syncs",
