@@ -48,8 +48,7 @@ ROUTES_OF_PAGES = {
     "checks:objective": {"GET objectives/{id}/", "PATCH objectives/{id}/"},
     "checks:remove-objective": {"DELETE objectives/{id}/"},
     "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
-    "checks:new-window": {"POST maintenance-windows/"},
-    "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
+    "checks:new-window": {"POST maintenance-windows/"}, "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
     "clusters:detail": {
