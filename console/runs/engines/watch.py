@@ -24,7 +24,7 @@ ROLL_GRACE = timedelta(seconds=60)
 LOG_BYTES = 64 * 1024
 
 
-class EngineDoor(Protocol):
+class HostEngines(Protocol):
     """What is needed of engines in their folders; `jobs.spark.engine.door` is the real one."""
 
     def is_alive(self, run_dir: Path) -> bool: ...
@@ -36,10 +36,10 @@ class EngineDoor(Protocol):
     def roll(self, runs_dir: Path, engine: Path) -> object: ...
 
 
-REAL: EngineDoor = door
+REAL: HostEngines = door
 
 
-def watch_engines(now: datetime, engines: EngineDoor = REAL) -> None:
+def watch_engines(now: datetime, engines: HostEngines = REAL) -> None:
     """Bring the rows of this host's engines up to date; end those of hosts that do not report any more."""
     runs_dir = Path(settings.CROSSLOG_RUNS_DIR)
     found = {
@@ -79,7 +79,7 @@ def _first_seen(folder: Path, now: datetime) -> dict[str, Any]:
     }
 
 
-def _look_at(row: Engine, now: datetime, engines: EngineDoor) -> None:
+def _look_at(row: Engine, now: datetime, engines: HostEngines) -> None:
     same = Engine.objects.filter(pk=row.pk)
     progress = engines.read_progress(Path(row.folder))
     changes: dict[str, Any] = {"seen_at": now}
@@ -104,7 +104,7 @@ def _look_at(row: Engine, now: datetime, engines: EngineDoor) -> None:
         _roll(row, engines)
 
 
-def _roll(row: Engine, engines: EngineDoor) -> None:
+def _roll(row: Engine, engines: HostEngines) -> None:
     folder = Path(row.folder)
     try:
         engines.roll(folder.parent, folder)
@@ -116,7 +116,7 @@ def _roll(row: Engine, engines: EngineDoor) -> None:
         rolling.update(state=EngineState.RUNNING, roll_requested_at=None, problem=problem)
 
 
-def _end(row: Engine, now: datetime, engines: EngineDoor) -> None:
+def _end(row: Engine, now: datetime, engines: HostEngines) -> None:
     folder = Path(row.folder)
     result = contract.read_result(folder)
     is_well = result is not None and result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED}

@@ -158,7 +158,7 @@ ROUTES_OF_PAGES = {
     "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"}, "tracing:record": {"POST extractors/record/"},
     "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
     "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
-    "runs:engines": {"GET engines/"}, "runs:engine": {"GET engines/{name}/"}, "runs:roll-engine": {"POST engines/{name}/roll/"},
+    "runs:engines": {"GET engines/"}, "runs:engine": {"GET engines/{id}/"}, "runs:roll-engine": {"POST engines/{id}/roll/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -327,7 +327,7 @@ def as_route(call):
     path = re.sub(r"/availability/(?=east/)[^/]+/", "/availability/{alias}/", path)
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
-    path = re.sub(r"/engines/[^/]+/", "/engines/{name}/", path)
+    path = re.sub(r"/engines/[^/]+/", "/engines/{id}/", path)
     path = re.sub(
         r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
