@@ -57,6 +57,7 @@ from console.replication.flows.api import FlowViewSet
 from console.replication.mirror_config.api import MirrorConfigViewSet, NamingViewSet
 from console.reports.api import ReportRunViewSet, ReportViewSet
 from console.runs.api import RunViewSet
+from console.runs.engines.api import EngineViewSet
 from console.schedules.api import ScheduleViewSet
 from console.streams.api import StreamsViewSet
 from console.tracing.extractors.api import ExtractorViewSet
@@ -112,6 +113,7 @@ router.register("streams", StreamsViewSet, "api-streams")
 router.register("extractors", ExtractorViewSet, "api-extractor")
 router.register("redrives", RedriveViewSet, "api-redrive")
 router.register("runs", RunViewSet, "api-run")
+router.register("engines", EngineViewSet, "api-engine")
 router.register("reports", ReportViewSet, "api-reports")
 router.register("report-runs", ReportRunViewSet, "api-report-run")
 router.register("schedules", ScheduleViewSet, "api-schedule")

@@ -306,6 +306,8 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "console.accounts.models.Outcome",
         "ScheduleOutcome": "console.schedules.models.Outcome",
         "RunState": "console.runs.models.RunState",
+        "EngineState": "console.runs.engines.models.EngineState",
+        "EngineKind": "console.runs.engines.models.EngineKind",
         "AnalysisKind": "console.runs.analyses.serializers.KIND_CHOICES",
         "ReportKind": "console.reports.serializers.REPORT_KINDS",
         "ReportRunState": "console.reports.models.RunState",
@@ -380,8 +382,7 @@ WEB_PROCESSES = env_int("CROSSLOG_WEB_PROCESSES", 2, least=1)
 # `manage.py up` rotates the log of each of its programs at this size, and keeps so many old ones.
 LOG_FILE_MB = env_int("LOG_FILE_MB", 20, least=1)
 LOG_FILES = env_int("LOG_FILES", 5)
-# Two lines for every task, several tasks a second, and one for each that waited longer than its period, as
-# many do after a restart: the rounds' own rows in the database say more.
+# Two or three lines for every task, several tasks a second: the rounds' own rows say more.
 _TASKS = {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
 LOGGING = {
     "version": 1,

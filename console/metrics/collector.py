@@ -27,6 +27,7 @@ from console.metrics.samples import (
     Sample,
     Scope,
     availability_samples,
+    engine_samples,
     promotion_samples,
     quorum_samples,
 )
@@ -97,6 +98,7 @@ class KafkaState(Collector):
             promotion_samples(self._scope, self._now),
             alert_samples(self._scope, self._now),
             self._of_runs(),
+            engine_samples(self._scope),
         )
 
     def _of_engines(self) -> Iterator[Sample]:

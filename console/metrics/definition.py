@@ -1,4 +1,4 @@
-"""What a metric is, what alerts are about, and every counter; all other metrics are in definitions."""
+"""What a metric is, what alerts and engines are about, and every counter; all others are in definitions."""
 
 from __future__ import annotations
 
@@ -87,4 +87,25 @@ DELIVERIES = Definition(
     "Reports and notifications by channel: pending, delivered, refused or gave_up; 0 for each state of a "
     "channel that is used.",
 )
+_ENGINE = ("host", "engine")
+ENGINE_FLOWS = Definition("crosslog_engine_flows", _ENGINE, "Flows of a live engine.")
+ENGINE_SLOTS = Definition(
+    "crosslog_engine_slots", (*_ENGINE, "state"), "Its slots: running, starting or lost."
+)
+ENGINE_CPU = Definition(
+    "crosslog_engine_cpu_cores", _ENGINE, "Cores that all its processes use together."
+)
+ENGINE_MEMORY = Definition("crosslog_engine_rss_bytes", _ENGINE, "Memory of all its processes.")
+ENGINE_IN_FLIGHT = Definition(
+    "crosslog_engine_in_flight_bytes", _ENGINE, "Bytes that are fetched and not acknowledged."
+)
+ENGINE_RESTARTS_TOTAL = Definition(
+    "crosslog_engine_slot_restarts_total",
+    _ENGINE,
+    "Slots that ended unexpectedly and were started again, since the start of the engine.",
+)
+OF_ENGINES = (
+    ENGINE_FLOWS, ENGINE_SLOTS, ENGINE_CPU, ENGINE_MEMORY, ENGINE_IN_FLIGHT, ENGINE_RESTARTS_TOTAL
+)  # fmt: skip
+
 OF_ALERTS = (OPEN_INCIDENTS, OPEN_FINDINGS, CHECKS_AGE, DELIVERIES)

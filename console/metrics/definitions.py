@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.metrics.definition import COUNTERS, OF_ALERTS, Definition
+from console.metrics.definition import COUNTERS, OF_ALERTS, OF_ENGINES, Definition
 
 _FLOW = ("flow", "source", "target")
 _TOPIC = (*_FLOW, "topic")
@@ -376,6 +376,7 @@ BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label say
 DEFINITIONS = (
     *(one for one in tuple(globals().values()) if isinstance(one, Definition)),
     *OF_ALERTS,
+    *OF_ENGINES,
     *COUNTERS,
 )
 

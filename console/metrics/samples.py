@@ -1,7 +1,8 @@
-"""The metrics of availability, promotions and quorums: a constant number of queries each."""
+"""The metrics of availability, promotions, quorums and engines: a constant number of queries each."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,8 @@ from console.metrics import definitions as known
 from console.metrics.definition import Definition
 from console.quorum import queries as quorums
 from console.quorum.queries import Log
+from console.runs.engines import queries as engines
+from console.runs.engines.models import EngineKind
 from jobs.availability.status.severity import Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS, ScopeKind
 
@@ -138,6 +141,22 @@ def _of_log(log: Log, now: datetime) -> Iterator[Sample]:
     yield known.QUORUM_LAG, names, status.worst_lag
     yield known.QUORUM_LAG_TIME, names, _seconds(status.worst_lag_ms)
     yield known.QUORUM_AGE, names, max((now - status.succeeded_at).total_seconds(), 0.0)
+
+
+def engine_samples(scope: Scope) -> Iterator[Sample]:
+    """Yield the samples of live engines of flows that have reported."""
+    live = engines.list_engines().filter(kind=EngineKind.FLOWS, ended_at=None)
+    for row in scope(live.filter(progress__isnull=False)):
+        names, told = (row.host, row.name), row.progress
+        yield counters.ENGINE_FLOWS, names, row.flow_count
+        states = Counter(slot["state"] for slot in told.get("slots") or ())
+        for state in ("running", "starting", "lost"):
+            yield counters.ENGINE_SLOTS, (*names, state), states[state]
+        cpu_percent = told.get("cpu_percent")
+        yield counters.ENGINE_CPU, names, None if cpu_percent is None else cpu_percent / 100
+        yield counters.ENGINE_MEMORY, names, told.get("rss_bytes")
+        yield counters.ENGINE_IN_FLIGHT, names, told.get("in_flight_bytes")
+        yield counters.ENGINE_RESTARTS_TOTAL, names, told.get("restarts")
 
 
 def _seconds(ms: int | None) -> float | None:

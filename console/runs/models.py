@@ -11,6 +11,10 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Cast, Concat
 
+from console.runs.engines import models as engines
+
+__all__ = ["LIVE_STATES", "SUBJECT_MODELS", "Run", "RunState", "engines"]
+
 
 class RunState(models.TextChoices):
     """FAILED means that the job refused, CRASHED that an unexpected error ended it."""

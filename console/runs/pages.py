@@ -39,7 +39,7 @@ def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if run.is_analysis:
         context = around_answer(request, run)
         return render_page(request, "runs/analyses/detail.html", context, is_live=True)
-    context = {"run": run, "log": queries.read_log(run), "flow_href": _subject_href(run)}
+    context = {"run": run, "log": queries.read_log(run), "flow_href": subject_href(run.subject)}
     return render_page(request, "runs/detail.html", context, is_live=True)
 
 
@@ -56,17 +56,17 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return redirect("runs:detail", run_id)
 
 
+def subject_href(subject: str) -> str:
+    """Return where the subject of a run ("flow:12") is shown; empty when it has no page."""
+    kind, _, number = subject.partition(":")
+    if kind != "flow" or not number.isdecimal():
+        return ""
+    return reverse("replication:detail", args=[int(number)])
+
+
 def _run(run_id: UUID) -> Run:
     return or_404(
         queries.get_run(run_id),
         f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses "
         "until the time on their pages.",
     )
-
-
-def _subject_href(run: Run) -> str:
-    """Return where the subject of a run is shown; empty when it has no page."""
-    kind, _, number = run.subject.partition(":")
-    if kind != "flow" or not number.isdecimal():
-        return ""
-    return reverse("replication:detail", args=[int(number)])

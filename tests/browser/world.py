@@ -55,6 +55,7 @@ from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpoints
+from tests.console.runs.engine_rows import make_engine, report
 from tests.console.schedules.making import make_schedule
 from tests.console.streams import making as streams
 from tests.console.tracing.making import make_extractor
@@ -81,11 +82,10 @@ def make_world(now: datetime) -> ReplicationFlow:
     observed = document({"dc-a": 1, "dc-b": 1}, {"dc-c": 1}, "under-min-isr")
     make_rule(east, "orders", observed, changed_at=now, changed_by="ana")
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
-    fill_promotion_pages(east)
-    fill_schedules(now)
+    fill_promotion_pages(east), fill_schedules(now)
     fill_streams(east, west, now), make_redrive(east)
     flow = fill_flows(east, west, now)
-    fill_incidents(flow, now)
+    fill_incidents(flow, now), make_engine(seen_at=now, progress=report(str(RUN)))
     return flow
 
 

@@ -21,6 +21,7 @@ from tests.console.notifications.making import make_route
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
 from tests.console.reports.making.worlds import make_report
+from tests.console.runs.engine_rows import make_engine
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
 from tests.console.tracing.making import make_extractor
@@ -47,8 +48,7 @@ ROUTES_OF_PAGES = {
     "checks:objective": {"GET objectives/{id}/", "PATCH objectives/{id}/"},
     "checks:remove-objective": {"DELETE objectives/{id}/"},
     "checks:maintenance": {"GET maintenance-windows/", "GET maintenance-windows/{id}/"},
-    "checks:new-window": {"POST maintenance-windows/"},
-    "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
+    "checks:new-window": {"POST maintenance-windows/"}, "checks:remove-window": {"DELETE maintenance-windows/{id}/"},
     "clusters:list": {"GET clusters/"},
     "clusters:new": {"POST clusters/", "POST clusters/check/"},
     "clusters:detail": {
@@ -65,9 +65,7 @@ ROUTES_OF_PAGES = {
     "clusters:check": {"POST clusters/{alias}/check/"}, "clusters:confirm": {"POST clusters/{alias}/confirm-cluster-id/"},
     "clusters:delete": {"DELETE clusters/{alias}/"},
     "replication:list": {"GET flows/"}, "replication:new": {"POST flows/"},
-    "replication:preview": {
-        "POST flows/preview/", "POST flows/preview/capabilities/", "GET naming-policies/",
-    },
+    "replication:preview": {"POST flows/preview/", "POST flows/preview/capabilities/", "GET naming-policies/"},
     "replication:mirror-config": {"POST mirror-config/"},
     "replication:detail": {
         "GET flows/{id}/", "GET flows/{id}/topics/", "GET flows/{id}/series/", "GET flows/{id}/readiness/",
@@ -80,9 +78,7 @@ ROUTES_OF_PAGES = {
     "replication:partitions": {"GET flows/{id}/partitions/"},
     "replication:findings": {"GET flows/{id}/findings/"}, "replication:runs": {"GET runs/"},
     "replication:settings": {"PATCH flows/{id}/"},
-    "replication:start": {"POST flows/{id}/start/"},
-    "replication:stop": {"POST flows/{id}/stop/"},
-    "replication:delete": {"DELETE flows/{id}/"},
+    "replication:start": {"POST flows/{id}/start/"}, "replication:stop": {"POST flows/{id}/stop/"}, "replication:delete": {"DELETE flows/{id}/"},
     "replication:accept-topics": {"POST flows/{id}/accept-topics/"},
     "replication:control": {"GET flows/{id}/control/", "PATCH flows/{id}/control/"},
     "replication:pause": {"POST flows/{id}/pause/"},
@@ -162,6 +158,7 @@ ROUTES_OF_PAGES = {
     "tracing:extractor": {"GET extractors/{id}/", "PUT extractors/{id}/"}, "tracing:record": {"POST extractors/record/"},
     "tracing:redrives": {"GET redrives/"}, "tracing:new-redrive": {"POST redrives/"}, "tracing:redrive": {"GET redrives/{id}/"},
     "tracing:apply-redrive": {"POST redrives/{id}/apply/"}, "tracing:stop-redrive": {"POST redrives/{id}/stop/"},
+    "runs:engines": {"GET engines/"}, "runs:engine": {"GET engines/{id}/"}, "runs:roll-engine": {"POST engines/{id}/roll/"},
     "runs:list": {"GET runs/"}, "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
@@ -169,12 +166,11 @@ ROUTES_OF_PAGES = {
     },
     "runs:cancel": {"POST runs/{id}/cancel/"}, "runs:csv": {"GET runs/{id}/tables/{table}/csv/"},
     "runs:parquet": {"GET runs/{id}/tables/{table}/parquet/"},
-    "schedules:list": {"GET schedules/"}, "schedules:new": {"POST schedules/"},
-    "schedules:detail": {"GET schedules/{id}/"}, "schedules:settings": {"PATCH schedules/{id}/"},
+    "schedules:list": {"GET schedules/"}, "schedules:new": {"POST schedules/"}, "schedules:detail": {"GET schedules/{id}/"},
+    "schedules:settings": {"PATCH schedules/{id}/"},
     "schedules:run": {"POST schedules/{id}/run/"}, "schedules:set-enabled": {"PATCH schedules/{id}/"},
     "schedules:delete": {"DELETE schedules/{id}/"},
-    "delivery:list": {"GET deliveries/"}, "delivery:test": {"POST deliveries/test/"},
-    "delivery:retry": {"POST deliveries/{id}/retry/"},
+    "delivery:list": {"GET deliveries/"}, "delivery:test": {"POST deliveries/test/"}, "delivery:retry": {"POST deliveries/{id}/retry/"},
     "notifications:routes": {"GET notification-routes/"},
     "notifications:new-route": {"POST notification-routes/"},
     "notifications:route": {"GET notification-routes/{id}/", "PATCH notification-routes/{id}/"},
@@ -291,6 +287,8 @@ SHOWN = [
     ("runs:list", "/runs/"),
     ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
+    ("runs:engines", "/runs/engines/"),
+    ("runs:engine", "/runs/engines/{engine}/"),
     ("schedules:list", "/schedules/"),
     ("schedules:detail", "/schedules/{schedule}/"),
     ("reports:list", "/reports/"),
@@ -329,6 +327,7 @@ def as_route(call):
     path = re.sub(r"/availability/(?=east/)[^/]+/", "/availability/{alias}/", path)
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
+    path = re.sub(r"/engines/[^/]+/", "/engines/{id}/", path)
     path = re.sub(
         r"/(check-settings|objectives|maintenance-windows|flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|extractors|redrives|schedules|reports|report-runs|deliveries|notification-routes|notification-channels)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
@@ -372,6 +371,7 @@ def numbers(sign_in, admin):
         "objective": make_objective(flow.source).pk,
         "redrive": make_redrive(flow.source).pk,
         "report": make_report(make_user()).pk,
+        "engine": make_engine().pk,
         "report_run": make_report_run().pk,
     }
 

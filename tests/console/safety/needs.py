@@ -1,4 +1,4 @@
-"""What methods of addresses need: a right, and on what; those of incidents and checks."""
+"""What methods of addresses need: a right, and on what; those of runs, incidents and checks."""
 
 from __future__ import annotations
 
@@ -37,6 +37,34 @@ MINE, MINE_ALONE = on(OWN), on(OWN, people_only=True)
 RULE_ALONE = on(EVERYWHERE, "administer", people_only=True)
 OPEN = on(PUBLIC)
 
+# What belongs to no cluster is seen with a role everywhere; the page of the list is empty to all others.
+OF_RUNS: dict[str, dict[str, Need]] = {
+    "runs:list": {"GET": SEE_ANY},
+    "runs:detail": {"GET": SEE},
+    "runs:cancel": {"POST": RUN},
+    # What a question is about stands in its form or body, and is looked at there.
+    "runs:new": {"GET": RUN_ANY},
+    "runs:new-analysis": {"GET": RUN_ANY, "POST": RUN_ANY},
+    "runs:csv": {"GET": SEE},
+    "runs:parquet": {"GET": SEE},
+    "runs:engines": {"GET": SEE_ANY},
+    "runs:engine": {"GET": SEE_ALL},
+    "runs:roll-engine": {"POST": RUN_ALL},
+    "api-engine-list": {"GET": SEE_ALL},
+    "api-engine-detail": {"GET": SEE_ALL},
+    "api-engine-roll": {"POST": RUN_ALL},
+    "api-run-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-run-kinds": {"GET": SEE_ANY},
+    # Of no cluster: a list says nothing until it is asked about, and nobody can read it here.
+    "api-run-files": {"POST": RUN_ANY},
+    "api-run-result": {"GET": SEE},
+    "api-run-rows": {"GET": SEE},
+    "api-run-csv": {"GET": SEE},
+    "api-run-parquet": {"GET": SEE},
+    "api-run-detail": {"GET": SEE},
+    "api-run-cancel": {"POST": RUN},
+    "api-run-log": {"GET": SEE},
+}
 OF_INCIDENTS: dict[str, dict[str, Need]] = {
     "findings:incidents": {"GET": SEE_ANY},
     "findings:incident": {"GET": SEE},

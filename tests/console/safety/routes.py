@@ -12,6 +12,7 @@ from tests.console.safety.needs import (
     MINE,
     MINE_ALONE,
     OF_INCIDENTS,
+    OF_RUNS,
     OPEN,
     RULE,
     RULE_ALL,
@@ -251,7 +252,6 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-drill-list": {"GET": SEE_ANY, "POST": RUN_ANY},
     "api-drill-detail": {"GET": SEE},
     "api-runbook-list": {"GET": SEE_ANY},
-    # runs
     # availability
     "availability:list": {"GET": SEE_ANY},
     "availability:detail": {"GET": SEE},
@@ -295,25 +295,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     **{name: {"POST": RUN} for name in ("tracing:apply-redrive", "tracing:stop-redrive")},
     "api-redrive-list": {"GET": SEE_ANY, "POST": RUN_ANY},
     **{name: {"POST": RUN} for name in ("api-redrive-apply", "api-redrive-stop")},
-    "runs:list": {"GET": SEE_ANY},
-    "runs:detail": {"GET": SEE},
-    "runs:cancel": {"POST": RUN},
-    # What a question is about stands in its form or body, and is looked at there.
-    "runs:new": {"GET": RUN_ANY},
-    "runs:new-analysis": {"GET": RUN_ANY, "POST": RUN_ANY},
-    "runs:csv": {"GET": SEE},
-    "runs:parquet": {"GET": SEE},
-    "api-run-list": {"GET": SEE_ANY, "POST": RUN_ANY},
-    "api-run-kinds": {"GET": SEE_ANY},
-    # Of no cluster: a list says nothing until it is asked about, and nobody can read it here.
-    "api-run-files": {"POST": RUN_ANY},
-    "api-run-result": {"GET": SEE},
-    "api-run-rows": {"GET": SEE},
-    "api-run-csv": {"GET": SEE},
-    "api-run-parquet": {"GET": SEE},
-    "api-run-detail": {"GET": SEE},
-    "api-run-cancel": {"POST": RUN},
-    "api-run-log": {"GET": SEE},
+    **OF_RUNS,
     # schedules: of no cluster; the page of the list shows nothing to whoever has no role everywhere
     "schedules:list": {"GET": SEE_ANY},
     "schedules:new": {"GET": RUN_ALL, "POST": RUN_ALL},

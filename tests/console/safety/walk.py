@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from console.findings.check_settings import CheckSetting
 from console.findings.models import MaintenanceWindow, Objective
 from console.notifications.models import NotificationChannel, NotificationRoute
+from console.runs.engines.models import Engine
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.findings.incident_rows import make_incident
 from tests.console.safety.needs import ANYWHERE, HERE, MINE, OPEN, OWN, PUBLIC, SOURCE, Need
@@ -127,6 +128,8 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "tracing": {"run_id": redrive.plan_run_id},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
             "api-run": {"pk": run.pk},
+            "api-engine": {"pk": Engine.objects.get().pk},
+            "runs": {"name": Engine.objects.get().pk},
             "api-failover": {"pk": plan.pk},
             "replication": {"run_id": plan.failover_runs.get().pk},
             "api-person": {"pk": other.pk},

@@ -30,6 +30,7 @@ from tests.console.making import NOW, make_cluster, make_flow, make_partition, m
 from tests.console.notifications.making import make_channel, make_route
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
+from tests.console.runs.engine_rows import make_engine
 from tests.console.schedules.making import make_schedule
 from tests.console.streams.making import make_streams
 from tests.console.tracing.making import make_extractor
@@ -92,6 +93,7 @@ def make_world() -> World:
     channel = make_channel(pk=7)
     make_route(channel, pk=channel.pk)
     reports = make_reports(flow, dark_flow)
+    make_engine()
     for cluster in (east, dark):
         make_setting(cluster=cluster)
         make_window(cluster=cluster)
