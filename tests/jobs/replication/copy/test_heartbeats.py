@@ -1,4 +1,4 @@
-"""Heartbeats of a flow: what is sent to a cluster that is away for a while, and to the other one meanwhile."""
+"""Heartbeats of a flow: what is sent to a cluster that is away, and to the other one meanwhile."""
 
 import asyncio
 import contextlib
