@@ -100,7 +100,7 @@ class Balance:
         self, owners: Owners, rates: Rates, tasks: Collection[int], now_s: float
     ) -> dict[TopicPartition, int]:
         """Return the moves that are due now: partition to task; empty nearly always."""
-        if len(tasks) < 2:
+        if len(tasks) <= 1:
             self._since_s = None
             return {}
         ratio, above = imbalance(owners, rates, tasks)

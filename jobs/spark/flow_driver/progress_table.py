@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,15 +75,15 @@ class ProgressTable:
             old, self._rows = self._rows, {}
             self._known_rates, self._behind, self._order = {}, {}, []
             for row in rows:
-                self._begin(dict(row), old.get(_where(row)))
+                self._begin(dict(row), old.get(where_of(row)))
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Begin with a partition, again or for the first time: its copier counts from 0."""
         with self._lock:
-            self._begin(dict(row), self._rows.get(_where(row)))
+            self._begin(dict(row), self._rows.get(where_of(row)))
 
     def _begin(self, row: Row, old: Row | None) -> None:
-        where = _where(row)
+        where = where_of(row)
         self._before[where] = tuple(old[name] for name in _COUNTS) if old else _NOTHING
         self._findings[where] = tuple(old["findings"]) if old else ()
         row.update(zip(_COUNTS, self._before[where], strict=True))
@@ -109,7 +109,7 @@ class ProgressTable:
         """Take a report of a task; `now_s` is a monotonic clock in seconds."""
         with self._lock:
             for row in rows:
-                where = _where(row)
+                where = where_of(row)
                 if where in self._rows:
                     self._take(where, {**self._rows[where], **row}, now_s)
 
@@ -173,13 +173,9 @@ class ProgressTable:
             self._mark([where], state, reason, but=RESTING)
 
     def _mark(
-        self,
-        partitions: Iterable[TopicPartition],
-        state: CopyState,
-        reason: str,
-        but: tuple[CopyState, ...],
+        self, these: Iterable[TopicPartition], state: CopyState, reason: str, but: Sequence[str]
     ) -> None:
-        for where in partitions:
+        for where in these:
             row = self._rows.get(where)
             if row is not None and row["state"] not in but:
                 row["state"], row["reason"] = state.value, reason
@@ -304,8 +300,8 @@ class ProgressTable:
         if not short:
             return None
         with self._lock:
-            denied = [(w, self._denied[w].right) for w in map(_where, short) if w in self._denied]
-        told = [row["reason"] for row in short if _where(row) not in dict(denied)][:1]
+            denied = [(w, self._denied[w].right) for w in map(where_of, short) if w in self._denied]
+        told = [row["reason"] for row in short if where_of(row) not in dict(denied)][:1]
         if denied:
             places = ", ".join(str(where) for where, _ in denied[:MOST_NAMED])
             more = f" and {len(denied) - MOST_NAMED} more" if len(denied) > MOST_NAMED else ""
@@ -357,7 +353,8 @@ _COUNTS = ("records", "bytes", "batches", "packed", "retries", "commits", "dupli
 _NOTHING = (0,) * len(_COUNTS)
 
 
-def _where(row: Mapping[str, Any]) -> TopicPartition:
+def where_of(row: Mapping[str, Any]) -> TopicPartition:
+    """Return the partition of a row."""
     return TopicPartition(row["topic"], row["partition"])
 
 
