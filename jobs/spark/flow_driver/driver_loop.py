@@ -1,8 +1,7 @@
 """A flow's tasks at work: their partitions and the requests to them, until the run ends.
 
-One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run
-beside it (`background_call`), and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`,
-`pause_rules`, `topology`.
+One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run beside it,
+and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`, `pause_rules`, `topology`.
 """
 
 from __future__ import annotations
@@ -39,11 +38,7 @@ logger = logging.getLogger(__name__)
 # Whatever is said wakes the loop; a stop and the end of a job are looked for this often.
 POLL_INTERVAL_S = 0.5
 STOP_POLL_S = 0.1
-CONTROL_INTERVAL_S = 1.0
-COMMANDS_INTERVAL_S = 1.0
-PROGRESS_INTERVAL_S = 1.0
-# Loads of tasks are compared each second, and less often where that would take more partitions per second.
-COMPARED_PER_S = 1000
+LOOK_INTERVAL_S = 1.0
 RECOVERY_RETRY_DELAY_S = 2.0
 STOP_TIMEOUT_S = 25.0
 PARENT_LOST_WITHIN_S = 1.0
@@ -89,8 +84,7 @@ class FlowDriverLoop:
         self._pause_rules = PauseRules()
         self._background_call = BackgroundCall(state.flow.name, lambda: self._events.put(None))
         self._refresh_at = time.monotonic() + intervals.refresh_s
-        self._control_at = self._orders_at = self._progress_at = 0.0
-        self._recover_at = self._balance_at = 0.0
+        self._control_at = self._orders_at = self._progress_at = self._recover_at = 0.0
         self._applied: tuple[object, ...] = ()
         self._sent: tuple[object, ...] = ()
         self._restart_token = state.control.control.restart_token
@@ -120,11 +114,11 @@ class FlowDriverLoop:
             self._lose(loss)
         self._take_answer()
         if now_s >= self._control_at:
-            self._control_at = now_s + CONTROL_INTERVAL_S
+            self._control_at = now_s + LOOK_INTERVAL_S
             self._apply_control()
         self._ask(now_s)
         if now_s >= self._orders_at:
-            self._orders_at = now_s + COMMANDS_INTERVAL_S
+            self._orders_at = now_s + LOOK_INTERVAL_S
             self._balance(now_s)
             self._send_commands(now_s)
         self._show(now_s)
@@ -143,8 +137,7 @@ class FlowDriverLoop:
     def _take(self, event: Event | None) -> None:
         if event is None:  # an answer is there
             return
-        now_s = time.monotonic()
-        line, message = event.line, event.message
+        now_s, line, message = time.monotonic(), event.line, event.message
         if not message:
             self._orders_at = 0.0
         if message is None:
@@ -283,8 +276,7 @@ class FlowDriverLoop:
         applied = (control, now.minute, lags_seen, self._assignment.version)
         if applied == self._applied:
             return
-        self._applied = applied
-        self._orders_at = 0.0
+        self._applied, self._orders_at = applied, 0.0
         partitions = self._assignment.partitions
         held = self._pause_rules.reasons(partitions, self._progress.lags(), control, now)
         for where in partitions:
@@ -318,9 +310,6 @@ class FlowDriverLoop:
         self._refresh_at = 0.0
 
     def _balance(self, now_s: float) -> None:
-        if now_s < self._balance_at:
-            return
-        self._balance_at = now_s + len(self._assignment) / COMPARED_PER_S
         owners, rates = self._assignment.owners(), self._progress.rates(now_s)
         due = self._intervals.balance.due(owners, rates, self._task_pool.ready(), now_s)
         for where, task in due.items():
@@ -347,9 +336,8 @@ class FlowDriverLoop:
 
     def _depends_on(self, now_s: float) -> tuple[object, ...]:
         """Return what decides what is to be said to the tasks."""
-        pool, state = self._task_pool, self._state
+        pool, state, version = self._task_pool, self._state, self._assignment.version
         tasks = [(m.line, m.has_assignment, m.is_lost) for m in pool.tasks]
-        version = self._assignment.version
         return state.flow, state.control.control, version, tasks, pool.expected(now_s)
 
     def _send_limits(self, ready: list[int]) -> None:
@@ -401,7 +389,7 @@ class FlowDriverLoop:
     def _show(self, now_s: float) -> None:
         if now_s < self._progress_at:
             return
-        self._progress_at = now_s + PROGRESS_INTERVAL_S
+        self._progress_at = now_s + LOOK_INTERVAL_S
         tasks = [{"task": m.number, "state": m.state} for m in self._task_pool.tasks]
         self._state.show(tasks, self._assignment.owners(), now_s)
 

@@ -47,8 +47,7 @@ class ProgressTable:
 
     Counts and findings survive a restart of the tasks and a move to another task: `records` and `bytes`
     count since the run began. `ends` are offsets at which the run is to end; without them it follows the
-    source. What is worked out of a row stays until the row changes or time changes its rate; `version` grows
-    then.
+    source. What is worked out of a row stays until it changes, or time changes its rate: `version` grows.
     """
 
     def __init__(self) -> None:
@@ -214,8 +213,7 @@ class ProgressTable:
                 continue
             if is_known:
                 self._known_rates[where] = rate.bytes
-            headway = self._headway(where, rate)
-            is_resting = row["state"] in RESTING
+            headway, is_resting = self._headway(where, rate), row["state"] in RESTING
             if headway.left != 0 and not is_resting:
                 self._behind[where] = headway
             end = self._source_ends.get(where)
