@@ -201,7 +201,7 @@ class ProgressTable:
         self._worked_out_s = now_s
         for where in due:
             rate = self._rate(where, now_s)
-            samples = self._samples.get(where, ())
+            samples = self._samples.get(where) or []
             is_known = bool(samples) and now_s - samples[0].at_s >= KNOWN_AFTER_S
             is_moving = len(samples) > 1 or (bool(samples) and not is_known)
             (self._moving.add if is_moving else self._moving.discard)(where)
