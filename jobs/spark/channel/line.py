@@ -84,8 +84,8 @@ class Event:
 class DriverChannel:
     """The driver's end: tells who comes and goes, and what they say.
 
-    `on_event` is called from one thread per task; threads are named after the flow of the thread that opens
-    the channel, which is what comes before a colon in its name. `host` is what tasks connect to, `bind_host` where
+    `on_event` is called from one thread per task. Threads are named after what comes before a colon in the
+    name of the thread that opens the channel: its flow. `host` is what tasks connect to, `bind_host` where
     the driver listens when that differs. `hello_within_s` is how long a caller may take for its token.
     `is_sealed` makes a certificate for this run, and clients have to speak TLS.
     """

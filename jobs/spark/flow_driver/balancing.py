@@ -7,6 +7,7 @@ others for a while, and then seldom: every move interrupts two tasks for a momen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ IDLE_BYTES_PER_S = 1024.0
 # A task may have this much more than its fair share before a partition does not stay with it.
 STICKINESS = 0.25
 MOST_MOVES = 8
+# So many partitions are compared per second at most: many of them not each second.
+COMPARED_PER_S = 1000
 
 Owners = Mapping[TopicPartition, int]
 Rates = Mapping[TopicPartition, float]
@@ -93,6 +96,7 @@ class Balance:
     least_bytes_per_s: float = 256 * 1024.0
     lasting_s: float = 20.0
     every_s: float = 60.0
+    _compare_at_s: float = -math.inf
     _since_s: float | None = None
     _moved_s: float | None = None
 
@@ -100,7 +104,10 @@ class Balance:
         self, owners: Owners, rates: Rates, tasks: Collection[int], now_s: float
     ) -> dict[TopicPartition, int]:
         """Return the moves that are due now: partition to task; empty nearly always."""
-        if len(tasks) < 2:
+        if now_s < self._compare_at_s:
+            return {}
+        self._compare_at_s = now_s + len(owners) / COMPARED_PER_S
+        if len(tasks) <= 1:
             self._since_s = None
             return {}
         ratio, above = imbalance(owners, rates, tasks)

@@ -1,8 +1,7 @@
 """A flow's tasks at work: their partitions and the requests to them, until the run ends.
 
-One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run
-beside it (`background_call`), and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`,
-`pause_rules`, `topology`.
+One loop in one thread decides everything. What tasks say arrives in a queue, slow requests run beside it,
+and the rules are elsewhere: `partition_assignment`, `task_pool`, `balancing`, `pause_rules`, `topology`.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import logging
 import os
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
@@ -22,13 +21,13 @@ from jobs.replication.copy.contract import CopyLimits, CopyState, PartitionStart
 from jobs.replication.flow.preflight import Preflight
 from jobs.spark import processes
 from jobs.spark.channel import messages
-from jobs.spark.channel.line import DriverChannel, Event
+from jobs.spark.channel.line import DriverChannel, Event, Line
 from jobs.spark.control import is_named
 from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import BackgroundCall, CallResult, Clusters
 from jobs.spark.flow_driver.partition_assignment import AssignmentCommands, PartitionAssignment
 from jobs.spark.flow_driver.pause_rules import PauseRules
-from jobs.spark.flow_driver.progress_table import DENIED
+from jobs.spark.flow_driver.progress_table import DENIED, where_of
 from jobs.spark.flow_driver.recovery import RECOVERY, PositionsBehind, RunPatience
 from jobs.spark.flow_driver.state import FlowState, progress_of, seen_ids
 from jobs.spark.flow_driver.task_pool import MOVED, LostTask, TaskHandle, TaskJob, TaskPool
@@ -39,11 +38,7 @@ logger = logging.getLogger(__name__)
 # Whatever is said wakes the loop; a stop and the end of a job are looked for this often.
 POLL_INTERVAL_S = 0.5
 STOP_POLL_S = 0.1
-CONTROL_INTERVAL_S = 1.0
-COMMANDS_INTERVAL_S = 1.0
-PROGRESS_INTERVAL_S = 1.0
-# Loads of tasks are compared each second, and less often where that would take more partitions per second.
-COMPARED_PER_S = 1000
+LOOK_INTERVAL_S = 1.0
 RECOVERY_RETRY_DELAY_S = 2.0
 STOP_TIMEOUT_S = 25.0
 PARENT_LOST_WITHIN_S = 1.0
@@ -90,7 +85,6 @@ class FlowDriverLoop:
         self._background_call = BackgroundCall(state.flow.name, lambda: self._events.put(None))
         self._refresh_at = time.monotonic() + intervals.refresh_s
         self._control_at = self._orders_at = self._progress_at = self._recover_at = 0.0
-        self._balance_at = 0.0
         self._applied: tuple[object, ...] = ()
         self._sent: tuple[object, ...] = ()
         self._restart_token = state.control.control.restart_token
@@ -104,15 +98,14 @@ class FlowDriverLoop:
     def run(self, should_stop: Callable[[], bool]) -> str | None:
         """Copy until a stop or until all is done; returns why the tasks must restart, if so."""
         try:
-            while not (should_stop() or self._state.is_done or self._is_over()):
+            while not (self._problem or self.patience.refused or should_stop()):
+                if self._state.is_done:
+                    break
                 self._step()
             self._stop()
         finally:
             self._channel.close()
         return self._problem
-
-    def _is_over(self) -> bool:
-        return self._problem is not None or self.patience.refused is not None
 
     def _step(self) -> None:
         self._hear(POLL_INTERVAL_S)
@@ -121,11 +114,11 @@ class FlowDriverLoop:
             self._lose(loss)
         self._take_answer()
         if now_s >= self._control_at:
-            self._control_at = now_s + CONTROL_INTERVAL_S
+            self._control_at = now_s + LOOK_INTERVAL_S
             self._apply_control()
         self._ask(now_s)
         if now_s >= self._orders_at:
-            self._orders_at = now_s + COMMANDS_INTERVAL_S
+            self._orders_at = now_s + LOOK_INTERVAL_S
             self._balance(now_s)
             self._send_commands(now_s)
         self._show(now_s)
@@ -144,22 +137,24 @@ class FlowDriverLoop:
     def _take(self, event: Event | None) -> None:
         if event is None:  # an answer is there
             return
-        now_s = time.monotonic()
-        line, message = event.line, event.message
+        now_s, line, message = time.monotonic(), event.line, event.message
         if not message:
             self._orders_at = 0.0
         if message is None:
             self._lose(self._task_pool.task_disconnected(line, now_s))
         elif not message:
             self._lose(self._task_pool.task_connected(line, now_s))
-        elif self._task_pool.note_message(line, now_s):
-            self._take_message(line.task, message)
+        else:
+            self._take_message(line, message)
 
-    def _take_message(self, task: int, message: messages.Message) -> None:
+    def _take_message(self, line: Line, message: messages.Message) -> None:
+        task, now_s = line.task, time.monotonic()
+        if not self._task_pool.note_message(line, now_s):
+            return
         match message:
             case {"partitions": rows}:
-                own = [r for r in rows if self._assignment.owner(_where(r)) == task]
-                self._progress.update(own, time.monotonic())
+                own = [r for r in rows if self._assignment.owner(where_of(r)) == task]
+                self._progress.update(own, now_s)
                 if any(row["records"] for row in own):
                     self.patience.task_copied(task)
             case {"fault": _}:
@@ -168,9 +163,7 @@ class FlowDriverLoop:
                 self._orders_at = 0.0
                 for one in messages.starts_in(message["released"]):
                     if self._assignment.revoked(task, one):
-                        logger.info(
-                            "released task=%d %s position=%d", task, one.where, one.position
-                        )
+                        logger.info("released task=%d %s at=%d", task, one.where, one.position)
 
     def _lose(self, loss: LostTask | None) -> None:
         """A task is gone: what it had waits until it is known where it got to."""
@@ -263,7 +256,7 @@ class FlowDriverLoop:
                 self._assignment.add(start)
                 self._progress.add(messages.values_of(progress_of(start)))
         for row in found.ended:
-            self._assignment.forget(_where(messages.values_of(row)))
+            self._assignment.forget(TopicPartition(row.topic, row.partition))
         for row in [*found.ended, *found.refused]:
             self._progress.add(messages.values_of(row))
         for where in found.unknown:
@@ -287,8 +280,7 @@ class FlowDriverLoop:
         applied = (control, now.minute, lags_seen, self._assignment.version)
         if applied == self._applied:
             return
-        self._applied = applied
-        self._orders_at = 0.0
+        self._applied, self._orders_at = applied, 0.0
         partitions = self._assignment.partitions
         held = self._pause_rules.reasons(partitions, self._progress.lags(), control, now)
         for where in partitions:
@@ -322,13 +314,8 @@ class FlowDriverLoop:
         self._refresh_at = 0.0
 
     def _balance(self, now_s: float) -> None:
-        if now_s < self._balance_at:
-            return
-        self._balance_at = now_s + len(self._assignment) / COMPARED_PER_S
-        rates = self._progress.rates(now_s)
-        due = self._intervals.balance.due(
-            self._assignment.owners(), rates, self._task_pool.ready(), now_s
-        )
+        owners, rates = self._assignment.owners(), self._progress.rates(now_s)
+        due = self._intervals.balance.due(owners, rates, self._task_pool.ready(), now_s)
         for where, task in due.items():
             logger.info("move %s to task=%d", where, task)
             self._state.moves += 1
@@ -345,19 +332,17 @@ class FlowDriverLoop:
                 handle.line.send(messages.assignment(flow))
                 handle.has_assignment = True
         ready = self._task_pool.ready()
-        commands = self._assignment.next_commands(
-            ready, self._task_pool.expected(now_s), self._progress.rates(now_s)
-        )
+        expected, rates = self._task_pool.expected(now_s), self._progress.rates(now_s)
+        commands = self._assignment.next_commands(ready, expected, rates)
         self._send_limits(ready)  # shares of the limit depend on who has partitions now
         self._tell(commands)
         self._sent = self._depends_on(now_s)
 
     def _depends_on(self, now_s: float) -> tuple[object, ...]:
         """Return what decides what is to be said to the tasks."""
-        pool, state = self._task_pool, self._state
+        pool, state, version = self._task_pool, self._state, self._assignment.version
         tasks = [(m.line, m.has_assignment, m.is_lost) for m in pool.tasks]
-        known = (state.flow, state.control.control, self._assignment.version)
-        return (*known, tasks, pool.expected(now_s))
+        return state.flow, state.control.control, version, tasks, pool.expected(now_s)
 
     def _send_limits(self, ready: list[int]) -> None:
         limit = self._state.limit_bytes_per_s()
@@ -400,25 +385,17 @@ class FlowDriverLoop:
         try:
             while True:
                 event = self._events.get(timeout=wait_s) if wait_s else self._events.get_nowait()
-                if (
-                    event
-                    and event.message
-                    and self._task_pool.note_message(event.line, time.monotonic())
-                ):
-                    self._take_message(event.line.task, event.message)
+                if event and event.message:
+                    self._take_message(event.line, event.message)
         except queue.Empty:
             return
 
     def _show(self, now_s: float) -> None:
         if now_s < self._progress_at:
             return
-        self._progress_at = now_s + PROGRESS_INTERVAL_S
+        self._progress_at = now_s + LOOK_INTERVAL_S
         tasks = [{"task": m.number, "state": m.state} for m in self._task_pool.tasks]
         self._state.show(tasks, self._assignment.owners(), now_s)
-
-
-def _where(row: Mapping[str, Any]) -> TopicPartition:
-    return TopicPartition(row["topic"], row["partition"])
 
 
 def _send(handle: TaskHandle, message: messages.Message) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,8 +47,7 @@ class ProgressTable:
 
     Counts and findings survive a restart of the tasks and a move to another task: `records` and `bytes`
     count since the run began. `ends` are offsets at which the run is to end; without them it follows the
-    source. What is worked out of a row stays until the row changes or time changes its rate; `version` grows
-    then.
+    source. What is worked out of a row stays until it changes, or time changes its rate: `version` grows.
     """
 
     def __init__(self) -> None:
@@ -80,15 +79,15 @@ class ProgressTable:
             old, self._rows = self._rows, {}
             self._known_rates, self._behind, self._order = {}, {}, []
             for row in rows:
-                self._begin(dict(row), old.get(_where(row)))
+                self._begin(dict(row), old.get(where_of(row)))
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Begin with a partition, again or for the first time: its copier counts from 0."""
         with self._lock:
-            self._begin(dict(row), self._rows.get(_where(row)))
+            self._begin(dict(row), self._rows.get(where_of(row)))
 
     def _begin(self, row: Row, old: Row | None) -> None:
-        where = _where(row)
+        where = where_of(row)
         self._before[where] = tuple(old[name] for name in _COUNTS) if old else _NOTHING
         self._findings[where] = tuple(old["findings"]) if old else ()
         row.update(zip(_COUNTS, self._before[where], strict=True))
@@ -114,7 +113,7 @@ class ProgressTable:
         """Take a report of a task; `now_s` is a monotonic clock in seconds."""
         with self._lock:
             for row in rows:
-                where = _where(row)
+                where = where_of(row)
                 if where in self._rows:
                     self._take(where, {**self._rows[where], **row}, now_s)
 
@@ -178,13 +177,9 @@ class ProgressTable:
             self._mark([where], state, reason, but=RESTING)
 
     def _mark(
-        self,
-        partitions: Iterable[TopicPartition],
-        state: CopyState,
-        reason: str,
-        but: tuple[CopyState, ...],
+        self, these: Iterable[TopicPartition], state: CopyState, reason: str, but: Sequence[str]
     ) -> None:
-        for where in partitions:
+        for where in these:
             row = self._rows.get(where)
             if row is not None and row["state"] not in but:
                 row["state"], row["reason"] = state.value, reason
@@ -211,7 +206,7 @@ class ProgressTable:
         self._worked_out_s = now_s
         for where in due:
             rate = self._rate(where, now_s)
-            samples = self._samples.get(where, ())
+            samples = self._samples.get(where) or []
             is_known = bool(samples) and now_s - samples[0].at_s >= KNOWN_AFTER_S
             is_moving = len(samples) > 1 or (bool(samples) and not is_known)
             (self._moving.add if is_moving else self._moving.discard)(where)
@@ -223,8 +218,7 @@ class ProgressTable:
                 continue
             if is_known:
                 self._known_rates[where] = rate.bytes
-            headway = self._headway(where, rate)
-            is_resting = row["state"] in RESTING
+            headway, is_resting = self._headway(where, rate), row["state"] in RESTING
             if headway.left != 0 and not is_resting:
                 self._behind[where] = headway
             end = self._source_ends.get(where)
@@ -309,8 +303,8 @@ class ProgressTable:
         if not short:
             return None
         with self._lock:
-            denied = [(w, self._denied[w].right) for w in map(_where, short) if w in self._denied]
-        told = [row["reason"] for row in short if _where(row) not in dict(denied)][:1]
+            denied = [(w, self._denied[w].right) for w in map(where_of, short) if w in self._denied]
+        told = [row["reason"] for row in short if where_of(row) not in dict(denied)][:1]
         if denied:
             places = ", ".join(str(where) for where, _ in denied[:MOST_NAMED])
             more = f" and {len(denied) - MOST_NAMED} more" if len(denied) > MOST_NAMED else ""
@@ -362,7 +356,8 @@ _COUNTS = ("records", "bytes", "batches", "packed", "retries", "commits", "dupli
 _NOTHING = (0,) * len(_COUNTS)
 
 
-def _where(row: Mapping[str, Any]) -> TopicPartition:
+def where_of(row: Mapping[str, Any]) -> TopicPartition:
+    """Return the partition of a row."""
     return TopicPartition(row["topic"], row["partition"])
 
 

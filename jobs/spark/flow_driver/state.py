@@ -22,7 +22,7 @@ from jobs.spark import contract
 from jobs.spark.channel.messages import values_of
 from jobs.spark.contract import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from jobs.spark.control import ControlFile, with_settings
-from jobs.spark.flow_driver.progress_table import ProgressTable
+from jobs.spark.flow_driver.progress_table import ProgressTable, where_of
 
 # MirrorMaker 2 looks every ten minutes; asking is cheap, and nothing is written that is right already.
 SYNC_INTERVAL_S = 60.0
@@ -136,7 +136,7 @@ class FlowState:
         self._take(survey)
         self.stages.setdefault(SURVEYED, _now_ms())
         self.fault = ""
-        failed = {_where(row): row for row in self.progress.failed()}
+        failed = {where_of(row): row for row in self.progress.failed()}
         planned = {start.where for start in survey.plan.starts}
         self.given_up = {w for w in planned & failed.keys() if w.topic not in self.recreated}
         self.recreated = set()
@@ -229,7 +229,7 @@ class FlowState:
         self.seen, self.shown_s = seen, now_s
         loads: dict[int | None, list[float]] = {}
         for row in rows:
-            row["task"] = (owners or {}).get(_where(row))
+            row["task"] = (owners or {}).get(where_of(row))
             loads.setdefault(row["task"], []).append(row["bytes_per_s"])
         progress = {
             "at_ms": _now_ms(),
@@ -329,7 +329,3 @@ def seen_ids(survey: Preflight) -> dict[str, str]:
 
 def _with_load(task: Row, loads: Sequence[float]) -> Row:
     return {**task, "partitions": len(loads), "bytes_per_s": round(sum(loads), 3)}
-
-
-def _where(row: Mapping[str, Any]) -> TopicPartition:
-    return TopicPartition(row["topic"], row["partition"])
