@@ -69,13 +69,14 @@ def _lease_age_s(run_dir: Path) -> float:
 
 @contextmanager
 def log_of(run_dir: Path, flow: str = "") -> Iterator[None]:
-    """Write into the log of the run, too, what this thread logs, and other threads about its flow."""
-    me, about = threading.get_ident(), f"flow={flow}"
+    """Write into the log of the run, too, what this thread logs, and the threads of its flow.
+
+    Their names begin with the flow's.
+    """
+    me, family = threading.get_ident(), f"{flow}: "
 
     def is_of_it(record: logging.LogRecord) -> bool:
-        if record.thread == me:
-            return True
-        return bool(flow) and about in record.getMessage().replace(":", " ").split()
+        return record.thread == me or (bool(flow) and str(record.threadName).startswith(family))
 
     with open(run_dir / contract.LOG, "a", encoding="utf-8", opener=for_this_user_only) as file:
         handler = logging.StreamHandler(file)

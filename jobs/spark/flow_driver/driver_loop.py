@@ -173,11 +173,7 @@ class FlowDriverLoop:
             # Spark's JVM was killed, and its tasks with it: that is one crash, which the supervisor tells.
             processes.end_if_orphaned(self._parent, PARENT_LOST_WITHIN_S)
         state = self._state
-        if loss.why == MOVED:
-            state.moves += 1
-            state.message = f"Task {loss.number} moves to another slot."
-        else:
-            state.restart(f"Task {loss.number} exited unexpectedly and is restarted: {loss.why}")
+        state.lose(loss.number, loss.why, is_moved=loss.why == MOVED)
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)
         lost = self._assignment.lost(loss.number)
         self._task_pool.tasks[loss.number].is_lost = bool(lost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +16,8 @@ from jobs.spark.secret import is_one_process, shrink_heap, why_over
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+USAGE_S = 10.0
 
 OnEvent = Callable[[Event], None]
 
@@ -42,6 +45,8 @@ class OwnApplication:
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
+        self._usage: dict[str, Any] = {}
+        self._usage_at = 0.0
 
     def open_channel(self, on_event: OnEvent) -> DriverChannel:
         """Return a channel that tasks of this application reach."""
@@ -61,10 +66,14 @@ class OwnApplication:
         give_back_memory()
 
     def usage(self) -> dict[str, Any]:
-        """Return the memory of all processes of this application."""
-        jvm = os.getppid()
-        memory = processes.resident_bytes([jvm, *processes.children_of(jvm)])
-        return {"name": "", "slots": [], "cpu_percent": None, "memory_bytes": memory}
+        """Return the memory of all processes of this application; to find them takes time."""
+        now_s = time.monotonic()
+        if now_s >= self._usage_at:
+            self._usage_at = now_s + USAGE_S
+            jvm = os.getppid()
+            memory = processes.resident_bytes([jvm, *processes.children_of(jvm)])
+            self._usage = {"name": "", "slots": [], "cpu_percent": None, "memory_bytes": memory}
+        return self._usage
 
 
 def open_channel(context: SparkContext, on_event: OnEvent) -> DriverChannel:

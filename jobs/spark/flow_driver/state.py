@@ -166,6 +166,14 @@ class FlowState:
         self.crashes.append(time.time_ns() // 1_000_000)
         self.message = message
 
+    def lose(self, task: int, why: str, *, is_moved: bool) -> None:
+        """Note that a task is gone: `is_moved` to another slot, else for no good reason."""
+        if is_moved:
+            self.moves += 1
+            self.message = f"Task {task} moves to another slot."
+        else:
+            self.restart(f"Task {task} exited unexpectedly and is restarted: {why}")
+
     def take_settings(self) -> bool:
         """Take over the settings that are requested now; returns whether one of them is new."""
         asked = self.control.control.settings

@@ -129,7 +129,7 @@ class HostedFlow:
         self._is_set_apart = self._is_dropped = False
         self._result: JobResult | None = None
         self._rotated_at = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name=f"flow {self.flow}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"{self.flow}: driver", daemon=True)
         self._thread.start()
 
     @property
