@@ -103,7 +103,7 @@ class FetchAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class FetchSession:
-    """What a broker keeps of the requests before (KIP-227): requests have only changes, answers only news.
+    """What a broker keeps of earlier requests (KIP-227): requests have only changes, answers only news.
 
     Only while the same partitions are fetched; `restart` comes first where they, or their leaders, are others.
     `epoch` 0: the next request names every partition.
