@@ -105,7 +105,7 @@ class FetchAnswer(NamedTuple):
 class FetchSession:
     """What a broker keeps of earlier requests (KIP-227): requests have only changes, answers only news.
 
-    Only while the same partitions are fetched; `restart` comes first where they, or their leaders, are others.
+    Only while the same partitions are fetched; `restart` comes first where they, or their leaders, differ.
     `epoch` 0: the next request names every partition.
     """
 
