@@ -103,9 +103,9 @@ class FetchAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class FetchSession:
-    """What a broker keeps of the requests before (KIP-227): only changes are asked, only news is answered.
+    """What a broker keeps of earlier requests (KIP-227): requests have only changes, answers only news.
 
-    Only while the same partitions are asked; `restart` comes first where they, or their leaders, are others.
+    Only while the same partitions are fetched; `restart` comes first where they, or their leaders, differ.
     `epoch` 0: the next request names every partition.
     """
 

@@ -49,7 +49,7 @@ from jobs.waiting import wait_up_to
 logger = logging.getLogger(__name__)
 
 REPORT_INTERVAL_S = 0.5
-# What a task as a whole took is told so often.
+# What a task as a whole took is reported so often.
 TASK_INTERVAL_S = 5.0
 LONGEST_BACKOFF_S = 5.0
 # After the request to stop, what is on its way gets this long to arrive; the next start aborts it.

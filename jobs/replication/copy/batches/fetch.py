@@ -33,7 +33,7 @@ from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 POLL_INTERVAL_S = 0.1
 PARTITION_BYTES = 1024 * 1024
 # The answers that are just coming in are this part of what may be held beside them. All source brokers share
-# it: what a copier takes must not grow with their number. A broker whose last answer was small is asked for
+# it: what a copier takes must not grow with their number. A broker whose last answer was small is queried for
 # less: copiers that have nothing to copy count for nothing, and all may begin at once.
 ANSWERS_SHARE, FIRST_BYTES, GROWTH = 3, 2 * 1024 * 1024, 4
 SMALLEST_BYTES = 64 * 1024
