@@ -71,7 +71,7 @@ class ProgressTable:
     def resume(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take the rows that a run before had; the counts of those that begin continue."""
         with self._lock:
-            self._rows = {_where(row): dict(row) for row in rows}
+            self._rows = {where_of(row): dict(row) for row in rows}
 
     def start(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Begin with these partitions (after a plan); rows of others are forgotten."""
