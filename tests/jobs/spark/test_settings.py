@@ -185,11 +185,11 @@ def test_by_default_an_engine_has_a_slot_for_each_core_and_a_hundred_flows():
 
 @pytest.mark.parametrize("given", ["0", "65", "two", "-1", "1.5", "٣"])
 def test_another_number_of_slots_is_refused(given):
-    with pytest.raises(ValueError, match="CROSSLOG_ENGINE_SLOTS: .* from 1 to 64"):
+    with pytest.raises(ValueError, match=r"CROSSLOG_ENGINE_SLOTS: .* from 1 to 64"):
         settings.engine_slots({"CROSSLOG_ENGINE_SLOTS": given})
 
 
 @pytest.mark.parametrize("given", ["0", "many"])
 def test_another_number_of_flows_is_refused(given):
-    with pytest.raises(ValueError, match="CROSSLOG_ENGINE_FLOWS: .* from 1 on"):
+    with pytest.raises(ValueError, match=r"CROSSLOG_ENGINE_FLOWS: .* from 1 on"):
         settings.engine_flows({"CROSSLOG_ENGINE_FLOWS": given})

@@ -263,3 +263,12 @@ def test_of_a_partition(headway, expected):
 )
 def test_of_a_flow(headways, expected):
     assert flow_eta_s(headways) == expected
+
+
+def test_counts_continue_in_another_engine():
+    before = row(position=5, records=5)
+    table = ProgressTable()
+    table.resume([before])
+    table.start([row(position=5)])
+    table.update([row(position=8, records=3)], 1.0)
+    assert [one["records"] for one in table.rows(1.0)] == [8]
