@@ -27,12 +27,14 @@ class HostedFlow(RunningFlow):
     `engine` is the flow's own setting, None where it says nothing.
     """
 
-    def __init__(self, source, target, runs: Path, *, topic="", engine=None, **settings) -> None:
+    def __init__(
+        self, source, target, runs: Path, *, topic="", engine=None, environment=None, **settings
+    ) -> None:
         self.source, self.target = source, target
         self.topic = topic or new_topic(source, 2)
         flow = FlowSpec(f"flow {self.topic}", source.connection, target.connection, (self.topic,))
         self.flow = replace(flow, **settings)
-        super().__init__(self.flow, runs / "run")
+        super().__init__(self.flow, runs / "run", environment=environment)
         values = dict(self._spec.arguments)
         if engine:
             values["flow"] = {**values["flow"], "engine": engine}

@@ -8,6 +8,7 @@ from jobs.spark import contract, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
 from tests.jobs.quorum.replay.test_ranges import at_once, tables
+from tests.live.spark.hosted import HostedFlow, engine_progress, hosted, written
 from tests.live.spark.runs import (
     RunningFlow,
     Writer,
@@ -86,6 +87,29 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
     assert_copied(writer.written, west, f"east.{topic}")
     # Executors have no crosslog of their own on their path: it came with the application.
     assert "code=jobs.zip/jobs" in spark.executor_logs()
+
+
+def test_slots_are_tasks_of_executors_and_flows_continue_when_a_worker_is_lost(tmp_path, east, west):
+    with StandaloneCluster(tmp_path / "spark") as cluster:
+        environment = {**cluster.settings_of_runs(), "CROSSLOG_ENGINE_SLOTS": "2"}
+        runs = (tmp_path / "runs").resolve()
+        flows = [HostedFlow(east, west, runs, environment=environment) for _ in range(3)]
+        with hosted(flows):
+            with written(flows, per_s=50):
+                for one in flows:
+                    one.wait_for_ends(WITHIN_S)
+                engine = flows[0].engine
+                slots = engine_progress(engine)["slots"]
+                assert sorted(len(row["flows"]) for row in slots) == [1, 2]
+                cluster.kill_worker(0)
+                eventually(lambda: engine_progress(engine)["restarts"] >= 1, WITHIN_S)
+                for one in flows:
+                    one.wait_for_ends(WITHIN_S)
+                assert {one.engine for one in flows} == {engine}
+            for one in flows:
+                one.wait_for_ends(WITHIN_S)
+        for one in flows:
+            one.assert_equal()
 
 
 @pytest.mark.campaign("faults")
