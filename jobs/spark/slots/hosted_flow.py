@@ -209,7 +209,8 @@ class HostedFlow:
                 folder.hand_over(target, self.run_dir)
             except OSError:
                 logger.exception("run cannot be handed over folder=%s", self.run_dir)
-                return end(self.run_dir, self._ended())
+                end(self.run_dir, self._ended())
+                return
         logger.info("flow handed over flow=%s to=%s", self.flow, target.name)
 
     def _stop_within(self, seconds: float) -> None:
