@@ -234,23 +234,30 @@ class _FollowedPositions:
         self._records = 0
         self._whole_at = clock()
         self._lock = threading.Lock()
+        self._begun = self._read = 0
+        self._found = Positions({})
         self._follower = TopicFollower(positions_topic(source_alias), trusts_elections=False)
 
     def read(self, client: ClusterClient) -> Positions:
         """Read on to the end of the topic; raises `ClusterFault`.
 
         Where many records came since it was read whole, it is read whole again, seldom: brokers may have
-        compacted it.
+        compacted it. Calls that wait share what one of them finds, whose reading begins later than theirs.
         """
+        before = self._begun
         topic, alias = self._follower.topic, client.connection.alias
         if not self._lock.acquire(timeout=client.timeout_s):
             text = f"Reading {topic}: another reader did not end within {client.timeout_s:g} s."
             raise TimedOut(text, cluster=alias)
         try:
+            if self._read > before:
+                return self._found
+            self._begun += 1
             if self._records >= MANY_RECORDS and self._clock() - self._whole_at >= WHOLE_AGAIN_S:
                 self._follower.start_over()
             self._follower.follow(client, self._take, self._forget)
-            return Positions(self._entries, self._records)
+            self._read, self._found = self._begun, Positions(self._entries, self._records)
+            return self._found
         finally:
             self._lock.release()
 

@@ -31,6 +31,8 @@ MOVED = "it moves to another slot"
 LONGEST_BACKOFF_S = 30.0
 # How Python begins the line of an exception of this package, whatever its name.
 _OWN_FAULT = "jobs."
+# What Spark says of a process that was killed, and what that means here.
+_DIED, _GONE = "Python worker exited unexpectedly", "its process is gone"
 
 Program = Callable[[int, ChannelAddress], None]
 """What a task does until its channel asks for a stop: gets its number and where the driver listens."""
@@ -196,7 +198,7 @@ class TaskPool:
         if handle.line is not line:
             return None
         problem = handle.job.problem if handle.job is not None else None
-        return self._lose(handle, problem or "its process is gone", now_s)
+        return self._lose(handle, problem or _GONE, now_s)
 
     def check(self, now_s: float) -> Iterator[LostTask]:
         """Find tasks that ended or fell silent, and start again those whose time has come."""
@@ -259,4 +261,6 @@ def last_line(text: str) -> str:
         for line in lines
         if line.startswith(_OWN_FAULT) or ("Error:" in line and not line.startswith("at "))
     ]
+    if not told and _DIED in text:
+        return _GONE
     return (told or lines or ["unknown"])[-1][:500]

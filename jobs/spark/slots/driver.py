@@ -223,11 +223,14 @@ class FlowsEngine:
         for run_dir in folder.close(self._run_dir):
             end(run_dir, JobResult(Outcome.STOPPED, reason))
         for flow in self._flows.values():
-            submit.request_stop(flow.run_dir, reason or "")
+            with suppress(OSError):  # its folder was removed
+                submit.request_stop(flow.run_dir, reason or "")
         until = time.monotonic() + ENDING_S
         while self._flows and time.monotonic() < until:
             self._step()
             time.sleep(STEP_S)
+        for flow in self._flows.values():  # a cluster that hangs holds up their ends
+            end(flow.run_dir, JobResult(Outcome.STOPPED, reason))
         return JobResult(Outcome.STOPPED, reason, {"hosted": self._hosted})
 
 

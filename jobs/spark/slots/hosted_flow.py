@@ -205,7 +205,12 @@ class HostedFlow:
             successor = folder.successor_of(engine)
             is_there = successor is not None and submit.is_alive(successor)
             target = successor if successor and is_there else engine
-            folder.hand_over(target, self.run_dir)
+            try:
+                folder.hand_over(target, self.run_dir)
+            except OSError:
+                logger.exception("run cannot be handed over folder=%s", self.run_dir)
+                end(self.run_dir, self._ended())
+                return
         logger.info("flow handed over flow=%s to=%s", self.flow, target.name)
 
     def _stop_within(self, seconds: float) -> None:

@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 BACK_WITHIN_S = 5.0
 SILENCE_S = 15.0
 DEAL_S = 1.0
+_BEGUN = {"bytes": 0, "at_work": True}
 
 
 class SlotJob:
@@ -190,11 +191,9 @@ class SlotPool:
             return
         usage = self._usage_of(loss.number)
         jobs = self._jobs_in(loss.number)
-        at_work = {
-            job.copy[0]: int(usage.copies[job.number]["bytes"])
-            for job in jobs
-            if usage.copies.get(job.number, {}).get("at_work")
-        }
+        # One that was not reported yet has just begun: it may be what ends every process at once.
+        rows = [(job.copy[0], usage.copies.get(job.number, _BEGUN)) for job in jobs]
+        at_work = {flow: int(row["bytes"]) for flow, row in rows if row["at_work"]}
         suspect = self._deaths.note(at_work, now_s)
         if suspect is not None:
             self._suspects.append(suspect)

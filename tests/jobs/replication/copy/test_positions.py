@@ -1,11 +1,14 @@
 """Positions byte by byte as MirrorMaker 2 writes them."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.positions import (
     PositionKey,
@@ -14,8 +17,10 @@ from jobs.replication.copy.positions import (
     encode_position,
     encode_position_key,
     positions_topic,
+    read_positions,
 )
 from tests.support import conformance_cases
+from tests.waiting import eventually
 
 KEY = PositionKey("A", TopicPartition("t", 0))
 KEY_BYTES = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]'
@@ -112,3 +117,32 @@ def test_keys_of_others_are_not_changed(key):
 )
 def test_a_reset_and_what_is_no_position_is_none(value):
     assert decode_position(value) is None
+
+
+class Asking:
+    """A client of a cluster without a topic of positions, which answers when it may."""
+
+    def __init__(self, answers: threading.Event, asked: list[object]) -> None:
+        self.connection = Connection("waits", "127.0.0.1:1")
+        self.has_come = threading.Event()
+        self._answers, self._asked = answers, asked
+
+    @property
+    def timeout_s(self) -> float:
+        self.has_come.set()
+        return 60.0
+
+    def ask(self, _about: str, question: object) -> None:
+        self._asked.append(question)
+        assert self._answers.wait(60)
+
+
+def test_those_that_wait_for_a_reader_share_one_reading_that_begins_after_their_calls():
+    answers, asked = threading.Event(), []
+    clients = [Asking(answers, asked) for _ in range(20)]
+    with ThreadPoolExecutor(len(clients)) as threads:
+        found = [threads.submit(read_positions, client, "east") for client in clients]
+        eventually(lambda: asked and all(client.has_come.is_set() for client in clients))
+        answers.set()
+        assert [dict(one.result(60)) for one in found] == [{}] * len(clients)
+    assert len(asked) == 2

@@ -192,3 +192,14 @@ def test_the_line_of_a_fault_is_found_whatever_the_fault_is_called():
     fault = "jobs.cluster.protocol.errors.Denied: west: Starting: TRANSACTIONAL_ID_AUTHORIZATION_FAILED."
     text = f"Traceback (most recent call last):\n  File x\n{fault}\n\n\tat org.apache.spark.Task.run\n... 1 more"
     assert last_line(text) == fault
+
+
+def test_a_process_that_was_killed_is_said_to_be_gone():
+    text = (
+        "An error occurred while calling o7.collect.\n"
+        ": org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider this.\n"
+        "\tat org.apache.spark.Reader.read(Reader.scala:1)\n"
+        "Caused by: java.io.EOFException\n"
+        "\t... 22 more\n"
+    )
+    assert last_line(text) == "its process is gone"

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -337,3 +338,21 @@ def test_what_is_no_run_is_not_waited_for(place):
     place.add("a")
     eventually(lambda: place.hosts() == {"a": "running"})
     assert folder.waiting(place.engine) == []
+
+
+@pytest.mark.parametrize("asks", ["to stop", "to hand over"])
+def test_a_run_whose_folder_was_removed_does_not_hold_up_the_others(place, asks):
+    gone, other = place.add("a"), place.add("b")
+    eventually(lambda: len(place.hosts()) == 2)
+    shutil.rmtree(gone)
+    if asks == "to stop":
+        (place.engine / contract.STOP).touch()
+        assert ended(other).outcome is Outcome.STOPPED
+    else:
+        successor = place.new_engine("flows-b")
+        moved = [{"flow": name, "state": "running"} for name in ("a", "b")]
+        contract.write_progress(successor, {"flows": moved, "is_starting": False})
+        with folder.locked(place.runs):
+            folder.name_successor(place.engine, successor)
+        eventually(lambda: folder.engine_of(other) == successor)
+    eventually(lambda: place.result is not None)

@@ -217,10 +217,12 @@ def test_a_slot_of_its_own_ends_with_its_copy(engine):
     assert engine.pool.restarts == 0
 
 
-def test_a_flow_that_copied_at_two_deaths_is_named_once(engine):
+@pytest.mark.parametrize("reports", [True, False], ids=["after a report", "before any report"])
+def test_a_flow_that_copied_at_two_deaths_is_named_once(engine, reports):
     for _ in range(2):
         [job] = engine.begin("a")
-        engine.report(1.0)
+        if reports:
+            engine.report(1.0)
         engine.living()[-1].close()
         engine.until(lambda job=job: not job.is_running())
         engine.clock.now += BACK_WITHIN_S
