@@ -269,7 +269,7 @@ class ChannelClient:
         raise NotImplementedError
 
     def stay_alive(self) -> None:
-        """Say so after `ALIVE_S` of silence: a process that was stopped looks like one with nothing to say."""
+        """Say so after `ALIVE_S` of silence: a process that was stopped looks like a quiet one."""
         while not self._over.wait(self._said_s + ALIVE_S - time.monotonic()):
             if time.monotonic() - self._said_s >= ALIVE_S:
                 self.say({"alive": True})
