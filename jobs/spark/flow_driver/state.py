@@ -29,9 +29,8 @@ SYNC_INTERVAL_S = 60.0
 MOST_TOLD = 50
 # Progress without changes is written this often: its age says that the driver lives.
 UNCHANGED_S = 5.0
-# Large progress is written less often: so many rows per second. Where only rows changed, it can wait.
+# Large progress is written less often: so many rows per second.
 ROWS_PER_S = 500
-MOVED_S = 2.0
 
 
 @dataclass(slots=True)
@@ -232,8 +231,7 @@ class FlowState:
         told = self._told(tasks)
         seen = (told, owners, self.progress.version)
         age_s = now_s - self.shown_s
-        after_s = max(len(rows) / ROWS_PER_S, MOVED_S if seen[:2] == self.seen[:2] else 0.0)
-        is_due |= age_s >= UNCHANGED_S or (seen != self.seen and age_s >= after_s)
+        is_due |= age_s >= UNCHANGED_S or (seen != self.seen and age_s >= len(rows) / ROWS_PER_S)
         if not is_due:
             return
         self.seen, self.shown_s = seen, now_s
