@@ -49,6 +49,8 @@ _MOST_AT_ONCE = 500
 _ACKS_MS = 5_000
 # What several flows have for a cluster within this time is one request.
 TOGETHER_S = 0.9
+# The source's heartbeats are read at every second beat.
+READ_EVERY_S = 1.5
 _PARTITION = 0
 
 # Records by topic.
@@ -152,6 +154,7 @@ class HeartbeatCopy:
         self._asked: Future[list[tuple[str, CommittedBatch]]] | None = None
         self._topics: frozenset[str] = frozenset()
         self._looked_at: float | None = None
+        self._read_at = 0.0
         self._problem = ""
 
     def copy_new(self) -> dict[str, list[PlacedRecord]]:
@@ -166,6 +169,9 @@ class HeartbeatCopy:
 
     def _read(self) -> Sequence[tuple[str, CommittedBatch]]:
         if self._asked is None:
+            if time.monotonic() < self._read_at:
+                return ()
+            self._read_at = time.monotonic() + READ_EVERY_S
             self._look()
             if not self._positions:
                 return ()
