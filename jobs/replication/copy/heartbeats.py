@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from jobs.cluster.client import ClusterClient
-from jobs.replication.flow.heartbeat_copy import HeartbeatCopy, HeartbeatWriter
+from jobs.replication.flow.heartbeat_copy import HeartbeatCopy, shared_writer
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
 from jobs.wire.batches.records import PlacedRecord
@@ -48,7 +48,7 @@ class Heartbeats:
         self._over = threading.Event()
         name = f"{flow.name}: heartbeats"
         self._thread = threading.Thread(target=self._beat, name=name, daemon=True)
-        self._to_source, self._to_target = HeartbeatWriter(source), HeartbeatWriter(target)
+        self._to_source, self._to_target = shared_writer(source), shared_writer(target)
         self._copy = HeartbeatCopy(flow, source, target)
         self._problem = ""
 

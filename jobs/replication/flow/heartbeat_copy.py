@@ -9,14 +9,17 @@ Source: MirrorSourceConnector.shouldReplicateTopic (`heartbeats.replication.enab
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
@@ -44,6 +47,10 @@ TIMEOUT_S = 10.0
 _WAIT_S = 0.5
 _MOST_AT_ONCE = 500
 _ACKS_MS = 5_000
+# What several flows have for a cluster within this time is one request.
+TOGETHER_S = 0.9
+# The source's heartbeats are read at every second beat.
+READ_EVERY_S = 1.5
 _PARTITION = 0
 
 # Records by topic.
@@ -53,11 +60,15 @@ Records = Mapping[str, Sequence[PlacedRecord]]
 class HeartbeatWriter:
     """Writes heartbeats to one cluster, one request at a time; what was not taken is sent with the next.
 
-    Of the heartbeats of a key only the newest is sent.
+    Of the heartbeats of a key only the newest is sent. Between two requests are `together_s` seconds.
     """
 
-    def __init__(self, client: ClusterClient) -> None:
+    def __init__(self, client: ClusterClient, together_s: float = 0.0) -> None:
         self._client = client
+        self._together_s = together_s
+        self._lock = threading.Lock()
+        self._began_s = 0.0
+        self._problem = ""
         self._metadata: ClusterMetadata | None = None
         self._waiting: dict[tuple[str, bytes | None], PlacedRecord] = {}
         self._sent = self._waiting
@@ -68,16 +79,19 @@ class HeartbeatWriter:
 
         "": it was, or there is no answer yet.
         """
-        problem = self._answer()
-        for topic, found in records.items():
-            for record in found:
-                self._waiting[topic, record.key] = record
-        for key in list(self._waiting)[:-_MOST_AT_ONCE]:
-            del self._waiting[key]
-        if self._asked is None:
-            self._sent, self._waiting = self._waiting, {}
-            self._asked = self._client.begin(self._write, timeout_s=TIMEOUT_S)
-        return problem
+        with self._lock:
+            for topic, found in records.items():
+                for record in found:
+                    self._waiting[topic, record.key] = record
+            for key in list(self._waiting)[:-_MOST_AT_ONCE]:
+                del self._waiting[key]
+            if time.monotonic() - self._began_s >= self._together_s:
+                self._problem = self._answer()
+                if self._asked is None:
+                    self._began_s = time.monotonic()
+                    self._sent, self._waiting = self._waiting, {}
+                    self._asked = self._client.begin(self._write, timeout_s=TIMEOUT_S)
+            return self._problem
 
     def _answer(self) -> str:
         if self._asked is None or not self._asked.done():
@@ -118,6 +132,17 @@ def _batch(records: Sequence[PlacedRecord]) -> BatchBytes:
     return BatchBytes(content[:HEADER_BYTES], content[HEADER_BYTES:])
 
 
+_WRITERS: WeakValueDictionary[Connection, HeartbeatWriter] = WeakValueDictionary()
+_SHARING = threading.Lock()
+
+
+def shared_writer(client: ClusterClient) -> HeartbeatWriter:
+    """Return the writer that all flows of this process share for a cluster, whatever alias they give it."""
+    with _SHARING:
+        place = replace(client.connection, alias="shared")
+        return _WRITERS.setdefault(place, HeartbeatWriter(client, TOGETHER_S))
+
+
 class HeartbeatCopy:
     """Reads what comes into the source's topics of heartbeats, from the moment it sees them on."""
 
@@ -129,6 +154,7 @@ class HeartbeatCopy:
         self._asked: Future[list[tuple[str, CommittedBatch]]] | None = None
         self._topics: frozenset[str] = frozenset()
         self._looked_at: float | None = None
+        self._read_at = 0.0
         self._problem = ""
 
     def copy_new(self) -> dict[str, list[PlacedRecord]]:
@@ -143,6 +169,9 @@ class HeartbeatCopy:
 
     def _read(self) -> Sequence[tuple[str, CommittedBatch]]:
         if self._asked is None:
+            if time.monotonic() < self._read_at:
+                return ()
+            self._read_at = time.monotonic() + READ_EVERY_S
             self._look()
             if not self._positions:
                 return ()

@@ -25,7 +25,7 @@ from jobs.spark.channel import messages, sealed_line
 from jobs.spark.channel.messages import Message, decode_line, encode_line
 from jobs.spark.channel.sealed_line import Connection, Seal, SealedSocket
 
-ALIVE_S = 2.0
+ALIVE_S = 5.0
 _CONNECT_TIMEOUT_S = 10.0
 _MOST_LINE_BYTES = 64 * 1024 * 1024
 # A client that has not sent the token yet is a stranger: little is read of it, and not for long. A task says
@@ -230,6 +230,7 @@ class ChannelClient:
         self._over = threading.Event()
         # Several threads of a task have something to say.
         self._sending = threading.Lock()
+        self._said_s = 0.0
         self.say({"token": address.token, "task": number})
 
     def should_stop(self) -> bool:
@@ -244,6 +245,7 @@ class ChannelClient:
         """Send a message; a driver that is gone is a stop."""
         with self._sending:
             is_sent = _send(self._socket, message)
+        self._said_s = time.monotonic()
         if not is_sent:
             self.request_stop()
 
@@ -267,9 +269,10 @@ class ChannelClient:
         raise NotImplementedError
 
     def stay_alive(self) -> None:
-        """Say so every two seconds: a process that was stopped looks like one that has nothing to say."""
-        while not self._over.wait(ALIVE_S):
-            self.say({"alive": True})
+        """Say so after `ALIVE_S` of silence: a process that was stopped looks like a quiet one."""
+        while not self._over.wait(self._said_s + ALIVE_S - time.monotonic()):
+            if time.monotonic() - self._said_s >= ALIVE_S:
+                self.say({"alive": True})
 
     def listen(self) -> None:
         """Hear until a stop."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault
@@ -13,6 +12,7 @@ from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import processes
 from jobs.spark.channel.line import ChannelAddress, TaskChannel
+from jobs.spark.channel.messages import values_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def copy_until_stop(
 
         def report(partitions: Sequence[PartitionProgress]) -> None:
             on_progress()
-            channel.report([asdict(partition) for partition in partitions])
+            channel.report([values_of(partition) for partition in partitions])
 
         FlowCopier(flow, number, channel.should_stop, report, channel.changes).copy([])
     except ClusterFault as fault:

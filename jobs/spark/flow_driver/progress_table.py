@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.transport.timing import LASTING_S
 from jobs.replication.copy.contract import CopyState
+from jobs.spark.flow_driver.eta import Headway, eta_s, flow_eta_s
 
 RATE_WINDOW_S = 10.0
 # A rate is a fact only after this long: before, a partition counts as unknown.
@@ -359,47 +359,3 @@ _NOTHING = (0,) * len(_COUNTS)
 def where_of(row: Mapping[str, Any]) -> TopicPartition:
     """Return the partition of a row."""
     return TopicPartition(row["topic"], row["partition"])
-
-
-# When copying will be done: rules over what is left and how fast it becomes less.
-#
-# E1  Nothing left: 0 s.
-# E2  What is left is unknown, or nothing was copied lately: unknown. No guess is shown.
-# E3  Up to fixed ends (`--until-caught-up`): what is left over the offsets copied per second.
-# E4  Behind a source that keeps growing: its growth is subtracted first. A copier that is not faster
-#     never arrives: unknown.
-# E5  Of a whole flow: all that is left over all that is copied, because what one partition no longer
-#     needs serves the others. Partitions that cannot be copied, or are paused, do not count.
-
-
-@dataclass(frozen=True, slots=True)
-class Headway:
-    """How one partition gets on: offsets left (None: unknown), copied and grown per second."""
-
-    left: int | None
-    copied_per_s: float
-    grown_per_s: float = 0.0
-
-
-def eta_s(headway: Headway) -> float | None:
-    """Return the seconds until nothing is left (rules E1 to E4), None when that is unknown."""
-    if headway.left == 0:
-        return 0.0
-    gained_per_s = headway.copied_per_s - headway.grown_per_s
-    if headway.left is None or gained_per_s <= 0:
-        return None
-    return round(headway.left / gained_per_s, 1)
-
-
-def flow_eta_s(headways: Iterable[Headway]) -> float | None:
-    """Return the seconds until no partition has anything left (rule E5), None when that is unknown."""
-    headways = list(headways)
-    waiting = [headway for headway in headways if headway.left != 0]
-    if any(headway.left is None for headway in waiting):
-        return None
-    together = Headway(
-        sum(headway.left or 0 for headway in waiting),
-        sum(headway.copied_per_s for headway in waiting),
-        sum(headway.grown_per_s for headway in waiting),
-    )
-    return eta_s(together)

@@ -24,7 +24,7 @@ from jobs.spark.slots.dealing import EVEN_EVERY_S, Copy, OwnSlots, SlotDeaths, c
 logger = logging.getLogger(__name__)
 
 # A slot that died is back within this time, or its copies are dealt to others.
-BACK_WITHIN_S = 5.0
+BACK_WITHIN_S = 3.0
 SILENCE_S = 15.0
 DEAL_S = 1.0
 _BEGUN = {"bytes": 0, "at_work": True}

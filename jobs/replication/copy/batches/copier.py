@@ -48,7 +48,7 @@ from jobs.waiting import wait_up_to
 
 logger = logging.getLogger(__name__)
 
-REPORT_INTERVAL_S = 0.5
+REPORT_INTERVAL_S = 1.0
 # What a task as a whole took is reported so often.
 TASK_INTERVAL_S = 5.0
 LONGEST_BACKOFF_S = 5.0

@@ -6,7 +6,8 @@ import pytest
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.contract import CopyState, PartitionProgress
-from jobs.spark.flow_driver.progress_table import Headway, ProgressTable, eta_s, flow_eta_s
+from jobs.spark.flow_driver.eta import Headway, eta_s, flow_eta_s
+from jobs.spark.flow_driver.progress_table import ProgressTable
 
 
 def row(position=0, records=0, state=CopyState.COPYING, partition=0, **more):
