@@ -224,17 +224,11 @@ def _open_engine(runs_dir: Path, wanted: JobSpec, secrets: Mapping[str, str]) ->
     An engine of flows also has room, and the same `secrets`.
     """
     for engine in folder.list_engines(runs_dir, wanted.kind):
-        fits = _release_of(engine) == VERSION
-        if (
-            not fits
-            or contract.read_spec(engine).spark != wanted.spark
-            or not folder.is_open(engine)
-        ):
-            continue
-        if wanted.kind != settings.FLOWS:
-            return engine
-        has_room = folder.count(engine) < settings.engine_flows()
-        if has_room and secrets.items() <= _environ_of(engine).items():
+        fits = _release_of(engine) == VERSION and contract.read_spec(engine).spark == wanted.spark
+        if fits and wanted.kind == settings.FLOWS:
+            has_room = folder.count(engine) < settings.engine_flows()
+            fits = has_room and secrets.items() <= _environ_of(engine).items()
+        if fits and folder.is_open(engine):
             return engine
     return None
 
