@@ -236,8 +236,11 @@ def _open_engine(runs_dir: Path, wanted: JobSpec, secrets: Mapping[str, str]) ->
 def _environ_of(engine: Path) -> dict[str, str]:
     """Return the environment that an engine was started with; empty where it cannot be read."""
     keeper = contract.read_json(engine / contract.KEEPER) or {}
+    file = Path(f"/proc/{keeper.get('pid')}/environ")
     try:
-        told = Path(f"/proc/{keeper.get('pid')}/environ").read_bytes()
+        # A process whose program has just been loaded has none for a moment.
+        while not (told := file.read_bytes()) and submit.is_alive(engine):
+            time.sleep(0.01)
     except OSError:
         return {}
     pairs = (os.fsdecode(one).partition("=") for one in told.split(b"\0") if one)
