@@ -71,7 +71,7 @@ def queue_run(request: RunRequest, now: datetime) -> Run | None:
         return None
 
 
-def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) -> bool:
+def launch_run(run_id: UUID, now: datetime, launcher: Launcher = SPARK) -> bool:
     """Start the processes of a queued run on this host.
 
     False when another worker did, and of an analysis while another one of its subject runs.
@@ -79,7 +79,6 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
     run = Run.objects.filter(pk=run_id, state=RunState.QUEUED).first()
     if run is None or not _claim(run, now):
         return False
-    launcher = launcher or SPARK
     folder = Path(run.folder)
     try:
         _write_control(run, folder)
@@ -188,7 +187,7 @@ def finish_run(
     return bool(changed)
 
 
-def remove_old_runs(now: datetime, launcher: Launcher | None = None) -> int:
+def remove_old_runs(now: datetime, launcher: Launcher = SPARK) -> int:
     """Remove runs that ended long ago, on the host that has their folders; return how many."""
     old = Run.objects.exclude(state__in=LIVE_STATES).filter(
         _is_old(now), host__in=["", this_host()]
@@ -196,7 +195,7 @@ def remove_old_runs(now: datetime, launcher: Launcher | None = None) -> int:
     removed = 0
     for run in old.only("pk", "kind", "folder", "question_key")[:500]:
         if run.folder:
-            (launcher or SPARK).remove_run(Path(run.folder))
+            launcher.remove_run(Path(run.folder))
         if run.is_analysis:
             remove_tables(run)
         removed += Run.objects.filter(pk=run.pk).delete()[0]

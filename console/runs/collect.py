@@ -36,7 +36,7 @@ MOST_ATTEMPTS = 2
 HEARTBEAT_EVERY = timedelta(seconds=1)
 
 
-def observe_runs(now: datetime, launcher: Launcher | None = None) -> None:
+def observe_runs(now: datetime, launcher: Launcher = SPARK) -> None:
     """Start what is queued, look at what runs here, give up what was lost with its host."""
     waiting = Run.objects.filter(state=RunState.QUEUED, question_key="")
     for run_id in waiting.values_list("pk", flat=True):
@@ -46,7 +46,7 @@ def observe_runs(now: datetime, launcher: Launcher | None = None) -> None:
     start_queued(now, launcher)
 
 
-def observe_all(runs: QuerySet[Run], now: datetime, launcher: Launcher | None = None) -> int:
+def observe_all(runs: QuerySet[Run], now: datetime, launcher: Launcher = SPARK) -> int:
     """Bring the rows of running runs up to date with their folders; return how many there are."""
     found = list(runs)
     for run in found:
@@ -63,9 +63,8 @@ def running_here() -> QuerySet[Run]:
     return Run.objects.filter(state=RunState.RUNNING, host=this_host()).defer("progress")
 
 
-def observe_run(run: Run, now: datetime, launcher: Launcher | None = None) -> None:
+def observe_run(run: Run, now: datetime, launcher: Launcher = SPARK) -> None:
     """Bring the row of one running run up to date with its folder."""
-    launcher = launcher or SPARK
     folder = Path(run.folder)
     # Alive is read before the result: a supervisor that ends in between leaves a result to be found.
     if launcher.is_alive(folder):

@@ -32,6 +32,8 @@ class Launcher(Protocol):
 
     def remove_run(self, run_dir: Path) -> None: ...
 
+    def roll(self, runs_dir: Path, engine: Path) -> object: ...
+
 
 SPARK: Launcher = door
 

@@ -61,11 +61,11 @@ def running_subjects(kind: str) -> set[str]:
     return set(running.values_list("subject", flat=True))
 
 
-def read_log(run: Run, lines: int = 400, launcher: Launcher | None = None) -> str | None:
+def read_log(run: Run, lines: int = 400, launcher: Launcher = SPARK) -> str | None:
     """Return the last lines of a run's log; None when the log is on another host."""
     if not run.folder:
         return ""
     if run.host != this_host():
         return None
-    tail = (launcher or SPARK).read_log_tail(Path(run.folder), 128 * 1024)
+    tail = launcher.read_log_tail(Path(run.folder), 128 * 1024)
     return "\n".join(tail.splitlines()[-lines:])

@@ -130,43 +130,29 @@ def is_for_analyses(spec: JobSpec) -> bool:
 
 def task_memory_mb(environ: Mapping[str, str] = os.environ) -> int:
     """Return what a Python process of an analysis may have of memory, in MiB; raises ValueError."""
-    return _whole(
-        "CROSSLOG_TASK_MEMORY_MB",
-        environ.get("CROSSLOG_TASK_MEMORY_MB"),
-        TASK_MEMORY_MB,
-        LEAST_TASK_MEMORY_MB,
-    )
+    return _env_whole("CROSSLOG_TASK_MEMORY_MB", environ, TASK_MEMORY_MB, LEAST_TASK_MEMORY_MB)
 
 
 def record_read_bytes_per_s(environ: Mapping[str, str] = os.environ) -> float:
     """Return what analyses of records may read of a cluster; raises ValueError."""
-    return (
-        _whole(
-            "CROSSLOG_RECORD_READ_MB_PER_S",
-            environ.get("CROSSLOG_RECORD_READ_MB_PER_S"),
-            RECORD_READ_MB_PER_S,
-        )
-        * 1e6
-    )
+    return 1e6 * _env_whole("CROSSLOG_RECORD_READ_MB_PER_S", environ, RECORD_READ_MB_PER_S)
 
 
 def engine_slots(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many processes copy in an engine of flows; raises ValueError."""
     cores = min(len(os.sched_getaffinity(0)), MOST_SLOTS_BY_DEFAULT)
-    return _whole(
-        "CROSSLOG_ENGINE_SLOTS", environ.get("CROSSLOG_ENGINE_SLOTS"), cores, most=MOST_SLOTS
-    )
+    return _env_whole("CROSSLOG_ENGINE_SLOTS", environ, cores, most=MOST_SLOTS)
 
 
 def engine_flows(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many flows an engine has at most; raises ValueError."""
-    return _whole("CROSSLOG_ENGINE_FLOWS", environ.get("CROSSLOG_ENGINE_FLOWS"), ENGINE_FLOWS)
+    return _env_whole("CROSSLOG_ENGINE_FLOWS", environ, ENGINE_FLOWS)
 
 
-def _whole(
-    name: str, given: str | None, default: int, least: int = 1, most: int | None = None
+def _env_whole(
+    name: str, environ: Mapping[str, str], default: int, least: int = 1, most: int | None = None
 ) -> int:
-    given = given or str(default)
+    given = environ.get(name) or str(default)
     is_number = given.isascii() and given.isdecimal()
     if not is_number or int(given) < least or (most is not None and int(given) > most):
         bounds = f"from {least} on" if most is None else f"from {least} to {most}"

@@ -63,10 +63,11 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "clock": _chosen(request, "clock", CLOCKS),
         "version": VERSION,
         "now": timezone.now(),
-        # About the subject of the page; `is_admin` is everywhere.
+        # About the subject of the page; `is_admin` and `sees_all` are everywhere.
         "can_operate": partial(can_here, request, "operate"),
         "can_administer": partial(can_here, request, "administer"),
         "is_admin": can(user, "administer"),
+        "sees_all": can(user, "view"),
         "read_only": is_read_only(),
     }
 

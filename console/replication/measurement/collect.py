@@ -292,6 +292,10 @@ def _is_copying(run: Run | None) -> bool:
     return run is not None and run.state == RunState.RUNNING
 
 
+# What a run that waits for its engine does not say.
+_WAITS: dict[str, Any] = {"surveyed": False, "fault": "", "topics": {}, "partitions": []}
+
+
 def _progress_of(run: Run | None) -> dict[str, Any] | None:
     """Return the progress of a live run; None without one."""
     if run is None or not _is_copying(run):
@@ -301,6 +305,5 @@ def _progress_of(run: Run | None) -> dict[str, Any] | None:
     if run.folder and run.host == this_host():
         newest = SPARK.read_progress(Path(run.folder))
         if newest is not None:
-            return newest
-    document: dict[str, Any] | None = run.progress
-    return document
+            return {**_WAITS, **newest}
+    return None if run.progress is None else {**_WAITS, **run.progress}

@@ -10,7 +10,7 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from console.runs.actions import launch_run
-from console.runs.launcher import Launcher, this_host
+from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import Run, RunState
 
 # Who had a place longer ago counts as one who never had one.
@@ -18,7 +18,7 @@ TURNS_WITHIN = timedelta(days=1)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def start_queued(now: datetime, launcher: Launcher | None = None) -> int:
+def start_queued(now: datetime, launcher: Launcher = SPARK) -> int:
     """Start analyses that wait, as far as there is room on this host; return how many."""
     waiting = _in_turns(now)
     if not waiting:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from console.runs.analyses.queue import start_queued
 from console.runs.collect import observe_all, running_here
-from console.runs.launcher import Launcher
+from console.runs.launcher import SPARK, Launcher
 
 LOOK_S = 0.2
 # After that the rounds of `observe_runs` are often enough.
@@ -30,7 +30,7 @@ class Clock:
     wait: Callable[[float], None] = time.sleep
 
 
-def watch_analyses(launcher: Launcher | None = None, clock: Clock | None = None) -> None:
+def watch_analyses(launcher: Launcher = SPARK, clock: Clock | None = None) -> None:
     """Start what waits and watch until nothing runs here any more, at most for `WATCH_S`."""
     clock = clock or Clock()
     start_queued(clock.now(), launcher)
@@ -44,7 +44,7 @@ def watch_analyses(launcher: Launcher | None = None, clock: Clock | None = None)
         _WATCHES.release()
 
 
-def look_once(now: datetime, launcher: Launcher | None = None) -> bool:
+def look_once(now: datetime, launcher: Launcher = SPARK) -> bool:
     """Bring analyses of this host up to date and start the next; False when none runs here."""
     seen = observe_all(running_here().exclude(question_key=""), now, launcher)
     return bool(start_queued(now, launcher) or seen)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
 
 from console.runs.engines.models import Engine, EngineKind, EngineState
-from console.runs.launcher import this_host
+from console.runs.launcher import SPARK, Launcher, this_host
 from jobs.spark import contract
 from jobs.spark.contract import Outcome
-from jobs.spark.engine import door
+from jobs.spark.engine.folder import list_engines
 
 logger = logging.getLogger(__name__)
 
@@ -24,41 +24,21 @@ ROLL_GRACE = timedelta(seconds=60)
 LOG_BYTES = 64 * 1024
 
 
-class HostEngines(Protocol):
-    """What is needed of engines in their folders; `jobs.spark.engine.door` is the real one."""
-
-    def is_alive(self, run_dir: Path) -> bool: ...
-
-    def read_progress(self, run_dir: Path) -> dict[str, Any] | None: ...
-
-    def read_log_tail(self, run_dir: Path, most_bytes: int = ...) -> str: ...
-
-    def roll(self, runs_dir: Path, engine: Path) -> object: ...
-
-
-REAL: HostEngines = door
-
-
-def watch_engines(now: datetime, engines: HostEngines = REAL) -> None:
+def watch_engines(now: datetime, launcher: Launcher = SPARK) -> None:
     """Bring the rows of this host's engines up to date; end those of hosts that do not report any more."""
     runs_dir = Path(settings.CROSSLOG_RUNS_DIR)
-    found = {
-        one.name: one
-        for kind in EngineKind.values
-        for one in runs_dir.glob(f"{kind}-*")
-        if (one / contract.SPEC).exists()
-    }
+    found = {one.name: one for kind in EngineKind.values for one in list_engines(runs_dir, kind)}
     mine = Q(host=this_host(), ended_at=None) | Q(name__in=found)
     rows = {row.name: row for row in Engine.objects.filter(mine).defer("progress", "log")}
     for name in found.keys() - rows:
         fields = _first_seen(found[name], now)
-        if engines.is_alive(found[name]) or fields["started_at"] > now - KEEP_ENDED_ENGINES:
+        if launcher.is_alive(found[name]) or fields["started_at"] > now - KEEP_ENDED_ENGINES:
             rows[name] = Engine.objects.get_or_create(name=name, defaults=fields)[0]
     for row in rows.values():
-        if engines.is_alive(Path(row.folder)):
-            _look_at(row, now, engines)
+        if launcher.is_alive(Path(row.folder)):
+            _look_at(row, now, launcher)
         elif row.is_live:
-            _end(row, now, engines)
+            _end(row, now, launcher)
     _give_up_lost(now)
 
 
@@ -79,9 +59,9 @@ def _first_seen(folder: Path, now: datetime) -> dict[str, Any]:
     }
 
 
-def _look_at(row: Engine, now: datetime, engines: HostEngines) -> None:
+def _look_at(row: Engine, now: datetime, launcher: Launcher) -> None:
     same = Engine.objects.filter(pk=row.pk)
-    progress = engines.read_progress(Path(row.folder))
+    progress = launcher.read_progress(Path(row.folder))
     changes: dict[str, Any] = {"seen_at": now}
     if not row.is_live:
         # Its host was given up, and reports again.
@@ -101,13 +81,13 @@ def _look_at(row: Engine, now: datetime, engines: HostEngines) -> None:
     waiting = same.filter(state=EngineState.RUNNING, roll_requested_at__isnull=False)
     # One worker rolls it: a start takes longer than a round.
     if row.roll_requested_at and waiting.update(state=EngineState.ROLLING):
-        _roll(row, engines)
+        _roll(row, launcher)
 
 
-def _roll(row: Engine, engines: HostEngines) -> None:
+def _roll(row: Engine, launcher: Launcher) -> None:
     folder = Path(row.folder)
     try:
-        engines.roll(folder.parent, folder)
+        launcher.roll(folder.parent, folder)
     except Exception as error:
         # Whatever it was (no JDK, disk full), the engine continues and its page says why.
         logger.exception("engine could not be rolled name=%s", row.name)
@@ -116,7 +96,7 @@ def _roll(row: Engine, engines: HostEngines) -> None:
         rolling.update(state=EngineState.RUNNING, roll_requested_at=None, problem=problem)
 
 
-def _end(row: Engine, now: datetime, engines: HostEngines) -> None:
+def _end(row: Engine, now: datetime, launcher: Launcher) -> None:
     folder = Path(row.folder)
     result = contract.read_result(folder)
     is_well = result is not None and result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED}
@@ -125,7 +105,7 @@ def _end(row: Engine, now: datetime, engines: HostEngines) -> None:
         state=EngineState.STOPPED if is_well else EngineState.CRASHED,
         ended_at=now,
         problem=problem,
-        log=engines.read_log_tail(folder, LOG_BYTES),
+        log=launcher.read_log_tail(folder, LOG_BYTES),
     )
     logger.info("engine ended name=%s", row.name)
 

@@ -224,17 +224,11 @@ def _open_engine(runs_dir: Path, wanted: JobSpec, secrets: Mapping[str, str]) ->
     An engine of flows also has room, and the same `secrets`.
     """
     for engine in folder.list_engines(runs_dir, wanted.kind):
-        fits = _release_of(engine) == VERSION
-        if (
-            not fits
-            or contract.read_spec(engine).spark != wanted.spark
-            or not folder.is_open(engine)
-        ):
-            continue
-        if wanted.kind != settings.FLOWS:
-            return engine
-        has_room = folder.count(engine) < settings.engine_flows()
-        if has_room and secrets.items() <= _environ_of(engine).items():
+        fits = _release_of(engine) == VERSION and contract.read_spec(engine).spark == wanted.spark
+        if fits and wanted.kind == settings.FLOWS:
+            has_room = folder.count(engine) < settings.engine_flows()
+            fits = has_room and secrets.items() <= _environ_of(engine).items()
+        if fits and folder.is_open(engine):
             return engine
     return None
 
@@ -242,8 +236,11 @@ def _open_engine(runs_dir: Path, wanted: JobSpec, secrets: Mapping[str, str]) ->
 def _environ_of(engine: Path) -> dict[str, str]:
     """Return the environment that an engine was started with; empty where it cannot be read."""
     keeper = contract.read_json(engine / contract.KEEPER) or {}
+    file = Path(f"/proc/{keeper.get('pid')}/environ")
     try:
-        told = Path(f"/proc/{keeper.get('pid')}/environ").read_bytes()
+        # A process whose program has just been loaded has none for a moment.
+        while not (told := file.read_bytes()) and submit.is_alive(engine):
+            time.sleep(0.01)
     except OSError:
         return {}
     pairs = (os.fsdecode(one).partition("=") for one in told.split(b"\0") if one)

@@ -8,18 +8,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from jobs.logs import rotate
 from jobs.spark import contract, submit
 from jobs.spark.application import result_of
-from jobs.spark.channel.line import ChannelAddress, DriverChannel, Event
+from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import folder
 from jobs.spark.engine.hosted_run import SparkState, end, log_of, stop_if_unwanted
 from jobs.spark.flow_driver.host import Host
-from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import TaskJob
+
+if TYPE_CHECKING:
+    from jobs.spark.flow_driver.replicate import FlowDriver
+    from jobs.spark.slots.slots import SlotPool
 
 logger = logging.getLogger(__name__)
 
@@ -32,43 +35,15 @@ SET_APART = (
 )
 
 
-class Pool(Protocol):
-    """What is needed of `slots.SlotPool`."""
-
-    restarts: int
-
-    @property
-    def in_flight_bytes(self) -> int: ...
-
-    def step(self) -> None: ...
-
-    def rows(self) -> list[dict[str, Any]]: ...
-
-    def take_suspects(self) -> list[str]: ...
-
-    def begin(self, flow: str, task: int, address: ChannelAddress) -> TaskJob: ...
-
-    def usage(self, flow: str) -> dict[str, Any]: ...
-
-
-class Driver(Protocol):
-    """What is needed of `replicate.FlowDriver`."""
-
-    stopping: threading.Event
-    state: FlowState
-
-    def drive(self) -> JobResult: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Hosting:
     """What the flows of an engine share; `settling` is set where the start of one is over."""
 
     engine: Path
-    pool: Pool
+    pool: SlotPool
     state: SparkState
     open_channel: Callable[[Callable[[Event], None]], DriverChannel]
-    make_driver: Callable[[JobSpec, Path, Host], Driver]
+    make_driver: Callable[[JobSpec, Path, Host], FlowDriver]
     settling: threading.Event = field(default_factory=threading.Event)
 
 
@@ -124,7 +99,7 @@ class HostedFlow:
         self._spec = spec
         self._hosting = hosting
         self._host = SlotHost(self.flow, hosting)
-        self._driver: Driver | None = None
+        self._driver: FlowDriver | None = None
         self._ends_at: float | None = None
         self._is_set_apart = self._is_dropped = False
         self._result: JobResult | None = None

@@ -104,7 +104,7 @@ ALONE = {"name": "", "slots": [], "cpu_percent": None, "memory_bytes": 640 << 20
     [
         pytest.param(
             HOSTED,
-            "Engine flows-1, slots 0, 2, 12 % of a core, 15 MiB of memory",
+            'Engine <a href="/runs/engines/flows-1/">flows-1</a>, slots 0, 2, 12 % of a core, 15 MiB of memory',
             id="hosted by an engine",
         ),
         pytest.param(ALONE, "Application of its own, 640 MiB of memory", id="its own"),

@@ -38,7 +38,8 @@ def test_the_page_of_a_flow_says_which_engine_copies_it(client, flow):
     flow.save()
     client.force_login(make_user(Role.VIEWER))
     text = client.get(f"/replication/{flow.pk}/").content.decode()
-    assert "Engine flows-1, slot 3, 1 % of a core" in " ".join(text.split())
+    link = '<a href="/runs/engines/flows-1/">flows-1</a>'
+    assert f"Engine {link}, slot 3, 1 % of a core" in " ".join(text.split())
 
 
 def test_the_form_has_the_flow_filled_in(client, flow):

@@ -11,6 +11,7 @@ from console.replication.flows.models import (
     ReplicationFlow,
 )
 from console.replication.measurement.collect import collect_flow
+from console.runs.launcher import this_host
 from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.limits import POSITIONS
@@ -185,6 +186,20 @@ def test_a_run_that_has_not_seen_the_clusters_keeps_what_was_known():
     row = measured(flow, StubFlow(ranges=source()))
     assert (row.state, row.position) == ("retrying", 90)
     assert flow.worst_reason == "west: no broker answered"
+
+
+@pytest.mark.parametrize("is_newer", [False, True], ids=["in its row", "in its folder"])
+def test_the_partitions_of_a_run_that_waits_for_its_engine_are_starting(is_newer, tmp_path):
+    flow = make_flow()
+    make_partition(flow, position=90)
+    make_run(flow)
+    waits = {"at_ms": 1, "message": "Waiting for the engine"}
+    folder = {"folder": str(tmp_path), "host": this_host()} if is_newer else {}
+    write_json(tmp_path / PROGRESS, waits)
+    Run.objects.filter(pk=flow.run_id).update(progress=waits, **folder)
+    flow.refresh_from_db()
+    row = measured(flow, StubFlow(ranges=source()), NOW + MINUTE)
+    assert (row.state, row.position) == ("starting", 90)
 
 
 def test_samples_are_written_for_the_flow_and_each_topic():

@@ -92,8 +92,9 @@ def test_a_roll_starts_one_successor_with_the_secrets_of_both(runs, monkeypatch)
     new = door.roll(runs, old)
     assert door.roll(runs, old) == new != old
     pid = contract.read_json(new / contract.KEEPER)["pid"]
-    environ = Path(f"/proc/{pid}/environ").read_text().split("\0")
-    assert {"CROSSLOG_SECRET_OLD=before", "CROSSLOG_SECRET_BOTH=after"} <= set(environ)
+    secrets = {"CROSSLOG_SECRET_OLD=before", "CROSSLOG_SECRET_BOTH=after"}
+    environ = Path(f"/proc/{pid}/environ")
+    eventually(lambda: secrets <= set(environ.read_text().split("\0")))
     door.start_run(spec("next"), runs / "next")
     assert folder.engine_of(runs / "next") == new
     assert (folder.count(old), folder.count(new)) == (1, 2)
