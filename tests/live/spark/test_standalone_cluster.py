@@ -89,7 +89,9 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
     assert "code=jobs.zip/jobs" in spark.executor_logs()
 
 
-def test_slots_are_tasks_of_executors_and_flows_continue_when_a_worker_is_lost(tmp_path, east, west):
+def test_slots_are_tasks_of_executors_and_flows_continue_when_a_worker_is_lost(
+    tmp_path, east, west
+):
     with StandaloneCluster(tmp_path / "spark") as cluster:
         environment = {**cluster.settings_of_runs(), "CROSSLOG_ENGINE_SLOTS": "2"}
         runs = (tmp_path / "runs").resolve()
