@@ -102,13 +102,17 @@ class TransactionCompletion:
 
     async def complete_markers(
         self, partitions: Collection[TopicPartition], before: LeaderSnapshot | None, *, commit: bool
-    ) -> None:
-        """Return when an end has reached all these partitions.
+    ) -> LeaderSnapshot:
+        """Return when an end has reached all these partitions, and who led them then.
 
         `before` is what `require_leaders` found before it; None: nothing is known, so it is sent again
         everywhere.
         """
-        while missed := (await self._once_ended(partitions))[1].missed_since(before):
+        while True:
+            leaders = (await self._once_ended(partitions))[1]
+            missed = leaders.missed_since(before)
+            if not missed:
+                return leaders
             logger.warning(
                 "cluster=%s telling the end of %s again to %d partitions, among them %s",
                 self._target.alias, self._name, len(missed), min(missed),
@@ -205,7 +209,8 @@ async def complete_markers_with_retries(
     give_up_at = clock() + patience_s
     while True:
         try:
-            return await completion.complete_markers(partitions, before, commit=commit)
+            await completion.complete_markers(partitions, before, commit=commit)
+            return
         except ClusterFault as fault:
             if not fault.retriable or clock() >= give_up_at:
                 raise
