@@ -250,7 +250,7 @@ class BrokerConnection:
             self.close()
 
     def _watch(self, late_at: float) -> None:
-        """Look at `late_at` for a late answer. One timer serves all requests: most are answered long before."""
+        """Look for a late answer at `late_at`; one timer serves all requests."""
         if self._timer is None or late_at < self._timer.when():
             if self._timer is not None:
                 self._timer.cancel()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -59,6 +59,10 @@ class LeaderSnapshot:
     broker_id: int | None
     epochs: Mapping[TopicPartition, int | None]
     gone: frozenset[TopicPartition] = frozenset()
+
+    def leads_all(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether all these partitions had a leader."""
+        return all(self.epochs.get(where) is not None for where in partitions)
 
     def missed_since(self, before: LeaderSnapshot | None) -> set[TopicPartition]:
         """Return the partitions that may have been without a leader since `before` (None: all of them)."""
@@ -210,12 +214,13 @@ async def complete_markers_with_retries(
     while True:
         try:
             await completion.complete_markers(partitions, before, commit=commit)
-            return
         except ClusterFault as fault:
             if not fault.retriable or clock() >= give_up_at:
                 raise
             before = None
             await asyncio.sleep(RETRY_DELAY_S)
+        else:
+            return
 
 
 # Who takes over knows where to tell the end again only now: it waits for whatever is just missing.

@@ -226,9 +226,9 @@ class Delivery:
             return None
         partitions = set(self._unfinished.partitions)
         known = self._leaders
-        if known is not None and self._target.timing.clock() - self._leaders_at < LEADERS_S:
-            if all(known.epochs.get(where) is not None for where in partitions):
-                return known
+        is_fresh = self._target.timing.clock() - self._leaders_at < LEADERS_S
+        if known is not None and is_fresh and known.leads_all(partitions):
+            return known
         return await self._ends().require_leaders(partitions)
 
     async def commit(self, leaders: LeaderSnapshot | None) -> None:
