@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, Remedy, TimedOut, Unreachable
 from jobs.cluster.protocol.errors import BrokerNotKnown, VersionNotOffered
-from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_request, newest, read_metadata
+from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_call, newest, read_metadata
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.apis import BrokerVersions, SupportedApi
 from jobs.cluster.protocol.transport.connection import BrokerConnection, Options
@@ -113,7 +113,8 @@ class RawCluster:
         Raises `ClusterFault`.
         """
         asked_at_s = self.timing.clock()
-        answer = await connection.request(METADATA_API, metadata_request(topics))
+        named = None if topics is None else frozenset(topics)
+        answer = await connection.ask(metadata_call(named, connection.version(METADATA_API.speaks)))
         return read_metadata(answer, self.alias, connection.server.broker_id, asked_at_s)
 
     def forget(self, topics: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from uuid import UUID
 
 from kio.schema.metadata.v10.request import MetadataRequest, MetadataRequestTopic
@@ -16,6 +17,8 @@ from kio.schema.metadata.v12.response import (
 from jobs.cluster.descriptions import BrokerDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import Where, answer_fault
+from jobs.cluster.protocol.transport.apis import METADATA
+from jobs.cluster.protocol.transport.frames import Call
 from jobs.cluster.protocol.transport.primitives import topic_name
 
 
@@ -79,6 +82,12 @@ def metadata_request(topics: Collection[str] | None) -> MetadataRequest:
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
     )
+
+
+@lru_cache(256)
+def metadata_call(topics: frozenset[str] | None, version: int) -> Call[MetadataResponse]:
+    """Return the call of such a request: a flow reads who leads the same topics at every commit."""
+    return METADATA.call(metadata_request(topics), version)
 
 
 def read_metadata(

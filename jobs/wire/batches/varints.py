@@ -11,6 +11,7 @@ from jobs.wire.errors import RecordFormatError
 _INT32_BYTES = 5
 _INT64_BYTES = 10
 _MORE = 0x80
+_ONE_BYTE = [bytes((raw,)) for raw in range(_MORE)]
 
 
 def read_varint(content: bytes | memoryview, at: int) -> tuple[int, int]:
@@ -60,6 +61,8 @@ def _encode(value: int, bits: int) -> bytes:
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise ValueError(f"{value} does not fit into {bits} bits")
     raw = (value << 1) ^ (value >> bits)
+    if raw < _MORE:  # nearly all of them
+        return _ONE_BYTE[raw]
     encoded = bytearray()
     while raw >= _MORE:
         encoded.append(raw & 0x7F | _MORE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
@@ -146,16 +147,20 @@ async def describe_on(
     """Likewise, asked of this one broker; raises what it answers where it is not the coordinator."""
     if not describes(connection):
         return await _described_in_log(cluster, connection, transactional_id)
-    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
     version = connection.version(DESCRIBE_TRANSACTIONS.speaks)
-    asked = DESCRIBE_TRANSACTIONS.call(request, version)
-    call = Call(asked.name, asked.key, version, asked.is_flexible, asked.body, decode_described)
-    error, told = await connection.ask(call)
+    error, told = await connection.ask(_describe_call(transactional_id, version))
     doing = f"Describing transaction {transactional_id}"
     fault = answer_fault(error, Where(connection.cluster, connection.server.broker_id, doing))
     if fault is not None and fault.error != _NOT_FOUND:
         raise fault
     return told if fault is None else DescribedTransaction("Empty", frozenset())
+
+
+@lru_cache(256)  # a flow describes its own at every commit
+def _describe_call(transactional_id: str, version: int) -> Call[tuple[int, DescribedTransaction]]:
+    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
+    asked = DESCRIBE_TRANSACTIONS.call(request, version)
+    return Call(asked.name, asked.key, version, asked.is_flexible, asked.body, decode_described)
 
 
 def decode_described(frame: memoryview, at: int) -> tuple[tuple[int, DescribedTransaction], int]:

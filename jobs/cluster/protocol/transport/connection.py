@@ -72,7 +72,8 @@ class _Pending(NamedTuple):
     correlation_id: int
     call: Call[Any]
     answer: asyncio.Future[Any]
-    timer: asyncio.TimerHandle
+    timeout_s: float
+    late_at: float
 
 
 class BrokerConnection:
@@ -90,6 +91,7 @@ class BrokerConnection:
         self._loop = asyncio.get_running_loop()
         self._frames = FrameReader(options.largest_answer_bytes, self._take)
         self._pending: deque[_Pending] = deque()
+        self._timer: asyncio.TimerHandle | None = None
         self._last_id = 0
         self._is_ready = False
         self._has_answered = False
@@ -164,10 +166,11 @@ class BrokerConnection:
         timeout_s = self.options.timing.request_timeout_s + wait_ms / 1000
         self._last_id = self._last_id % _HIGHEST_ID + 1
         answer: asyncio.Future[_Answer] = self._loop.create_future()
-        timer = self._loop.call_later(timeout_s, self._give_up, call.name, timeout_s)
         if self._is_ready and not self._first_request:
             self._first_request = f"{call.name} in version {call.version}"
-        self._pending.append(_Pending(self._last_id, call, answer, timer))
+        late_at = self._loop.time() + timeout_s
+        self._pending.append(_Pending(self._last_id, call, answer, timeout_s, late_at))
+        self._watch(late_at)
         self._stream.write(frame(call, self._last_id, self._client_id))
         return await answer
 
@@ -241,15 +244,30 @@ class BrokerConnection:
             except UNREADABLE as error:
                 self._refuse(f"{pending.call.name} version {pending.call.version}: {error}")
                 return
-        self._pending.popleft().timer.cancel()
+        self._pending.popleft()
         self._has_answered = self._is_ready
         if self._is_retired and not self._pending:
             self.close()
 
-    def _give_up(self, name: str, timeout_s: float) -> None:
+    def _watch(self, late_at: float) -> None:
+        """Look for a late answer at `late_at`; one timer serves all requests."""
+        if self._timer is None or late_at < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(late_at, self._look_for_late)
+
+    def _look_for_late(self) -> None:
         """End a connection on which an answer is missing: all later ones would come behind it."""
+        self._timer = None
+        first = min(self._pending, key=lambda pending: pending.late_at, default=None)
+        if first is None:
+            return
+        if first.late_at > self._loop.time():
+            self._watch(first.late_at)
+            return
+        name = first.call.name
         logger.debug("cluster=%s %s: %s timed out", self.cluster, self.server, name)
-        message = f"{self.server} did not answer {name} within {timeout_s:g} s."
+        message = f"{self.server} did not answer {name} within {first.timeout_s:g} s."
         self._close(lambda: RequestTimedOut(message, cluster=self.cluster))
 
     def _refuse(self, reason: str) -> None:
@@ -270,9 +288,10 @@ class BrokerConnection:
             return
         self._is_closed = True
         self._stream.close()
+        if self._timer is not None:
+            self._timer.cancel()
         while self._pending:
             pending = self._pending.popleft()
-            pending.timer.cancel()
             if not pending.answer.done():
                 pending.answer.set_exception(fault())
 

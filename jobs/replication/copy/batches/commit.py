@@ -68,6 +68,7 @@ class CommitWriter:
         self._delivery = delivery
         self._books = internal_topics
         self._known = known
+        self._places: dict[TopicPartition, tuple[bytes, TopicPartition]] = {}
         self._is_exact = delivery.transactional_id is not None
         self.target_alias = target.cluster.alias
 
@@ -92,10 +93,8 @@ class CommitWriter:
                 last |= self._sync_batch(syncs.pop())
             for piece in syncs:
                 await self._send(self._sync_batch(piece))
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._send(last))
-            leaders = group.create_task(self._delivery.require_leaders(last))
-        await self._delivery.commit(leaders.result())
+        await self._send(last)
+        await self._delivery.commit(await self._delivery.require_leaders())
         for part in settled:
             part.settle(positions[part.where])
 
@@ -119,22 +118,32 @@ class CommitWriter:
     def _position_batches(
         self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
     ) -> dict[TopicPartition, bytes]:
-        """Return one batch per partition of the positions topic; keys go where the Java client puts them."""
-        topic, now_ms = positions_topic(self._books.source_alias), _now_ms()
+        """Return one batch per partition of the positions topic."""
+        now_ms = _now_ms()
         records: dict[TopicPartition, list[PlacedRecord]] = defaultdict(list)
         for part in parts:
-            position = self._position(part, positions[part.where])
-            key, value = position.record_key, encode_position(position.next_offset)
-            number = partition_for_key(key, self._books.positions_partitions)
-            batch = records[TopicPartition(topic, number)]
+            key, where = self._place_of(part.where)
+            position = self._position(part, key, positions[part.where])
+            value = encode_position(position.next_offset)
+            batch = records[where]
             batch.append(PlacedRecord(len(batch), now_ms, key, value, position.headers()))
         return {where: encode_batch(batch) for where, batch in records.items()}
 
-    def _position(self, part: BatchPartition, reached: Reached) -> Position:
+    def _place_of(self, where: TopicPartition) -> tuple[bytes, TopicPartition]:
+        """Return the key of a partition's position, and where the Java client puts that key."""
+        place = self._places.get(where)
+        if place is None:
+            alias = self._books.source_alias
+            key = self._known.record_key(where, alias)
+            number = partition_for_key(key, self._books.positions_partitions)
+            place = self._places[where] = key, TopicPartition(positions_topic(alias), number)
+        return place
+
+    def _position(self, part: BatchPartition, key: bytes, reached: Reached) -> Position:
         untold = part.syncs.untold()
         return Position(
             reached.next_offset,
-            self._known.record_key(part.where, self._books.source_alias),
+            key,
             # With transactions nothing is ever there twice, so the remote end is of no use.
             remote_end=None if self._is_exact else part.remote_end,
             leader_epoch=reached.leader_epoch,
@@ -156,7 +165,10 @@ class CommitWriter:
             leader = await self._target.need_leader(where)
             by_leader[leader][where] = self._delivery.claim(where, memoryview(batch))
         calls = [self._produce(leader, part) for leader, part in by_leader.items()]
-        await asyncio.gather(*calls)
+        if len(calls) == 1:
+            await calls[0]
+        else:
+            await asyncio.gather(*calls)
 
     async def _produce(self, leader: int, batches: Mapping[TopicPartition, BatchBytes]) -> None:
         cluster, name = self._target.cluster, self._delivery.transactional_id

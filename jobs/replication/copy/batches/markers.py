@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -60,6 +60,10 @@ class LeaderSnapshot:
     epochs: Mapping[TopicPartition, int | None]
     gone: frozenset[TopicPartition] = frozenset()
 
+    def leads_all(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether all these partitions had a leader."""
+        return all(self.epochs.get(where) is not None for where in partitions)
+
     def missed_since(self, before: LeaderSnapshot | None) -> set[TopicPartition]:
         """Return the partitions that may have been without a leader since `before` (None: all of them)."""
         if before is None or before.broker_id != self.broker_id:
@@ -102,13 +106,17 @@ class TransactionCompletion:
 
     async def complete_markers(
         self, partitions: Collection[TopicPartition], before: LeaderSnapshot | None, *, commit: bool
-    ) -> None:
-        """Return when an end has reached all these partitions.
+    ) -> LeaderSnapshot:
+        """Return when an end has reached all these partitions, and who led them then.
 
         `before` is what `require_leaders` found before it; None: nothing is known, so it is sent again
         everywhere.
         """
-        while missed := (await self._once_ended(partitions))[1].missed_since(before):
+        while True:
+            leaders = (await self._once_ended(partitions))[1]
+            missed = leaders.missed_since(before)
+            if not missed:
+                return leaders
             logger.warning(
                 "cluster=%s telling the end of %s again to %d partitions, among them %s",
                 self._target.alias, self._name, len(missed), min(missed),
@@ -205,12 +213,14 @@ async def complete_markers_with_retries(
     give_up_at = clock() + patience_s
     while True:
         try:
-            return await completion.complete_markers(partitions, before, commit=commit)
+            await completion.complete_markers(partitions, before, commit=commit)
         except ClusterFault as fault:
             if not fault.retriable or clock() >= give_up_at:
                 raise
             before = None
             await asyncio.sleep(RETRY_DELAY_S)
+        else:
+            return
 
 
 # Who takes over knows where to tell the end again only now: it waits for whatever is just missing.

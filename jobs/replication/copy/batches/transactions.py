@@ -33,6 +33,9 @@ BUDGET_S = 15.0
 COMMIT_BUDGET_S = 30.0
 # A broker knows a new topic sooner than that.
 GONE_S = 30.0
+# So long the leaders after one transaction's end are those before the next one's. They are older than a look
+# of its own would be, so a change between shows all the same, and each partition has acknowledged since then.
+LEADERS_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Delivery:
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
         self._is_open = False
+        self._leaders: LeaderSnapshot | None = None
+        self._leaders_at = 0.0
 
     @property
     def transactional_id(self) -> str | None:
@@ -174,11 +179,12 @@ class Delivery:
         """Make the end of the last transaction reach all of its partitions."""
         left = self._unfinished
         try:
-            await completion.complete_markers(
+            self._leaders = await completion.complete_markers(
                 left.partitions, before, commit=left.is_committed is True
             )
         finally:
             self._identity = completion.identity
+        self._leaders_at = self._target.timing.clock()
         left.clear()
 
     def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
@@ -211,14 +217,19 @@ class Delivery:
         )
         self._added |= remotes
 
-    async def require_leaders(self, more: Iterable[TopicPartition] = ()) -> LeaderSnapshot | None:
-        """Return who leads what the open transaction writes to, `more` of it included, just before its end.
+    async def require_leaders(self) -> LeaderSnapshot | None:
+        """Return who leads what the open transaction wrote to, just before its end.
 
         Raises `LeaderMoved` where there is no leader. None: there is no transaction.
         """
         if self.transactional_id is None:
             return None
-        return await self._ends().require_leaders({*self._unfinished.partitions, *more})
+        partitions = set(self._unfinished.partitions)
+        known = self._leaders
+        is_fresh = self._target.timing.clock() - self._leaders_at < LEADERS_S
+        if known is not None and is_fresh and known.leads_all(partitions):
+            return known
+        return await self._ends().require_leaders(partitions)
 
     async def commit(self, leaders: LeaderSnapshot | None) -> None:
         """End the transaction; without a transactional id there is nothing to do.

@@ -55,6 +55,18 @@ def test_who_may_have_been_missed(before, after, missed):
     assert after.missed_since(before) == missed
 
 
+@pytest.mark.parametrize(
+    ("partitions", "all_led"),
+    [
+        pytest.param({A}, True, id="led"),
+        pytest.param({A, B}, False, id="one without a leader"),
+        pytest.param({A, TopicPartition("orders", 2)}, False, id="one that is not known"),
+    ],
+)
+def test_leaders_are_known_only_where_every_partition_had_one(partitions, all_led):
+    assert LeaderSnapshot(1, {A: 5, B: None}).leads_all(partitions) == all_led
+
+
 def test_a_partition_that_stays_unknown_is_not_waited_for():
     left = UnfinishedTransaction({A, B})
     left.forget_gone([A], 100.0)
