@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,7 @@ class Slot(ChannelClient):
             copies = dict(self._copies)
         threads = [(one.name, one.native_id) for one in threading.enumerate()]
         waiting, now = in_flight(), time.monotonic()
+        flows = Counter(copy.flow for copy in copies.values())
         rows = {}
         for number, copy in copies.items():
             for name, thread in threads:
@@ -146,7 +148,8 @@ class Slot(ChannelClient):
                     copy.cpu_s[thread] = max(_cpu_s(thread), copy.cpu_s.get(thread, 0.0))
             rows[str(number)] = {
                 "cpu_s": sum(copy.cpu_s.values()),
-                "bytes": waiting.get(copy.flow, 0),
+                # What two tasks of one flow hold is counted once.
+                "bytes": waiting.get(copy.flow, 0) // flows[copy.flow],
                 "at_work": now - copy.worked_at <= AT_WORK_S,
             }
         rss = processes.resident_bytes([os.getpid()])
