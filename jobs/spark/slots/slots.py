@@ -11,7 +11,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -217,29 +217,38 @@ class SlotPool:
         self._tasks.grow(min(self._count, len(self._jobs)), now_s)
         ready = set(self._tasks.ready())
         coming = ready.union(self._tasks.expected(now_s))
-        for job in waiting:
+        placed, shares = self._placed(), self._shares()
+        for job in waiting if ready else ():
             is_patient = now_s - job.since_s < BACK_WITHIN_S
-            slot = self._slot_for(job, coming if is_patient else ready)
-            if slot in ready:
-                job.slot = self._homes[job.copy] = slot
+            slot = self._slot_for(job, coming if is_patient else ready, placed, shares)
+            if slot is not None and slot in ready:
+                job.slot = self._homes[job.copy] = placed[job.copy] = slot
                 flow, task = job.copy
                 self._tell_slot(slot, slot_task.begin(job.number, flow, task, job.address))
 
-    def _slot_for(self, job: SlotJob, coming: set[int]) -> int | None:
+    def _placed(self) -> dict[Copy, int]:
+        return {job.copy: job.slot for job in self._jobs.values() if job.slot is not None}
+
+    def _slot_for(
+        self,
+        job: SlotJob,
+        coming: set[int],
+        placed: Mapping[Copy, int],
+        shares: Mapping[Copy, float],
+    ) -> int | None:
         """Return the slot that a copy had, while that lives or will soon; else the one with least to do."""
         home = self._own.get(job.copy, self._homes.get(job.copy))
         shared = {slot for slot in coming if slot < self._count}
         if home in coming and (home in shared or job.copy in self._own):
             return home
         self._own.pop(job.copy, None)
-        placed = {one.copy: one.slot for one in self._jobs.values() if one.slot is not None}
-        return choose_slot(job.copy, shared, placed, self._shares())
+        return choose_slot(job.copy, shared, placed, shares)
 
     def _balance(self, now_s: float) -> None:
         """Move at most one copy: to a slot of its own, back, or from a busy slot to an idle one."""
         self._retire_unused()
         shares = self._shares()
-        placed = {one.copy: one.slot for one in self._jobs.values() if one.slot is not None}
+        placed = self._placed()
         if any(job.problem == MOVED for job in self._jobs.values()):
             return
         shared = {copy: slot for copy, slot in placed.items() if copy not in self._own}
