@@ -54,6 +54,7 @@ def test_every_room_with_a_history_removes_what_is_old():
     assert set(PRUNES) == {
         "sessions", "idempotency keys", "streams", "history of partitions", "promotions",
         "deliveries", "findings", "incidents", "objectives", "readiness of flows", "checkpoints", "lag",
+        "engines",
     }  # fmt: skip
     assert set(FILE_PRUNES) == {"reports", "runs", "uploads"}
 
