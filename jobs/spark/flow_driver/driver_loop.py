@@ -390,7 +390,7 @@ class FlowDriverLoop:
         if now_s < self._progress_at:
             return
         self._progress_at = now_s + LOOK_INTERVAL_S
-        tasks = [{"task": m.number, "state": m.state} for m in self._task_pool.tasks]
+        tasks = [m.row() for m in self._task_pool.tasks]
         self._state.show(tasks, self._assignment.owners(), now_s)
 
 

@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jobs.replication.copy.contract import CopyLimits
 from jobs.spark.channel.line import ChannelAddress, Line
@@ -39,9 +39,13 @@ Program = Callable[[int, ChannelAddress], None]
 
 
 class TaskJob(Protocol):
-    """What runs one task: a Spark job, or a copy in a slot. `problem` says why it ended, or is to."""
+    """What runs one task: a Spark job, or a copy in a slot (`slot`, None: in none).
+
+    `problem` says why it ended, or is to.
+    """
 
     problem: str | None
+    slot: int | None
 
     def is_running(self) -> bool: ...
 
@@ -69,6 +73,7 @@ class SparkJob:
         self, context: SparkContext, program: Program, address: ChannelAddress, number: int
     ) -> None:
         self.problem: str | None = None
+        self.slot: int | None = None
         self._context = context
         self._group = f"task-{number}"
         self._task = TaskFunction(program, address, number)
@@ -126,6 +131,11 @@ class TaskHandle:
         if self.is_lost:
             return "lost"
         return "starting" if self.job is not None else "waiting"
+
+    def row(self) -> dict[str, Any]:
+        """Return what the progress says: `task`, `state`, `slot`."""
+        slot = self.job.slot if self.job is not None else None
+        return {"task": self.number, "state": self.state, "slot": slot}
 
 
 @dataclass(frozen=True, slots=True)

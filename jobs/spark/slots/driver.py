@@ -203,7 +203,7 @@ class FlowsEngine:
         successor = folder.successor_of(self._run_dir)
         progress = {
             "at_ms": time.time_ns() // 1_000_000,
-            "message": f"Hosts {len(rows)} flows.",
+            "message": f"Flows: {len(rows)}.",
             "release": self._release,
             "is_starting": self._is_starting(),
             "restarts": self._pool.restarts,

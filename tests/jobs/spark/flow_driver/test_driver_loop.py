@@ -81,7 +81,7 @@ class FakeTask:
 
     def __init__(self, channel, number, clusters):
         self.number = number
-        self.problem = None
+        self.problem = self.slot = None
         self.has = {}
         self.let_go = []
         self.answers = True

@@ -15,7 +15,7 @@ from jobs.spark.flow_driver.task_pool import (
 class FakeJob:
     def __init__(self, number):
         self.number = number
-        self.problem = None
+        self.problem = self.slot = None
         self.running = True
         self.cancelled = False
 

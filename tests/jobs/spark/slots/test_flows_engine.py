@@ -21,7 +21,7 @@ MOVED = {"surveyed": True, "partitions": [{"records": 7}]}
 
 
 class FakeJob:
-    problem = None
+    problem = slot = None
 
     def __init__(self) -> None:
         self.is_cancelled = False
