@@ -99,10 +99,10 @@ def _roll(row: Engine, launcher: Launcher) -> None:
 def _end(row: Engine, now: datetime, launcher: Launcher) -> None:
     folder = Path(row.folder)
     result = contract.read_result(folder)
-    is_well = result is not None and result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED}
+    ended_cleanly = result is not None and result.outcome in {Outcome.SUCCEEDED, Outcome.STOPPED}
     problem = (result.error or "") if result else "Its keeper process is gone and left no result."
     Engine.objects.filter(pk=row.pk, ended_at=None).update(
-        state=EngineState.STOPPED if is_well else EngineState.CRASHED,
+        state=EngineState.STOPPED if ended_cleanly else EngineState.CRASHED,
         ended_at=now,
         problem=problem,
         log=launcher.read_log_tail(folder, LOG_BYTES),

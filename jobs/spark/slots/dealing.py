@@ -40,7 +40,7 @@ def even_out(
     busiest = max(slots, key=lambda slot: (loads[slot], -slot))
     idlest = min(slots, key=lambda slot: (loads[slot], slot))
     gap = loads[busiest] - loads[idlest]
-    if gap < 2 * UNEVEN_SHARE and not _is_left_alone(idlest, busiest, placed):
+    if gap < 2 * UNEVEN_SHARE and not _is_idle_beside_several(idlest, busiest, placed):
         return None
     if any(slot == busiest and shares.get(copy, 0.0) > FULL_SHARE for copy, slot in placed.items()):
         return None  # it gets a slot of its own
@@ -52,7 +52,7 @@ def even_out(
     return None if best is None else (best[1], idlest)
 
 
-def _is_left_alone(idlest: int, busiest: int, placed: Mapping[Copy, int]) -> bool:
+def _is_idle_beside_several(idlest: int, busiest: int, placed: Mapping[Copy, int]) -> bool:
     """Whether a slot has nothing while another has several: one that came back after its copies had gone."""
     slots = list(placed.values())
     return idlest not in slots and slots.count(busiest) > 1

@@ -41,9 +41,9 @@ class FakeSlot(ChannelClient):
         self.copies.clear()
         super().close()
 
-    def use(self, cpu_s=0.0, at_work=True, size=0):
+    def use(self, cpu_s=0.0, at_work=True, size=0, pid=7):
         rows = {str(n): {"cpu_s": cpu_s, "bytes": size, "at_work": at_work} for n in self.copies}
-        usage = {"host": "h", "pid": 7, "rss_bytes": 1000, "cpu_s": cpu_s, "copies": rows}
+        usage = {"host": "h", "pid": pid, "rss_bytes": 1000, "cpu_s": cpu_s, "copies": rows}
         self.say({"usage": usage})
 
 
@@ -108,10 +108,10 @@ class Engine:
             slot.say({"usage": usage})
             for other in self.living():
                 if other is not slot:
-                    other.use()
+                    other.use(pid=second + 1)
             self.until(
                 lambda pid=second + 1: (
-                    job.problem == MOVED or self.pool.rows()[job.slot]["pid"] == pid
+                    job.problem == MOVED or {row["pid"] for row in self.pool.rows()} == {pid}
                 )
             )
             if job.problem == MOVED:
