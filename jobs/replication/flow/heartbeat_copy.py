@@ -121,9 +121,11 @@ class HeartbeatWriter:
             return {where: one.error or one for where, one in answer.partitions.items()}
 
         found = await ask_leaders(cluster, batches, send, TIMEOUT_S, unknown_s=0)
-        for one in found.values():
-            if isinstance(one, ClusterFault):
-                raise one
+        faults = {where.topic: one for where, one in found.items() if isinstance(one, ClusterFault)}
+        # What was taken is not sent again because another flow's topic was refused.
+        self._sent = {key: record for key, record in self._sent.items() if key[0] in faults}
+        for fault in faults.values():
+            raise fault
         self._metadata = await cluster.metadata()
 
 

@@ -85,6 +85,15 @@ async def test_what_a_cluster_refused_is_sent_with_the_next():
         assert newest == {b"a": b"2", b"b": b"1"}
 
 
+async def test_what_was_taken_is_not_sent_again_because_another_topic_was_refused():
+    async with taking() as (broker, connection):
+        writer = HeartbeatWriter(ClusterClient(connection))
+        writer.write({"heartbeats": [beat(b"a", 1)], "gone": [beat(b"g", 1)]})
+        assert "gone" in await written(writer, beat(b"b", 1))
+        await eventually_async(lambda: len(sent(broker)) == 2)
+        assert [record.key for record in sent(broker)[1]] == [b"b"]
+
+
 async def test_nothing_is_written_where_crosslog_is_read_only(monkeypatch):
     monkeypatch.setenv(VARIABLE, "1")
     async with taking() as (broker, connection):
