@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-# Facts about other programs, kept beside the project because they are not ours.
-CONFORMANCE = Path(__file__).parent.parent.parent / "shared" / "conformance"
-# What people who run Kafka reported, as it came.
-REPORTED = Path(__file__).parent / "conformance" / "reported"
+# What Kafka and its users answered and reported: one folder per subject, see the README there.
+CONFORMANCE = Path(__file__).parent / "conformance"
+REPORTED = CONFORMANCE / "reported"
 
 
 class Clock:
@@ -38,11 +37,10 @@ def tcp_ports_of(pid: int) -> list[int]:
     return sorted(ports)
 
 
-def conformance_cases(file: str, *kinds: str) -> list[Any]:
-    """Return the cases of some kinds as parameters of a test; one that skips where there is no file."""
-    path = CONFORMANCE / file
-    if not path.exists():
-        reason = f"no conformance data beside the project: {path}"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="no data")]
+def conformance_cases(subject: str, *kinds: str) -> list[Any]:
+    """Return the cases of some kinds of a subject as parameters of a test; each kind has some."""
+    path = CONFORMANCE / subject / "cases.json"
     cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
-    return [pytest.param(case, id=case["id"]) for case in cases if case["kind"] in kinds]
+    found = [pytest.param(case, id=case["id"]) for case in cases if case["kind"] in kinds]
+    assert {case.values[0]["kind"] for case in found} == set(kinds), f"{path} lacks one of {kinds}"
+    return found

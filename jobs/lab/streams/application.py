@@ -19,10 +19,11 @@ from jobs.cluster.connection import Connection
 from jobs.lab.child import end_child, running_pid, start_child
 from jobs.lab.errors import LabError, NotServing
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.program import with_program
 from jobs.lab.plan import HOST
 from jobs.lab.properties import logging_configuration, render
-from jobs.lab.streams.program import MAIN, with_program
 
+_SOURCE = Path(__file__).with_name("ShopTotals.java")
 # The port of the instance's own door replaces 0: an endpoint that really answers.
 OWN_DOOR = f"{HOST}:0"
 CLASSIC, STREAMS = "classic", "streams"
@@ -129,7 +130,7 @@ class StreamsInstance:
         logging = self.folder / "log4j2.properties"
         logging.write_text(logging_configuration("error"), "utf-8")
         heap = self.settings.heap
-        command = self.jvm.command(MAIN, [str(file)], logging=logging, heap=heap)
+        command = self.jvm.command(_SOURCE.stem, [str(file)], logging=logging, heap=heap)
         self._process = start_child(command, self.log)
 
     def state(self) -> str | None:
@@ -193,7 +194,7 @@ class StreamsApplication:
 
     def __init__(self, folder: Path, jvm: KafkaJvm, settings: StreamsSettings) -> None:
         self.folder = folder
-        self.jvm = with_program(jvm)
+        self.jvm = with_program(jvm, _SOURCE)
         self.settings = settings
         self.instances: dict[str, StreamsInstance] = {}
 

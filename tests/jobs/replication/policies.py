@@ -9,7 +9,7 @@ from jobs.replication.policy import (
     ReplicationPolicy,
 )
 
-FILE = "replication_policy.json"
+FILE = "replication_policy"
 
 
 def policy_from(described: Mapping[str, Any]) -> ReplicationPolicy:

@@ -34,7 +34,7 @@ class Played:
         assert self.store.translate(group_offset) == expected, group_offset
 
 
-@pytest.mark.parametrize("case", conformance_cases("offset_translation.json", "offset_sync_store"))
+@pytest.mark.parametrize("case", conformance_cases("offset_translation", "offset_sync_store"))
 def test_every_answer_is_that_of_mirror_maker(case):
     played = Played()
     for step in case["steps"]:

@@ -202,7 +202,7 @@ def test_a_store_that_may_be_in_two_subtopologies_is_not_guessed():
     assert any("0 or 1" in one for one in found.cautions)
 
 
-@pytest.mark.parametrize("case", conformance_cases("streams_partitioning.json", "misroute_share"))
+@pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "misroute_share"))
 def test_the_share_of_wrong_answers_is_that_of_the_partitions_that_are_not_routed(case):
     every, routed = case["from_partitions"], case["to_partitions"]
     group = streams_group(

@@ -8,7 +8,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.metadata_state import NOT_AVAILABLE, MetadataState
 from tests.support import CONFORMANCE, conformance_cases
 
-FILE = "streams_partitioning.json"
+FILE = "streams_partitioning"
 
 
 def place(text):

@@ -10,7 +10,7 @@ from jobs.wire import mirror_records as records
 from jobs.wire.errors import RecordFormatError
 from tests.support import conformance_cases
 
-FILE = "mm2_records.json"
+FILE = "mirror_maker_records"
 FORMS = {
     "OffsetSync": (
         records.OffsetSync,

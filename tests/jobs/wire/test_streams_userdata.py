@@ -16,7 +16,7 @@ from jobs.wire.streams_userdata import (
 )
 from tests.support import conformance_cases
 
-FILE = "streams_userdata.json"
+FILE = "streams_userdata"
 DECODERS = {
     "subscription_user_data": decode_subscription_info,
     "assignment_user_data": decode_assignment_info,

@@ -10,11 +10,11 @@ import pytest
 
 from jobs.lab.cluster import Cluster
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.program import CompilerMissing
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.streams.application import STREAMS, StreamsApplication, StreamsSettings, make_topics
-from jobs.lab.streams.program import CompilerMissing
 from tests.live.conftest import FOLDER as LIVE
 from tests.live.conftest import NO_RETENTION
 from tests.live.shared_labs import SHARED

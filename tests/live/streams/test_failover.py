@@ -17,12 +17,12 @@ from console.replication.translation.translator import archive_of
 from console.streams.collection.collect import collect_applications
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.check import check_connection
+from jobs.lab.install.program import CompilerMissing
 from jobs.lab.lab import Lab
 from jobs.lab.plan import BLOCK, ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.streams.application import StreamsApplication as LabApplication
 from jobs.lab.streams.application import StreamsSettings, make_topics
-from jobs.lab.streams.program import CompilerMissing
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.streams.assembly import application_of

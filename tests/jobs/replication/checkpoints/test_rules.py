@@ -11,7 +11,7 @@ from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.sync_history import Certificate
 from tests.support import conformance_cases
 
-FILE = "offset_translation.json"
+FILE = "offset_translation"
 TARGET = OffsetRange(log_start_offset=0, end_offset=1000, high_watermark=1000)
 
 

@@ -29,7 +29,7 @@ KEY_BYTES = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}
 def mm2_offsets():
     return [
         c
-        for c in conformance_cases("mm2_records.json", "json")
+        for c in conformance_cases("mirror_maker_records", "json")
         if c.values[0] is None or c.values[0]["record"] == "mm2-offsets"
     ]
 

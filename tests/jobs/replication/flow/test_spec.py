@@ -38,7 +38,7 @@ def test_remote_topics_follow_their_sources_but_nothing_is_taken_away_unless_tol
     assert flow.on_existing is OnExisting.REFUSE
 
 
-@pytest.mark.parametrize("case", conformance_cases("mm2_properties.json", "defaults"))
+@pytest.mark.parametrize("case", conformance_cases("mirror_maker_properties", "defaults"))
 def test_filters_have_mirror_makers_defaults(case):
     flow = FlowSpec.from_mapping(FLOW)
     ours = {

@@ -17,7 +17,7 @@ from tests.jobs.replication.mirror_config.making import (
 )
 from tests.support import conformance_cases
 
-FILE = "mm2_properties.json"
+FILE = "mirror_maker_properties"
 
 
 @pytest.mark.parametrize("case", conformance_cases(FILE, "cluster_pairs"))

@@ -10,7 +10,7 @@ from tests.jobs.replication.translation.worlds import World, crosslog_tells, wor
 from tests.support import conformance_cases
 
 
-@pytest.mark.parametrize("case", conformance_cases("offset_translation.json", "certified_bracket"))
+@pytest.mark.parametrize("case", conformance_cases("offset_translation", "certified_bracket"))
 def test_two_neighbouring_syncs_bound_what_is_between_them(case):
     history = SyncHistory(
         (sync["upstream"], sync["downstream"])

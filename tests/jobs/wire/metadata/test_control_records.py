@@ -15,7 +15,7 @@ from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, structs
 from tests.support import conformance_cases
 
-FILE = "kraft_vectors.json"
+FILE = "kraft_vectors"
 DIRECTORIES = {
     "11111111-1111-4111-8111-111111111111": "ERERERERQRGBEREREREREQ",
     "22222222-2222-4222-8222-222222222222": "IiIiIiIiQiKCIiIiIiIiIg",

@@ -32,7 +32,7 @@ from tests.jobs.wire.metadata_values import (
 )
 from tests.support import conformance_cases
 
-FILE = "kraft_vectors.json"
+FILE = "kraft_vectors"
 DUMPED = expected_dump()
 NAMES = sorted(DUMPED) or [pytest.param(None, marks=needs_kraft_log)]
 

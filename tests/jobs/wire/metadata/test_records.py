@@ -22,7 +22,7 @@ from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, metadata_values, structs
 from tests.support import conformance_cases
 
-FILE = "kraft_vectors.json"
+FILE = "kraft_vectors"
 CHANGE = bytes.fromhex(
     "010502000000030000000000000000000000000000004d03000903000000010000000201040000000106050200000003"
 )

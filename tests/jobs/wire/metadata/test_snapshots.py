@@ -25,7 +25,7 @@ from tests.jobs.wire.metadata.snapshot_writer import (
 from tests.jobs.wire.metadata_values import NO_OP, control_batch, data_batch
 from tests.support import conformance_cases
 
-FILE = "kraft_vectors.json"
+FILE = "kraft_vectors"
 VOTERS = [{"voterId": 1, "voterDirectoryId": "AAAAAAAAAAAAAAAAAAAATQ"}]
 
 

@@ -1,4 +1,4 @@
-"""The Streams application is compiled where Java can."""
+"""A program of ours is compiled where Java can."""
 
 import subprocess
 from dataclasses import replace
@@ -9,10 +9,11 @@ import pytest
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.program import CompilerMissing, with_program
 from jobs.lab.install.releases import KafkaRelease
-from jobs.lab.streams.program import CompilerMissing, with_program
 
 pytestmark = pytest.mark.slow
+SOURCE = Path(__file__).parents[4] / "jobs" / "lab" / "streams" / "ShopTotals.java"
 
 
 @pytest.fixture
@@ -35,4 +36,4 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KafkaJvm:
 
 def test_a_java_without_a_compiler_is_named_with_what_to_install(runtime):
     with pytest.raises(CompilerMissing, match=r"runtime/bin/java has no compiler.*install a JDK"):
-        with_program(runtime)
+        with_program(runtime, SOURCE)

@@ -1,4 +1,4 @@
-"""The Streams application compiled: once per source, jars and Java, into the cache folder."""
+"""A Java file of ours, compiled against Kafka's jars: once per source, jars and Java, into the cache folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from jobs.lab.errors import LabError
 from jobs.lab.install import fetch
 from jobs.lab.install.jvm import KafkaJvm
 
-MAIN = "ShopTotals"
-SOURCE = Path(__file__).with_name(f"{MAIN}.java")
 _COMPILER = "jdk.compiler/com.sun.tools.javac.Main"
 _NO_COMPILER = "jdk.compiler not found"  # what a JRE says
 
@@ -25,34 +23,34 @@ class CompilerMissing(LabError):
     exit_code = 1
 
 
-def with_program(jvm: KafkaJvm) -> KafkaJvm:
-    """Return how the Streams application is run, after compiling it where that was not done yet.
+def with_program(jvm: KafkaJvm, source: Path) -> KafkaJvm:
+    """Return how the class of a Java file is run, after compiling it where that was not done yet.
 
     About 3 s the first time. Raises `CompilerMissing` where Java has no compiler.
     """
-    key = f"{jvm.java.version}\n{jvm.class_path}\n{SOURCE.read_text('utf-8')}"
-    name = f"streams-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    key = f"{jvm.java.version}\n{jvm.class_path}\n{source.read_text('utf-8')}"
+    name = f"{source.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder = jvm.release.folder / name
     if not folder.is_dir():
-        with fetch.only_one(jvm.release.folder / "streams.lock"):
+        with fetch.only_one(jvm.release.folder / "programs.lock"):
             if not folder.is_dir():
-                _compile(jvm, folder)
+                _compile(jvm, source, folder)
     # Behind the jars: the class archive fits every class path that begins with its own.
     return replace(jvm, class_path=f"{jvm.class_path}{os.pathsep}{folder}")
 
 
-def _compile(jvm: KafkaJvm, folder: Path) -> None:
+def _compile(jvm: KafkaJvm, source: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="partial-", dir=folder.parent) as partial:
         classes = Path(partial) / "classes"
         command = [str(jvm.java.command), "-XX:TieredStopAtLevel=1", "--module", _COMPILER]
-        command += ["-proc:none", "-d", str(classes), "-cp", jvm.class_path, str(SOURCE)]
+        command += ["-proc:none", "-d", str(classes), "-cp", jvm.class_path, str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
         if _NO_COMPILER in said:
             raise CompilerMissing(
-                f"{jvm.java.command} has no compiler, so the Streams application cannot be started: "
+                f"{jvm.java.command} has no compiler, so {source.name} cannot be run: "
                 "install a JDK (Debian: apt install openjdk-17-jdk-headless)."
             )
         if done.returncode != 0:
-            raise LabError(f"{SOURCE} does not compile: {said.strip()[-600:]}")
+            raise LabError(f"{source} does not compile: {said.strip()[-600:]}")
         classes.rename(folder)
