@@ -1,4 +1,4 @@
-"""The files of `tests/conformance`: JSON with short values on one line, so that a new recording is a small diff."""
+"""The files of `tests/conformance`: JSON with short values on one line, for small diffs."""
 
 import json
 from pathlib import Path

@@ -18,7 +18,7 @@ _LIMIT_S = 120
 def ask(main: str, questions: object, version: str) -> Any:
     """Return the JSON that a class of `recording/` writes for this JSON, with the classes of a Kafka version.
 
-    `main` is the full name of the class; its package may be Kafka's own, so that it may use what is not public.
+    `main` is the full name of the class; its package may be Kafka's own, to use what is not public.
     It is run as `CLASS QUESTIONS ANSWERS` with two files. About 4 s the first time, 1 s afterwards. Raises
     `LabError` with the end of what Java said.
     """

@@ -1,4 +1,4 @@
-"""A Java file of ours, compiled against Kafka's jars: once per source, jars and Java, into the cache folder."""
+"""A Java file of ours, compiled against Kafka's jars and kept in the cache folder."""
 
 from __future__ import annotations
 
