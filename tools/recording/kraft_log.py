@@ -1,0 +1,104 @@
+"""The metadata log of a real node whose beginning was deleted, see tests/conformance/kraft_log."""
+
+import hashlib
+import shutil
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jobs.cluster.admin.acls import AclBinding, create_acls
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.lab.errors import LabError
+from jobs.lab.node import Node
+from jobs.quorum.log.folder import read_folder
+from tools.recording.case_files import write_json
+from tools.recording.one_node import one_node
+
+_SETTINGS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "internal.metadata.log.segment.bytes": "16384",
+    "metadata.log.max.record.bytes.between.snapshots": "10000",
+    "metadata.max.retention.bytes": "40000",
+}
+_ACLS = [
+    AclBinding("CLUSTER", "LITERAL", "kafka-cluster", f"User:{who}", "*", operation, "ALLOW")
+    for who, operation in {"bob": "CLUSTER_ACTION", "carol": "DESCRIBE"}.items()
+]
+_TOPICS = [f"t{number}" for number in range(12)]
+_DELETED = _TOPICS[:8]
+_LOG = "__cluster_metadata-0"
+# Of a log folder; indexes and locks are made again by a node and say nothing more.
+_FILES = ("*.log", "*.checkpoint", "leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+# A controller looks once a minute what may be deleted.
+_WITHIN_S = 240.0
+
+
+def record_kraft_log(version: str, folder: Path) -> None:
+    """Write `node-1`, `expected_dump.txt`, `sha256.txt` and `facts.json`; about two minutes.
+
+    Raises `LabError` when a change is refused or the log keeps its beginning.
+    """
+    with one_node(version, _SETTINGS) as cluster:
+        node = cluster.node(1)
+        _change(cluster.connection)
+        _wait_until_deleted(node.plan.data / _LOG)
+        node.stop()
+        shutil.rmtree(folder / "node-1", ignore_errors=True)
+        log = _copy(node.plan.data, folder / "node-1")
+        (folder / "expected_dump.txt").write_text(_dump(node, log), encoding="utf-8")
+    files = sorted(path for path in (folder / "node-1").rglob("*") if path.is_file())
+    sums = (f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder)}" for p in files)
+    (folder / "sha256.txt").write_text("\n".join(sums) + "\n", encoding="utf-8")
+    start = read_folder(log).log_start_offset
+    facts = {
+        "kafka": version,
+        "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
+        "log_start_offset": start,
+    }
+    write_json(folder / "facts.json", facts)
+
+
+def _change(connection: Connection) -> None:
+    with ClusterClient(connection, timeout_s=60) as client:
+        faults = [*create_acls(client, _ACLS).values()]
+        for name in _TOPICS:  # one at a time: a request is one batch, which must fit into a segment
+            faults += create_topics(client, {name: NewTopicSpec(40)}).values()
+        faults += delete_topics(client, _DELETED).values()
+    for fault in faults:
+        if fault is not None:
+            raise LabError(str(fault))
+
+
+def _wait_until_deleted(log: Path) -> None:
+    end = time.monotonic() + _WITHIN_S
+    while min(int(path.stem) for path in log.glob("*.log")) == 0:
+        if time.monotonic() > end:
+            raise LabError(f"The log still begins at offset 0 after {_WITHIN_S:.0f} s.")
+        time.sleep(1)
+
+
+def _copy(data: Path, into: Path) -> Path:
+    """Copy the files that tell something; returns the folder of the log."""
+    log = into / _LOG
+    log.mkdir(parents=True)
+    for name in ("meta.properties", "bootstrap.checkpoint"):
+        shutil.copy(data / name, into)
+    for path in (path for name in _FILES for path in (data / _LOG).glob(name)):
+        shutil.copy(path, log)
+    return log
+
+
+def _dump(node: Node, log: Path) -> str:
+    """Return what kafka-dump-log prints of all segments and snapshots, with their bare names."""
+    names = sorted(path.name for path in log.iterdir() if path.suffix in {".log", ".checkpoint"})
+    words = ["--cluster-metadata-decoder", "--print-data-log", "--files", ",".join(names)]
+    tool = "org.apache.kafka.tools.DumpLogSegments"
+    command = node.jvm.command(tool, words, logging=node.plan.folder / "log4j2-tool.properties")
+    done = subprocess.run(command, cwd=log, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"kafka-dump-log failed: {(done.stdout + done.stderr)[-600:]}")
+    return done.stdout

@@ -1,0 +1,81 @@
+"""Bytes of the metadata log as Kafka's own classes read and write them."""
+
+import base64
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tools.recording.case_files import read_cases, write_json
+from tools.recording.kafka_classes import ask
+
+_ZERO_ID, _UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
+_NAMES = {
+    "directory_id": "voterDirectoryId",
+    "elr": "eligibleLeaderReplicas",
+    "kraft_version": "kRaftVersion",
+}
+
+
+def record_kraft_vectors(version: str, folder: Path) -> None:
+    """Write `cases.json`: every case has the bytes, fields and texts that Kafka's classes answer."""
+    document = read_cases("kraft_vectors")
+    cases = document["cases"]
+    answers = ask("KraftVectors", [_question(case) for case in cases], version)
+    for case, answer in zip(cases, answers, strict=True):
+        case |= {name: _told(case[name], answer[name]) for name in answer.keys() & case.keys()}
+    recorded = {"kafka": version, "kinds": list(dict.fromkeys(case["kind"] for case in cases))}
+    head = {"source": document["source"], "recorded": recorded}
+    write_json(folder / "cases.json", head | {k: v for k, v in document.items() if k not in head})
+
+
+def _question(case: dict[str, Any]) -> dict[str, Any]:
+    """Return a case with Kafka's records for a partition and its changes.
+
+    What it does not say: the replicas are those in sync and eligible, the first in sync leads, 2 are enough.
+    """
+    if "before" not in case:
+        return case
+    before = {"elr": []} | case["before"]
+    replicas = before.get("replicas", sorted(before["isr"] + before["elr"]))
+    offline = case.get("offline", [])
+    partition = dict.fromkeys(("partition_id", "leader_epoch", "partition_epoch"), 0)
+    partition |= {"leader": before["isr"][0], "removing_replicas": [], "adding_replicas": []}
+    return {
+        "before": _record(partition | before | {"replicas": replicas}),
+        "changes": [_record({"partition_id": 0} | change) for change in case.get("changes", [])],
+        "online": [one for one in replicas if one not in offline],
+        "target_isr": case.get("target_isr", [i for i in before["isr"] if i not in offline]),
+        "min_isr": before.get("min_isr", 2),
+        "kind": case["kind"],
+    }
+
+
+def _record(fields: dict[str, Any]) -> dict[str, Any]:
+    directories = [_UNASSIGNED] * len(fields.get("replicas", ()))
+    named = {_name(name): value for name, value in fields.items()}
+    return named | {"topicId": _ZERO_ID} | ({"directories": directories} if directories else {})
+
+
+def _told(form: Any, theirs: Any) -> Any:
+    """Return what Kafka says, with the names and the choice of fields that the case has."""
+    if isinstance(form, dict):
+        return {name: _field(name, value, theirs) for name, value in form.items()}
+    if isinstance(form, list) and form and isinstance(form[0], dict):
+        forms = [*form, *form[-1:] * len(theirs)]
+        return [_told(one, their) for one, their in zip(forms, theirs, strict=False)]
+    if isinstance(form, str) and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", form):
+        return str(uuid.UUID(bytes=base64.urlsafe_b64decode(f"{theirs}==")))
+    return theirs
+
+
+def _field(name: str, form: Any, theirs: dict[str, Any]) -> Any:
+    if name == "kraft_version" and "kRaftVersionFeature" in theirs:
+        return list(theirs["kRaftVersionFeature"].values())
+    if name == "leader":
+        return theirs.get(name, "unchanged")
+    return _told(form, theirs[_name(name)])
+
+
+def _name(name: str) -> str:
+    return _NAMES.get(name) or re.sub(r"_(\w)", lambda found: found[1].upper(), name)
