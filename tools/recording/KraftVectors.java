@@ -1,17 +1,12 @@
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.File;
-import java.io.IOException;
+import com.fasterxml.jackson.databind.*;
+import com.fasterxml.jackson.databind.node.*;
+import java.io.*;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.HexFormat;
-import java.util.List;
+import java.util.*;
 import java.util.function.BiFunction;
-import org.apache.kafka.common.DirectoryId;
-import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.*;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.CorruptRecordException;
 import org.apache.kafka.common.message.*;
@@ -20,12 +15,11 @@ import org.apache.kafka.common.protocol.*;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.record.internal.*;
 import org.apache.kafka.common.record.internal.Record;
-import org.apache.kafka.common.utils.Crc32C;
+import org.apache.kafka.common.utils.*;
 import org.apache.kafka.controller.PartitionChangeBuilder;
-import org.apache.kafka.metadata.MetadataRecordSerde;
-import org.apache.kafka.metadata.PartitionRegistration;
-import org.apache.kafka.server.common.ApiMessageAndVersion;
-import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.metadata.*;
+import org.apache.kafka.metadata.bootstrap.BootstrapDirectory;
+import org.apache.kafka.server.common.*;
 import org.apache.kafka.snapshot.Snapshots;
 import org.apache.kafka.storage.internals.log.LogFileUtils;
 
@@ -39,9 +33,7 @@ public final class KraftVectors {
 
     public static void main(String[] files) throws IOException {
         ArrayNode answers = JSON.createArrayNode();
-        for (JsonNode one : JSON.readTree(new File(files[0]))) {
-            answers.add(answer(one));
-        }
+        JSON.readTree(new File(files[0])).forEach(one -> answers.add(answer(one)));
         JSON.writeValue(new File(files[1]), answers);
     }
 
@@ -51,7 +43,8 @@ public final class KraftVectors {
         byte[] input = one.path("input_utf8").asText().getBytes(StandardCharsets.UTF_8);
         ObjectNode found = JSON.createObjectNode();
         return switch (one.get("kind").asText()) {
-            case "control_value" -> both(control(ControlRecordType.fromTypeId(number(one, "control_type")), bytes));
+            case "control_value" -> both(control(
+                ControlRecordType.fromTypeId(one.path("control_type").shortValue()), bytes));
             case "metadata_value" -> both(value(bytes));
             case "metadata_body" -> both(body(one, bytes));
             case "control_key" -> both(key(ControlRecordType.parse(bytes.duplicate()), bytes.getShort(0)));
@@ -59,9 +52,8 @@ public final class KraftVectors {
             case "record_batch_error" -> found.put("expected", error(bytes));
             case "file_name" -> found.set("expected", file(Path.of(one.get("name").asText())));
             case "uuid_text" -> found.put("expected", id.toString());
-            case "directory_id" -> found.put("expected", id.equals(DirectoryId.LOST) ? "LOST"
-                : id.equals(DirectoryId.MIGRATING) ? "MIGRATING"
-                : id.equals(DirectoryId.UNASSIGNED) ? "UNASSIGNED" : "another");
+            case "directory_id" -> found.put("expected", Map.of(DirectoryId.LOST, "LOST",
+                DirectoryId.MIGRATING, "MIGRATING", DirectoryId.UNASSIGNED, "UNASSIGNED").get(id));
             case "crc32c" -> found.put("expected_hex",
                 HexFormat.of().toHexDigits((int) Crc32C.compute(input, 0, input.length)));
             case "partition_merge" -> merge(one, found);
@@ -71,7 +63,8 @@ public final class KraftVectors {
     }
 
     private static ObjectNode both(Read read) {
-        return JSON.createObjectNode().put("hex", hex(read.written())).set("expected", read.fields());
+        String hex = HexFormat.of().formatHex(Utils.toArray(read.written()));
+        return JSON.createObjectNode().put("hex", hex).set("expected", read.fields());
     }
 
     private static <M extends Message> Read read(M message, BiFunction<M, Short, JsonNode> fields, short version) {
@@ -100,9 +93,9 @@ public final class KraftVectors {
     }
 
     private static Read body(JsonNode one, ByteBuffer bytes) {
-        ApiMessage body = MetadataRecordType.fromId(number(one, "api_key")).newMetadataRecord();
-        body.read(new ByteBufferAccessor(bytes), number(one, "version"));
-        return read(body, MetadataJsonConverters::writeJson, number(one, "version"));
+        ApiMessage body = MetadataRecordType.fromId(one.path("api_key").shortValue()).newMetadataRecord();
+        body.read(new ByteBufferAccessor(bytes), one.path("version").shortValue());
+        return read(body, MetadataJsonConverters::writeJson, one.path("version").shortValue());
     }
 
     private static Read value(ByteBuffer bytes) {
@@ -140,7 +133,7 @@ public final class KraftVectors {
                 records.add(read.fields().put("offset", record.offset()));
                 told.setAll(read.fields());
             }
-            written.append(hex(builder.build().buffer()));
+            written.append(HexFormat.of().formatHex(Utils.toArray(builder.build().buffer())));
             told.put("baseOffset", batch.baseOffset()).put("leaderEpoch", batch.partitionLeaderEpoch())
                 .put("control", batch.isControlBatch()).put("timestampMs", batch.maxTimestamp())
                 .put("recordCount", batch.countOrNull()).put("batches", ++count);
@@ -149,18 +142,18 @@ public final class KraftVectors {
     }
 
     private static String error(ByteBuffer bytes) {
-        MemoryRecords records = MemoryRecords.readableRecords(bytes);
         try {
+            MemoryRecords records = MemoryRecords.readableRecords(bytes);
             records.batches().forEach(RecordBatch::ensureValid);
+            return records.validBytes() < bytes.limit() ? "batch is cut off" : "none";
         } catch (CorruptRecordException error) {
             return error.getMessage().contains("crc") ? "CRC mismatch" : error.getMessage();
         }
-        return records.validBytes() < bytes.limit() ? "batch is cut off" : "none";
     }
 
     private static ObjectNode file(Path name) {
         ObjectNode found = JSON.createObjectNode();
-        if (name.toString().equals("bootstrap.checkpoint")) {  // Kafka opens it by its name
+        if (name.toString().equals(BootstrapDirectory.BINARY_BOOTSTRAP_FILENAME)) {
             return found.put("type", "bootstrap");
         }
         var snapshot = Snapshots.parse(name);
@@ -187,24 +180,15 @@ public final class KraftVectors {
     private static ObjectNode elr(JsonNode one, ObjectNode found) {
         List<Integer> online = List.of(JSON.convertValue(one.get("online"), Integer[].class));
         List<Integer> isr = List.of(JSON.convertValue(one.get("target_isr"), Integer[].class));
-        ApiMessageAndVersion change = new PartitionChangeBuilder(partition(one.get("before")), Uuid.ONE_UUID, 0,
-            online::contains, MetadataVersion.latestProduction(), one.get("min_isr").asInt(), true)
-            .setTargetIsr(isr).setDefaultDirProvider(id -> DirectoryId.UNASSIGNED).build().orElseThrow();
-        ObjectNode fields = (ObjectNode) MetadataJsonConverters.writeJson(change.message(), change.version());
-        return found.set("expected", fields.put("recordVersion", change.version()));
+        var change = new PartitionChangeBuilder(partition(one.get("before")), Uuid.ONE_UUID, 0, online::contains,
+            MetadataVersion.latestProduction(), one.get("min_isr").asInt(), true).setTargetIsr(isr)
+            .setDefaultDirProvider(id -> DirectoryId.UNASSIGNED).build().orElseThrow();
+        JsonNode fields = MetadataJsonConverters.writeJson(change.message(), change.version());
+        return found.set("expected", ((ObjectNode) fields).put("recordVersion", change.version()));
     }
 
     private static PartitionRegistration partition(JsonNode record) {
-        return new PartitionRegistration((PartitionRecord) MetadataJsonConverters.readJson(record, (short) 3, (short) 2));
-    }
-
-    private static short number(JsonNode one, String name) {
-        return (short) one.get(name).asInt();
-    }
-
-    private static String hex(ByteBuffer bytes) {
-        byte[] found = new byte[bytes.remaining()];
-        bytes.duplicate().get(found);
-        return HexFormat.of().formatHex(found);
+        return new PartitionRegistration(
+            (PartitionRecord) MetadataJsonConverters.readJson(record, (short) 3, (short) 2));
     }
 }

@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from jobs.lab.errors import LabError
 from jobs.lab.node import Node
 from jobs.quorum.log.folder import read_folder
 from tools.recording.case_files import write_json
-from tools.recording.one_node import one_node
+from tools.recording.one_node import one_node, run_tool
 
 _SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -29,10 +28,9 @@ _ACLS = [
     for who, operation in {"bob": "CLUSTER_ACTION", "carol": "DESCRIBE"}.items()
 ]
 _TOPICS = [f"t{number}" for number in range(12)]
-_DELETED = _TOPICS[:8]
 _LOG = "__cluster_metadata-0"
-# Of a log folder; indexes and locks are made again by a node and say nothing more.
-_FILES = ("*.log", "*.checkpoint", "leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+# What a node makes again out of its log, or deletes next.
+_LEFT_OUT = shutil.ignore_patterns("*index", "*.snapshot", "*.deleted", ".lock")
 # A controller looks once a minute what may be deleted.
 _WITHIN_S = 240.0
 
@@ -42,23 +40,22 @@ def record_kraft_log(version: str, folder: Path) -> None:
 
     Raises `LabError` when a change is refused or the log keeps its beginning.
     """
-    with one_node(version, _SETTINGS) as cluster:
+    log = folder / "node-1" / _LOG
+    with one_node(version, overrides=_SETTINGS) as cluster:
         node = cluster.node(1)
         _change(cluster.connection)
         _wait_until_deleted(node.plan.data / _LOG)
         node.stop()
         shutil.rmtree(folder / "node-1", ignore_errors=True)
-        log = _copy(node.plan.data, folder / "node-1")
+        shutil.copytree(node.plan.data / _LOG, log, ignore=_LEFT_OUT)
+        for name in ("meta.properties", "bootstrap.checkpoint"):
+            shutil.copy(node.plan.data / name, folder / "node-1")
         (folder / "expected_dump.txt").write_text(_dump(node, log), encoding="utf-8")
     files = sorted(path for path in (folder / "node-1").rglob("*") if path.is_file())
     sums = (f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder)}" for p in files)
     (folder / "sha256.txt").write_text("\n".join(sums) + "\n", encoding="utf-8")
-    start = read_folder(log).log_start_offset
-    facts = {
-        "kafka": version,
-        "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
-        "log_start_offset": start,
-    }
+    start, day = read_folder(log).log_start_offset, str(datetime.now(UTC).date())
+    facts = {"kafka": version, "recorded": day, "log_start_offset": start}
     write_json(folder / "facts.json", facts)
 
 
@@ -67,10 +64,9 @@ def _change(connection: Connection) -> None:
         faults = [*create_acls(client, _ACLS).values()]
         for name in _TOPICS:  # one at a time: a request is one batch, which must fit into a segment
             faults += create_topics(client, {name: NewTopicSpec(40)}).values()
-        faults += delete_topics(client, _DELETED).values()
-    for fault in faults:
-        if fault is not None:
-            raise LabError(str(fault))
+        faults += delete_topics(client, _TOPICS[:8]).values()
+    if refused := [str(fault) for fault in faults if fault]:
+        raise LabError(refused[0])
 
 
 def _wait_until_deleted(log: Path) -> None:
@@ -81,24 +77,9 @@ def _wait_until_deleted(log: Path) -> None:
         time.sleep(1)
 
 
-def _copy(data: Path, into: Path) -> Path:
-    """Copy the files that tell something; returns the folder of the log."""
-    log = into / _LOG
-    log.mkdir(parents=True)
-    for name in ("meta.properties", "bootstrap.checkpoint"):
-        shutil.copy(data / name, into)
-    for path in (path for name in _FILES for path in (data / _LOG).glob(name)):
-        shutil.copy(path, log)
-    return log
-
-
 def _dump(node: Node, log: Path) -> str:
     """Return what kafka-dump-log prints of all segments and snapshots, with their bare names."""
-    names = sorted(path.name for path in log.iterdir() if path.suffix in {".log", ".checkpoint"})
-    words = ["--cluster-metadata-decoder", "--print-data-log", "--files", ",".join(names)]
-    tool = "org.apache.kafka.tools.DumpLogSegments"
-    command = node.jvm.command(tool, words, logging=node.plan.folder / "log4j2-tool.properties")
-    done = subprocess.run(command, cwd=log, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise LabError(f"kafka-dump-log failed: {(done.stdout + done.stderr)[-600:]}")
-    return done.stdout
+    files = sorted(str(path) for path in log.iterdir() if path.suffix in {".log", ".checkpoint"})
+    words = ("--cluster-metadata-decoder", "--print-data-log", "--files", ",".join(files))
+    said = run_tool(node, "org.apache.kafka.tools.DumpLogSegments", *words)
+    return said.replace(f"{log}/", "")

@@ -10,11 +10,11 @@ from tools.recording.case_files import read_cases, write_json
 from tools.recording.kafka_classes import ask
 
 _ZERO_ID, _UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
-_NAMES = {
-    "directory_id": "voterDirectoryId",
-    "elr": "eligibleLeaderReplicas",
-    "kraft_version": "kRaftVersion",
-}
+_NAMES = {"directory_id": "voterDirectoryId", "elr": "eligibleLeaderReplicas"}
+_NAMES["kraft_version"] = "kRaftVersion"
+# What a case does not say of a partition.
+_PARTITION = {"partition_id": 0, "leader_epoch": 0, "partition_epoch": 0, "elr": []}
+_PARTITION |= {"removing_replicas": [], "adding_replicas": []}
 
 
 def record_kraft_vectors(version: str, folder: Path) -> None:
@@ -36,25 +36,22 @@ def _question(case: dict[str, Any]) -> dict[str, Any]:
     """
     if "before" not in case:
         return case
-    before = {"elr": []} | case["before"]
-    replicas = before.get("replicas", sorted(before["isr"] + before["elr"]))
-    offline = case.get("offline", [])
-    partition = dict.fromkeys(("partition_id", "leader_epoch", "partition_epoch"), 0)
-    partition |= {"leader": before["isr"][0], "removing_replicas": [], "adding_replicas": []}
-    return {
-        "before": _record(partition | before | {"replicas": replicas}),
+    before = _PARTITION | {"leader": case["before"]["isr"][0], "min_isr": 2} | case["before"]
+    replicas = before.setdefault("replicas", sorted(before["isr"] + before["elr"]))
+    online = [one for one in replicas if one not in case.get("offline", ())]
+    return case | {
+        "before": _record(before),
         "changes": [_record({"partition_id": 0} | change) for change in case.get("changes", [])],
-        "online": [one for one in replicas if one not in offline],
-        "target_isr": case.get("target_isr", [i for i in before["isr"] if i not in offline]),
-        "min_isr": before.get("min_isr", 2),
-        "kind": case["kind"],
+        "online": online,
+        "target_isr": case.get("target_isr", [one for one in before["isr"] if one in online]),
+        "min_isr": before["min_isr"],
     }
 
 
 def _record(fields: dict[str, Any]) -> dict[str, Any]:
-    directories = [_UNASSIGNED] * len(fields.get("replicas", ()))
+    directories = [_UNASSIGNED] * len(fields.get("replicas", ())) or None
     named = {_name(name): value for name, value in fields.items()}
-    return named | {"topicId": _ZERO_ID} | ({"directories": directories} if directories else {})
+    return named | {"topicId": _ZERO_ID, "directories": directories}
 
 
 def _told(form: Any, theirs: Any) -> Any:

@@ -1,9 +1,11 @@
-"""One real node of a lab to record from."""
+"""One real node of a lab to record from, and Kafka's tools run beside it."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from jobs.lab.cluster import Cluster
 from jobs.lab.errors import LabError
@@ -15,39 +17,38 @@ from jobs.lab.ports import find_base_port
 
 @contextmanager
 def one_node(
-    version: str,
-    overrides: Mapping[str, str] | None = None,
-    *,
-    zookeeper: bool = False,
-    formatted: Sequence[str] | None = None,
+    kafka: str, formatted: Sequence[str] | None = None, **settings: Any
 ) -> Iterator[Cluster]:
     """Start a single node in a temporary folder; it has stopped when the context ends.
 
-    Without ZooKeeper its quorum is as the lab makes it, or a static one that is formatted with the
-    arguments `formatted`.
+    `settings` are those of a `ClusterPlan`. Without ZooKeeper the quorum is as the lab makes it, or a
+    static one that is formatted with the arguments `formatted`.
     """
 
-    def plans(base_port: int) -> list[ClusterPlan]:
-        plan = ClusterPlan("recorded", 1, base_port)
-        quorum = {"controller.quorum.voters": f"1@{plan.address('CONTROLLER', 1)}"}
-        settings = dict(overrides or {}) | ({} if formatted is None else quorum)
+    def plans(port: int) -> list[ClusterPlan]:
+        plan = ClusterPlan("one", 1, port, kafka=kafka, **settings)
+        voters = {"controller.quorum.voters": f"1@{plan.address('CONTROLLER', 1)}"}
         return [
-            ClusterPlan("recorded", 1, base_port, (), settings, kafka=version, zookeeper=zookeeper)
+            plan if formatted is None else replace(plan, overrides={**plan.overrides, **voters})
         ]
 
     with tempfile.TemporaryDirectory(prefix="crosslog-recording-") as folder:
         lab = Lab(Path(folder), plans(find_base_port(plans)))
-        cluster = lab.cluster("recorded")
+        cluster = lab.cluster("one")
+        node = cluster.node(1)
         if formatted is not None:
-            _format(cluster.node(1), ["-t", str(cluster.cluster_id), *formatted])
+            node.write_files()
+            words = ("-t", str(cluster.cluster_id), "-c", str(node.properties), *formatted)
+            run_tool(node, "kafka.tools.StorageTool", "format", *words)
         with lab:
             yield cluster
 
 
-def _format(node: Node, arguments: list[str]) -> None:
-    node.write_files()
-    words = ["format", "-c", str(node.properties), *arguments]
-    with node.jvm.start_tool("kafka.tools.StorageTool", words, logging=node.logging) as tool:
+def run_tool(node: Node, main: str, *words: str) -> str:
+    """Return what one of Kafka's tools prints; raises `LabError` with its end where the tool fails."""
+    quiet = node.plan.folder / "log4j2-tool.properties"
+    with node.jvm.start_tool(main, words, logging=quiet) as tool:
         said, _ = tool.communicate()
     if tool.returncode != 0:
-        raise LabError(f"{node.name} could not be formatted: {said.strip()[-600:]}")
+        raise LabError(f"{main} of Kafka {node.jvm.release.version} failed: {said.strip()[-600:]}")
+    return said

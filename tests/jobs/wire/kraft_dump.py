@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from jobs.wire.batches.log_batches import BytesSource, scan_batches
+from jobs.wire.metadata.log import read_log
 from tests.support import CONFORMANCE
 
 FOLDER = CONFORMANCE / "kraft_log"
@@ -50,10 +52,35 @@ def parse_dump(text: str) -> dict[str, Dumped]:
     return files
 
 
-def expected_dump() -> dict[str, Dumped]:
-    if not FOLDER.exists():
+def expected_dump(folder: Path = FOLDER) -> dict[str, Dumped]:
+    if not folder.exists():
         return {}
-    return parse_dump((FOLDER / "expected_dump.txt").read_text(encoding="utf-8"))
+    return parse_dump((folder / "expected_dump.txt").read_text(encoding="utf-8"))
+
+
+def read_as_dumped(content: bytes, *, strict: bool = True) -> Dumped:
+    """Return what crosslog's decoders read of a file, in the form of what was printed of it."""
+    batches = [
+        {
+            "baseOffset": header.base_offset,
+            "lastOffset": header.last_offset,
+            "count": header.record_count,
+            "baseSequence": header.base_sequence,
+            "lastSequence": -1,
+            "producerId": header.producer_id,
+            "producerEpoch": header.producer_epoch,
+            "partitionLeaderEpoch": header.partition_leader_epoch,
+            "position": position,
+            "CreateTime": header.max_timestamp,
+            "size": header.size_bytes,
+            "magic": header.magic,
+            "crc": header.crc,
+        }
+        for position, header, _ in scan_batches(BytesSource(content))
+    ]
+    read = list(read_log(content, strict=strict))
+    assert not any(one.unknown for one in read)
+    return Dumped(batches, [(one.offset, one.timestamp_ms, one.type, one.data) for one in read])
 
 
 def _record(line: str) -> tuple[int, int, str, Any]:

@@ -21,7 +21,12 @@ from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
-from tests.jobs.wire.kraft_dump import METADATA_FOLDER, expected_dump, needs_kraft_log
+from tests.jobs.wire.kraft_dump import (
+    METADATA_FOLDER,
+    expected_dump,
+    needs_kraft_log,
+    read_as_dumped,
+)
 from tests.jobs.wire.metadata_values import (
     NO_OP,
     TIME,
@@ -52,37 +57,9 @@ def flip(content: bytes, at: int, bits: int = 1) -> bytes:
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_record_of_a_real_file_is_as_kafka_dump_log_prints_it(name, strict):
+def test_every_batch_and_record_of_a_real_file_is_as_kafka_dump_log_prints_it(name, strict):
     content = (METADATA_FOLDER / name).read_bytes()
-    read = list(read_log(content, strict=strict))
-    assert [(one.offset, one.timestamp_ms, one.type, one.data) for one in read] == DUMPED[
-        name
-    ].records
-    assert not any(one.unknown for one in read)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_batch_of_a_real_file_is_as_kafka_dump_log_prints_it(name):
-    found = list(scan_batches(BytesSource((METADATA_FOLDER / name).read_bytes())))
-    ours = [
-        {
-            "baseOffset": header.base_offset,
-            "lastOffset": header.last_offset,
-            "count": header.record_count,
-            "baseSequence": header.base_sequence,
-            "lastSequence": -1,
-            "producerId": header.producer_id,
-            "producerEpoch": header.producer_epoch,
-            "partitionLeaderEpoch": header.partition_leader_epoch,
-            "position": position,
-            "CreateTime": header.max_timestamp,
-            "size": header.size_bytes,
-            "magic": header.magic,
-            "crc": header.crc,
-        }
-        for position, header, _ in found
-    ]
-    assert ours == DUMPED[name].batches
+    assert read_as_dumped(content, strict=strict) == DUMPED[name]
 
 
 @pytest.mark.parametrize("case", conformance_cases(FILE, "record_batch"))
