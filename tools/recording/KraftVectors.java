@@ -158,9 +158,8 @@ public final class KraftVectors {
         }
         var snapshot = Snapshots.parse(name);
         found.put("snapshot", snapshot.isPresent());
-        snapshot.ifPresent(path -> found.put("type", "snapshot").put("offset", path.snapshotId().offset())
-            .put("endOffset", path.snapshotId().offset()).put("epoch", path.snapshotId().epoch())
-            .put("deleted", path.deleted()));
+        snapshot.ifPresent(path -> found.put("type", "snapshot").put("deleted", path.deleted())
+            .put("endOffset", path.snapshotId().offset()).setAll((ObjectNode) JSON.valueToTree(path.snapshotId())));
         if (LogFileUtils.isLogFile(name.toFile())) {
             found.put("type", "log").put("baseOffset", LogFileUtils.offsetFromFileName(name.toString()));
         }

@@ -21,9 +21,12 @@ _SPECIAL: dict[str, dict[str, dict[str, Any]]] = {
 def record_api_versions(version: str, folder: Path) -> None:
     """Write `VERSION-NAME.json` for every kind of node of a version; about 5 s each."""
     release = KafkaRelease(version)
-    nodes = {"kraft": {"formatted": list[str]()}} if release.has_kraft else {}
-    nodes |= {"zookeeper": {"zookeeper": True}} if release.has_zookeeper else {}
-    for name, settings in (nodes | _SPECIAL.get(version, {})).items():
+    nodes = dict(_SPECIAL.get(version, {}))
+    if release.has_kraft:
+        nodes["kraft"] = {"formatted": []}
+    if release.has_zookeeper:
+        nodes["zookeeper"] = {"zookeeper": True}
+    for name, settings in nodes.items():
         with one_node(version, **settings) as cluster, ClusterClient(cluster.connection) as client:
             answer = read_versions(client).brokers[1]
         recorded = {

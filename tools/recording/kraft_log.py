@@ -30,13 +30,13 @@ _ACLS = [
 _TOPICS = [f"t{number}" for number in range(12)]
 _LOG = "__cluster_metadata-0"
 # What a node makes again out of its log, or deletes next.
-_LEFT_OUT = shutil.ignore_patterns("*index", "*.snapshot", "*.deleted", ".lock")
+_LEFT_OUT = shutil.ignore_patterns("*index", "*.snapshot", "*.deleted", "*.part", ".lock")
 # A controller looks once a minute what may be deleted.
 _WITHIN_S = 240.0
 
 
 def record_kraft_log(version: str, folder: Path) -> None:
-    """Write `node-1`, `expected_dump.txt`, `sha256.txt` and `facts.json`; about two minutes.
+    """Write `node-1`, `expected_dump.txt`, `sha256.txt` and `facts.json`; about a minute.
 
     Raises `LabError` when a change is refused or the log keeps its beginning.
     """
@@ -54,8 +54,8 @@ def record_kraft_log(version: str, folder: Path) -> None:
     files = sorted(path for path in (folder / "node-1").rglob("*") if path.is_file())
     sums = (f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder)}" for p in files)
     (folder / "sha256.txt").write_text("\n".join(sums) + "\n", encoding="utf-8")
-    start, day = read_folder(log).log_start_offset, str(datetime.now(UTC).date())
-    facts = {"kafka": version, "recorded": day, "log_start_offset": start}
+    facts: dict[str, object] = {"kafka": version, "recorded": str(datetime.now(UTC).date())}
+    facts["log_start_offset"] = read_folder(log).log_start_offset
     write_json(folder / "facts.json", facts)
 
 
