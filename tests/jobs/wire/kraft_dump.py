@@ -6,15 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import CONFORMANCE
 
 FOLDER = CONFORMANCE / "kraft_log"
-METADATA_FOLDER = FOLDER / "node-1" / "__cluster_metadata-0"
-needs_kraft_log = pytest.mark.skipif(
-    not FOLDER.exists(), reason=f"no conformance data beside the project: {FOLDER}"
-)
 
 _NUMBERS = re.compile(r"(\w+): (-?\d+)")
 _CONTROL = re.compile(r"\] (\w+):? (\{.*\})$")
@@ -51,8 +45,6 @@ def parse_dump(text: str) -> dict[str, Dumped]:
 
 
 def expected_dump() -> dict[str, Dumped]:
-    if not FOLDER.exists():
-        return {}
     return parse_dump((FOLDER / "expected_dump.txt").read_text(encoding="utf-8"))
 
 
