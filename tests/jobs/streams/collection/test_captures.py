@@ -11,7 +11,7 @@ from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.metadata_state import UNAVAILABLE, metadata_state
 from jobs.streams.topology.reading import read_description
-from tests.support import STREAMS_LIVE
+from tests.support import STREAMS_LIVE, conformance_cases
 
 NAMES = ("classic_two_instances", "one_without_endpoint", "streams_protocol")
 STORE = "totals-by-customer"
@@ -115,6 +115,21 @@ def test_stores_are_known_without_a_description_and_say_how(name):
     assert stores["orders-per-minute"].confidence == "exact"
     assert all(one.reason for one in stores.values())
     assert len(metadata_for_store(read(name), STORE)) == 2
+
+
+@pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "assignment_property"))
+@pytest.mark.parametrize("name", ["classic_two_instances", "streams_protocol"])
+def test_of_two_hosts_each_has_what_is_active_on_the_other_as_standby(name, case):
+    assert case["given"] == "two hosts, 1 standby"
+    application = read(name)
+    one, other = metadata_state(application).all()
+    # The source topic of the subtopology without a store has no standby.
+    stateless = {place for place in one.partitions | other.partitions if place.topic == "orders"}
+    assert one.partitions - stateless == other.standby_partitions
+    assert other.partitions - stateless == one.standby_partitions
+    counts = application.topic_partitions
+    topics = {place.topic for place in one.partitions | other.partitions}
+    assert len(one.partitions | other.partitions) == sum(counts[topic] for topic in topics)
 
 
 def test_a_log_of_group_records_gives_every_generation():
