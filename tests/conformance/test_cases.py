@@ -85,6 +85,13 @@ def test_every_folder_is_in_the_table_of_its_readme():
         assert named == [one.name for one in FOLDERS if one.parent == top]
 
 
+def test_every_reported_fault_is_named_by_a_test():
+    tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    assert [
+        path.name for path in REPORTED.iterdir() if path.is_dir() and path.name not in tests
+    ] == []
+
+
 def test_the_log_of_a_real_node_is_unchanged():
     files = sorted(path for path in KRAFT_LOG.rglob("*") if path.is_file())
     listed = (KRAFT_LOG.parent / "sha256.txt").read_text("utf-8").splitlines()

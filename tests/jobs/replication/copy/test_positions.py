@@ -27,6 +27,7 @@ KEY_BYTES = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}
 
 
 def mm2_offsets():
+    """Cases of the topic of positions; crosslog does not read the answers of Connect's REST interface."""
     return [
         c
         for c in conformance_cases("mirror_maker_records", "json")
