@@ -46,13 +46,14 @@ campaign:  ## what is long by nature, by name: make campaign chaos drills SEED=2
 	@$(RUN)/python bench/campaign.py $(filter-out campaign,$(MAKECMDGOALS)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(SECONDS),--duration-s $(SECONDS)) $(if $(FLOWS),--flows $(FLOWS))
 
-check:  ## format, lint, types, migrations
+check:  ## format, lint, types, migrations; names conformance cases beside the project that it lacks
 	@$(SETUP) dev
 	$(RUN)/ruff format --check .
 	$(RUN)/ruff check .
 	$(RUN)/mypy
 	$(RUN)/python manage.py makemigrations --check --dry-run
 	$(RUN)/python manage.py check --fail-level WARNING
+	@$(RUN)/python tools/missing_cases.py
 
 lock:  ## lock the dependencies again, with hashes, to the newest that requirements/*.in allow
 	@$(SETUP) main

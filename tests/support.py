@@ -10,6 +10,9 @@ import pytest
 # What Kafka and its users answered and reported: one folder per subject, see the README there.
 CONFORMANCE = Path(__file__).parent / "conformance"
 REPORTED = CONFORMANCE / "reported"
+STREAMS_LIVE = CONFORMANCE / "streams_live"
+KRAFT_LOG = CONFORMANCE / "kraft_log" / "node-1"
+METADATA_FOLDER = KRAFT_LOG / "__cluster_metadata-0"
 
 
 class Clock:

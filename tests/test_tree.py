@@ -25,6 +25,12 @@ FORBIDDEN = {
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}"),
 }
 
+# The only program that looks beside the project, and its test.
+LOOKS_BESIDE = {"tools/missing_cases.py", "tests/tools/test_missing_cases.py"}
+BESIDE = re.compile(
+    r"\.\./" + r"shared|shared/" + r"(?:conformance|reference)|\b" + r"reference/\w+\.md"
+)
+
 
 def tracked_files() -> list[Path]:
     """Files that belong to the project; an unpacked archive without git is not checked."""
@@ -37,14 +43,24 @@ def tracked_files() -> list[Path]:
     return [ROOT / name for name in listing.stdout.split("\0") if name]
 
 
-@pytest.mark.parametrize("what", FORBIDDEN)
-def test_no_file_contains(what):
+def matches(pattern: re.Pattern[str]) -> list[str]:
+    """Return the text files in which a pattern is found, each with its first match."""
     found = []
     for path in tracked_files():
         if path.is_file() and b"\0" not in (content := path.read_bytes()):
-            match = FORBIDDEN[what].search(content.decode("utf-8", errors="replace"))
+            match = pattern.search(content.decode("utf-8", errors="replace"))
             found += [f"{path.relative_to(ROOT)}: {match[0]}"] if match else []
-    assert found == []
+    return found
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_contains(what):
+    assert matches(FORBIDDEN[what]) == []
+
+
+def test_no_file_refers_to_a_folder_beside_the_project():
+    found = matches(BESIDE)
+    assert [one for one in found if one.partition(":")[0] not in LOOKS_BESIDE] == []
 
 
 @pytest.mark.parametrize("name", ["install", "main", "dev"])

@@ -38,6 +38,7 @@ def test_ctrl_c_while_everything_is_imported_is_no_traceback(tmp_path):
     ],
 )
 def test_a_command_whose_output_is_closed_early_ends_silently(words, tmp_path):
+    """tests/conformance/reported/pipe_closed_early"""
     log = Log()
     for number in range(1, 60):
         log.batch(topic(f"a-topic-with-a-long-name-{number:04}", uuid_text(number.to_bytes(16))))

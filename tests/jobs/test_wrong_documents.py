@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -27,8 +26,8 @@ from jobs.replication.offset_syncs.dump import BadDump, read_dump
 from jobs.replication.translation.questions import Questions, parse_questions
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.topology.reading import DescriptionError, read_description
+from tests.support import REPORTED
 
-CASES = Path(__file__).parents[1] / "conformance"
 # What Python says, and never a person.
 PYTHON = re.compile(
     r"\b\w+(Error|Exception)\b|NoneType|object (has no|is not|of type)|not subscriptable|unhashable|\barg is "
@@ -158,7 +157,7 @@ DESCRIBE = """Topologies:
 
 def captured():
     """Return a real capture with one member, and a few of its topics and commits."""
-    path = CASES / "reported/streams_topics_of_different_sizes/capture.json"
+    path = REPORTED / "streams_topics_of_different_sizes/capture.json"
     document = json.loads(path.read_text())
     document["describe_groups"]["members"] = document["describe_groups"]["members"][:1]
     for name in ("topics", "committed"):

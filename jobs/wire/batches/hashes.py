@@ -1,7 +1,7 @@
 """Hashes of Kafka: CRC-32C of record batches, and those by which clients put a key into a partition.
 
 Source: RFC 3720 appendix B.4 for the polynomial, org.apache.kafka.common.utils.Crc32C for its use; for
-murmur2 Utils.murmur2 and BuiltInPartitioner.partitionForKey, with `conformance/streams_partitioning.json`;
+murmur2 Utils.murmur2 and BuiltInPartitioner.partitionForKey, with tests/conformance/streams_partitioning;
 for CRC-32 and FNV-1a librdkafka's partitioners `consistent` and `fnv1a`.
 The CRC itself is the `crc32c` library's, which uses the processor's instruction where there is one.
 """

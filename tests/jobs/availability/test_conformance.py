@@ -1,4 +1,4 @@
-"""Every case of placement_cases.json: Confluent's tutorial step by step, and the rules as properties."""
+"""Every case of `placements`: Confluent's tutorial step by step, and the rules as properties."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ from jobs.availability.what_if.simulation import Loss, UncleanElection, simulate
 from tests.jobs.availability.clusters import RACKS, cluster, lose, partition
 from tests.support import CONFORMANCE, conformance_cases
 
-FILE = "placement_cases.json"
+FILE = "placements"
 AUTOMATIC = (PromotionPolicy.UNDER_MIN_ISR, PromotionPolicy.UNDER_REPLICATED)
 
 
@@ -51,9 +51,9 @@ def test_the_effective_policy_and_the_replication_factor_are_those_of_the_source
 
 
 def test_the_whole_file_is_read_as_one_cluster():
-    if not (CONFORMANCE / FILE).exists():
-        pytest.skip("needs ../shared/conformance/placement_cases.json")
-    model = ClusterModel.from_json(json.loads((CONFORMANCE / FILE).read_text("utf-8")))
+    model = ClusterModel.from_json(
+        json.loads((CONFORMANCE / FILE / "cases.json").read_text("utf-8"))
+    )
     assert len(model.partitions) == len(conformance_cases(FILE, "simulation"))
     assert set(model.brokers) == {1, 2, 3, 4, 11, 12, 21, 22}
 

@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from jobs.replication.offset_sync_store import SIZE, TOO_OLD, OffsetSyncStore
 from tests.support import conformance_cases
 
+PROPERTIES = {
+    case.id: case.values[0]["expected"]
+    for case in conformance_cases("offset_translation", "property")
+}
+
 
 class Played:
     """Plays the steps of a case: `start` comes where the topic was read to its end."""
@@ -64,28 +69,34 @@ def expired_by_each(offsets) -> list[int]:
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 10, 100, 1000, 2**20])
 def test_even_steps_forget_one_sync_at_a_time_and_keep_the_first_and_the_last(step):
     offsets = [number * step for number in range(2000)]
-    assert max(expired_by_each(offsets)) <= 1
-    syncs = started(offsets).syncs
-    assert (syncs[0].upstream, syncs[-1].upstream) == (offsets[-1], offsets[0])
+    expected = PROPERTIES["store-spacing-consistent"]
+    assert max(expired_by_each(offsets)) <= expected["max_distinct_syncs_expired_per_update"]
+    syncs, named = started(offsets).syncs, {"latest": offsets[-1], "first": offsets[0]}
+    assert syncs[0].upstream == named[expected["syncs_0"]]
+    assert syncs[63].upstream == named[expected["syncs_63"]]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 8, 12])
 def test_uneven_steps_forget_few_syncs_at_a_time(n):
     draw = random.Random(n)
     steps = [draw.randrange(1, 2**n) for _ in range(2000)]
-    assert max(expired_by_each(offsets_of(steps))) <= n + 2
+    most = {"n+2": n + 2}[
+        PROPERTIES["store-spacing-random"]["max_distinct_syncs_expired_per_update"]
+    ]
+    assert max(expired_by_each(offsets_of(steps))) <= most
 
 
 @given(st.lists(st.sampled_from([100, 200]), min_size=1, max_size=300))
 @example([100, 100, 100, 100, 200])
 def test_dropped_syncs_make_it_forget_two_at_a_time_at_most(steps):
-    assert max(expired_by_each(offsets_of(steps))) <= 2
+    most = PROPERTIES["store-spacing-dropped"]["max_distinct_syncs_expired_per_update"]
+    assert max(expired_by_each(offsets_of(steps))) <= most
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=200))
 def test_the_invariants_hold_after_any_syncs(offsets):
     syncs = started(offsets).syncs
-    assert len(syncs) == SIZE
+    assert len(syncs) == SIZE == PROPERTIES["store-invariants"]["size"]
     assert syncs[0].upstream == offsets[-1]
     for i, later in enumerate(syncs):
         for j in range(i + 1, SIZE):

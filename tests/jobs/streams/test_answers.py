@@ -215,6 +215,20 @@ def test_the_share_of_wrong_answers_is_that_of_the_partitions_that_are_not_route
     assert found.partitions == every
 
 
+@pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "key_lookup_warning"))
+def test_a_key_is_looked_up_with_all_partitions_and_the_fault_is_named(case):
+    given, expected = case["given"], case["expected"]
+    every, routed = given["true_partitions"], given["partitions_with_endpoint"]
+    group = streams_group(
+        streams_member("a", "p1", "h1:1", range(routed)),
+        streams_member("b", "p2", None, range(routed, every)),
+    )
+    found = metadata_for_key(application_of(observation(group)), "totals", key(every - 1))
+    assert found.partitions == expected["modulus"]
+    assert expected["warning"] in found.jvm.reason
+    assert 100 * found.jvm.misrouted == pytest.approx(expected["misroute_share_percent"], abs=0.2)
+
+
 @pytest.mark.parametrize(
     ("topics", "answers"), [("orders", False), ("orders, clicks", True)], ids=["smaller", "both"]
 )

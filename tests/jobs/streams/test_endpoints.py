@@ -7,6 +7,7 @@ from jobs.streams.application import Application, Protocol, Thread
 from jobs.streams.assembly import application_of
 from jobs.streams.endpoints import endpoint_cautions, names_in
 from tests.jobs.streams.written import observation, two_processes
+from tests.support import conformance_cases
 
 FAR = ("10.0.0.1", "10.0.0.2")
 SELF = "leads nowhere from another machine"
@@ -56,7 +57,9 @@ def test_an_endpoint_without_a_port_is_a_caution(endpoint):
     assert "names no port" in found
 
 
-def test_an_endpoint_of_two_instances_is_told_once_with_both_addresses():
+@pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "endpoint_conflict"))
+def test_an_endpoint_of_two_instances_is_told_once_with_both_addresses(case):
+    assert (case["given"], case["expected"]) == ("two processes, one endpoint", "conflict")
     (found,) = told("h1:7071", "H1:7071")[:1]
     assert "is that of 2 instances" in found
     assert found.endswith("Connected from 10.0.0.1, 10.0.0.2.")

@@ -17,7 +17,7 @@ def place(text):
 
 
 def fixture():
-    return json.loads((CONFORMANCE / FILE).read_text(encoding="utf-8"))["fixture"]
+    return json.loads((CONFORMANCE / FILE / "cases.json").read_text(encoding="utf-8"))["fixture"]
 
 
 def state_of(case):

@@ -6,17 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from jobs.wire.batches.log_batches import BytesSource, scan_batches
 from jobs.wire.metadata.log import read_log
 from tests.support import CONFORMANCE
 
 FOLDER = CONFORMANCE / "kraft_log"
-METADATA_FOLDER = FOLDER / "node-1" / "__cluster_metadata-0"
-needs_kraft_log = pytest.mark.skipif(
-    not FOLDER.exists(), reason=f"no conformance data beside the project: {FOLDER}"
-)
 
 _NUMBERS = re.compile(r"(\w+): (-?\d+)")
 _CONTROL = re.compile(r"\] (\w+):? (\{.*\})$")
@@ -53,8 +47,6 @@ def parse_dump(text: str) -> dict[str, Dumped]:
 
 
 def expected_dump(folder: Path = FOLDER) -> dict[str, Dumped]:
-    if not folder.exists():
-        return {}
     return parse_dump((folder / "expected_dump.txt").read_text(encoding="utf-8"))
 
 

@@ -6,19 +6,15 @@ import pytest
 
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from jobs.wire.errors import RecordFormatError
-from tests.support import CONFORMANCE
-
-LIVE = CONFORMANCE / "streams_live"
-needs_live = pytest.mark.skipif(not LIVE.is_dir(), reason=f"no conformance data: {LIVE}")
+from tests.support import STREAMS_LIVE
 
 
 def members():
     for name in ("classic_two_instances", "one_without_endpoint"):
-        outside = json.loads((LIVE / name / "outside.json").read_text(encoding="utf-8"))
+        outside = json.loads((STREAMS_LIVE / name / "outside.json").read_text(encoding="utf-8"))
         yield from outside["describe_groups"]["members"]
 
 
-@needs_live
 def test_members_of_real_groups_are_read():
     for member in members():
         wants = decode_consumer_subscription(bytes.fromhex(member["member_metadata_hex"]))
@@ -35,7 +31,6 @@ def test_members_of_real_groups_are_read():
         }
 
 
-@needs_live
 def test_every_truncation_is_refused():
     member = next(members())
     for name, decode in (

@@ -105,6 +105,12 @@ def test_a_null_is_refused_with_its_reason(kind, key, value):
         FORMS[kind][2](key, value)
 
 
+def test_a_checkpoint_without_metadata_has_an_empty_text():
+    key, value = records.encode_checkpoint(records.Checkpoint("g", "t", 0, 1, 2))
+    assert value.endswith(b"\0\0")
+    assert records.decode_checkpoint(key, value).metadata == ""
+
+
 def test_a_negative_length_of_a_string_is_refused():
     with pytest.raises(RecordFormatError, match="length -1"):
         records.decode_offset_sync(b"\xff\xff\0\0\0\0", bytes(16))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.values import id_text, uuid_bytes, uuid_text
+from tests.support import conformance_cases
 
 # Kafka's own: bin/kafka-topics.sh --describe, and partition.metadata of the same topic.
 KAFKAS = "_oQyWsMsQS-po8kSreACEQ"
@@ -14,6 +15,12 @@ KAFKAS = "_oQyWsMsQS-po8kSreACEQ"
 
 def test_ids_are_in_the_alphabet_of_kafkas_tools():
     assert uuid_text(uuid_bytes(KAFKAS)) == KAFKAS
+
+
+@pytest.mark.parametrize("case", conformance_cases("kraft_vectors", "uuid_text"))
+def test_the_text_of_an_id_is_kafkas(case):
+    assert uuid_text(bytes.fromhex(case["hex"])) == case["expected"]
+    assert uuid_bytes(case["expected"]).hex() == case["hex"]
 
 
 @given(st.binary(min_size=16, max_size=16))

@@ -4,19 +4,15 @@ import io
 import tarfile
 import urllib.request
 import uuid
-from pathlib import Path
 
 import pytest
 
 from console.frame.processes.demo_client import Refused
 from jobs.spark import submit
+from tests.support import KRAFT_LOG
 from tests.waiting import eventually
 
-FOLDER = Path(__file__).parents[4] / "shared/conformance/kraft_log/node-1"
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there"),
-]
+pytestmark = pytest.mark.timeout(600)
 # An engine starts first, and on a new machine its tasks compile their loops.
 READ_WITHIN_S = 240
 VOTER = "1@DFV_jw2OTNSJdDCXmgr-2A"
@@ -25,7 +21,7 @@ VOTER = "1@DFV_jw2OTNSJdDCXmgr-2A"
 def packed() -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
-        tar.add(FOLDER, "node-1")
+        tar.add(KRAFT_LOG, "node-1")
     return file.getvalue()
 
 

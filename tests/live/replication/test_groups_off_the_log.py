@@ -37,7 +37,7 @@ def test_a_group_beyond_the_end_gets_no_offset_and_the_plan_says_why(east, west)
     assert "5,000" in report.findings[0]
     assert offsets_of(west, group) == {}
     planned = plan_of(flow, group)
-    assert checks_of(planned)["beyond_end"] == "block"
+    assert checks_of(planned)["beyond_end"] == "failed"
     assert (planned.reread_most, planned.to_be_set) == (0, ())
     commit(west, group, {remote: 7_000})
     with (

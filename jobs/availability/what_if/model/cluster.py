@@ -150,7 +150,7 @@ class ClusterModel:
         """Return the cluster of a document; raises `InvalidCluster` with a sentence per field.
 
         Taken are the form of `to_json` and its shorter ways to say things, `crosslog state --json`, a case
-        of placement_cases.json, and that whole file.
+        with a placement and steps (tests/conformance/placements), and a whole file of cases.
         """
         from jobs.availability.what_if.model.document import read_cluster
 

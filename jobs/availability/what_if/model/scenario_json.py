@@ -1,4 +1,4 @@
-"""Steps that are written down beside a cluster: what happens in a case of placement_cases.json. Pure."""
+"""Steps that are written down beside a cluster, as in tests/conformance/placements. Pure."""
 
 from __future__ import annotations
 

@@ -52,6 +52,7 @@ def test_the_pages_of_a_cluster_count_alike(visitor):
 
 
 def test_the_number_of_the_brokers_stands_beside_that_of_the_tool_where_they_differ(visitor):
+    """tests/conformance/reported/counts_beside_kafkas_tool"""
     for address in ("/clusters/east/", "/availability/east/"):
         notes = {one["label"]: one.get("note") for one in visitor.get(address).context["facts"]}
         assert notes["Under min ISR"] == "brokers count 1", address

@@ -51,6 +51,7 @@ def test_any_other_address_is_what_reverse_returns(group):
     [("a/../../b", "a%2F..%2F..%2Fb"), ("..", "~.."), (".", "~."), ("", "~")],
 )
 def test_the_list_of_groups_links_to_it(group, segment, sign_in, viewer):
+    """tests/conformance/reported/dot_group_links"""
     make_group(make_cluster("east"), group)
     page = sign_in(viewer).get(reverse("clusters:groups", args=["east"])).content.decode()
     assert f'href="/clusters/east/groups/{segment}/"' in page

@@ -22,9 +22,9 @@ from jobs.wire.batches.hashes import checksum
 from jobs.wire.batches.log_batches import BatchAt, BytesSource, DamageKind, LogDamage, scan_batches
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import make_log
-from tests.jobs.wire.kraft_dump import METADATA_FOLDER, needs_kraft_log
+from tests.support import METADATA_FOLDER
 
-pytestmark = [pytest.mark.django_db, needs_kraft_log]
+pytestmark = pytest.mark.django_db
 ADDRESS = "/quorum/-/import/"
 API = "/api/v1/quorum/"
 LAST = "00000000000000000875.log"

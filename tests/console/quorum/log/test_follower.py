@@ -13,10 +13,8 @@ from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.quorum.log.follower import Heard, Mode
 from tests.console.clusters.making import make_cluster
 from tests.console.quorum.voters.test_collect import described
-from tests.support import Clock
+from tests.support import METADATA_FOLDER, Clock
 
-FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
-needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
 pytestmark = pytest.mark.django_db
 AWAY = Unreachable("No broker answers.", cluster="east")
 REFUSED = NotAuthorized("It needs CLUSTER_ACTION.", cluster="east")
@@ -32,7 +30,7 @@ class Door:
     def __call__(self, source, archive, stop, heard):
         self.asked.append((source.connection.alias, archive.folder.parent.name))
         for file in self.files:
-            archive.append((FOLDER / file).read_bytes(), high_watermark=None)
+            archive.append((METADATA_FOLDER / file).read_bytes(), high_watermark=None)
             archive.note(high_watermark=archive.manifest.next_offset)
             heard(Heard(is_at_end=True))
         for one in self.heard:
@@ -83,7 +81,6 @@ def test_every_enabled_cluster_is_followed_into_an_archive_of_its_own(cluster):
     assert log_of(cluster).name == "east"
 
 
-@needs_log
 def test_what_is_appended_becomes_rows_file_by_file(cluster, settings):
     files = ["00000000000000000648.log", "00000000000000000875.log"]
     follower(Door(files=files)).look()
@@ -95,7 +92,6 @@ def test_what_is_appended_becomes_rows_file_by_file(cluster, settings):
     assert (Path(settings.CROSSLOG_ARCHIVE) / "metadata" / str(log.pk) / MANIFEST).exists()
 
 
-@needs_log
 def test_a_follower_that_starts_again_resumes_where_the_rows_end(cluster):
     follower(Door(files=["00000000000000000648.log"])).look()
     count = MetadataChange.objects.count()
@@ -152,7 +148,6 @@ def test_others_are_reported_of_changes_for_a_while_and_not_of_ticks(cluster):
     assert told == [(cluster.pk, 0.0), (cluster.pk, TELL_S / 2)]
 
 
-@needs_log
 def test_others_are_reported_when_something_changed(cluster):
     clock, told = Clock(), []
 

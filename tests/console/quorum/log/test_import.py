@@ -4,7 +4,6 @@ import io
 import shutil
 import tarfile
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -23,9 +22,8 @@ from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.metadata import metadata_history
 from tests.console.making import NOW, StubLauncher, make_cluster
 from tests.console.quorum.making import make_log
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
-FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1"
-needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
 pytestmark = pytest.mark.django_db
 ADDRESS = "/quorum/-/import/"
 
@@ -36,7 +34,7 @@ def archive(settings, tmp_path):
     return tmp_path
 
 
-def packed(folder=FOLDER):
+def packed(folder=KRAFT_LOG):
     """A tar.gz of a folder, as a browser sends it."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
@@ -52,7 +50,6 @@ def text_file(content=b"no archive at all"):
     return file
 
 
-@needs_log
 def test_an_archive_becomes_a_log_with_a_history(
     sign_in, operator, django_capture_on_commit_callbacks
 ):
@@ -97,12 +94,11 @@ def answered(run, folder):
     finish_run(run.pk, RunState.SUCCEEDED, NOW, summary=document)
 
 
-@needs_log
 def test_what_spark_made_of_the_partitions_is_what_the_live_fold_makes(
     settings, tmp_path, django_capture_on_commit_callbacks
 ):
     settings.CROSSLOG_RUNS_DIR = tmp_path / "runs"
-    folder = FOLDER / "__cluster_metadata-0"
+    folder = METADATA_FOLDER
     folded = make_log(make_cluster("east"), start_offset=None, next_offset=0)
     for portion in LogFold().begin(folder):
         save_portion(folded, portion, NOW)
@@ -196,7 +192,6 @@ API = "/api/v1/quorum/imports/"
 REMOVED = {"remove-confirm": "_old"}
 
 
-@needs_log
 def test_a_program_imports_once_however_often_it_sends(sign_in, operator):
     client, file, sent = sign_in(operator), packed(), []
     for _ in range(2):
@@ -292,7 +287,6 @@ def test_a_refusal_names_the_file_as_its_owner_calls_it(sign_in, operator, tmp_p
     assert str(tmp_path) not in page.content.decode()
 
 
-@needs_log
 def test_the_page_says_how_far_a_log_is_read_and_reads_it_again(
     sign_in, operator, django_capture_on_commit_callbacks
 ):
@@ -318,7 +312,6 @@ def test_the_log_of_a_cluster_is_not_read_like_an_import(sign_in, operator):
     assert sign_in(operator).post(f"{API}east/read/").json()["code"] == "not_imported"
 
 
-@needs_log
 def test_pages_of_an_imported_log_show_its_own_time(sign_in, operator):
     client = sign_in(operator)
     client.post(ADDRESS, {"name": "incident", "file": packed()})

@@ -1,7 +1,6 @@
 """A real log with snapshots and a trimmed start becomes rows: once, in any number of readings."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,19 +15,16 @@ from jobs.quorum.image.point_in_time import state_of_folder
 from jobs.quorum.log.folder import read_folder
 from tests.console.making import make_cluster
 from tests.console.quorum.making import make_log
+from tests.support import METADATA_FOLDER
 
-FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there"),
-]
+pytestmark = pytest.mark.django_db
 
 
 def stored(log, fold=None):
     """Read what is new of the real log into rows, as a follower does; return the log's row."""
     fold = fold or LogFold(log.next_offset)
-    for portion in fold.begin(FOLDER):
+    for portion in fold.begin(METADATA_FOLDER):
         save_portion(log, portion, NOW)
     log.refresh_from_db()
     return log
@@ -80,7 +76,7 @@ def test_a_follower_that_begins_again_writes_only_what_is_new(log):
     MetadataChange.objects.filter(offset__gte=cut).delete()
     log.next_offset = cut
     fold = LogFold(cut)
-    told = [change for portion in fold.begin(FOLDER) for change in portion.changes]
+    told = [change for portion in fold.begin(METADATA_FOLDER) for change in portion.changes]
     assert all(change.offset >= cut for change, _, _ in told)
     stored(log)
     assert rows() == whole
@@ -89,7 +85,7 @@ def test_a_follower_that_begins_again_writes_only_what_is_new(log):
 def test_the_rows_say_the_same_state_as_the_log_itself(log):
     stored(log)
     for offset in (log.start_offset + 10, log.next_offset - 1):
-        image = state_of_folder(read_folder(FOLDER), LogMoment(offset=offset)).image
+        image = state_of_folder(read_folder(METADATA_FOLDER), LogMoment(offset=offset)).image
         there = list(history.states_at(log, Moment(offset), Kind.PARTITION))
         history.with_states(there, Moment(offset))
         found = {(row.topic, row.partition): row.state["isr"] for row in there}

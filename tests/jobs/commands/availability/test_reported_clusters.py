@@ -3,13 +3,11 @@
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from jobs.cli import main
-
-FOLDER = Path(__file__).parents[3] / "conformance" / "reported"
+from tests.support import REPORTED
 
 
 @pytest.fixture
@@ -17,7 +15,7 @@ def asked(capsys):
     """Return the exit code and the answer about a reported cluster."""
 
     def asked(path: str, *options: str):
-        code = main(["what-if", str(FOLDER / path), *options, "--json"])
+        code = main(["what-if", str(REPORTED / path), *options, "--json"])
         told = json.loads(capsys.readouterr().out)
         return code, {f"{one['topic']}-{one['partition']}": one for one in told["partitions"]}, told
 
@@ -62,11 +60,11 @@ def test_a_min_isr_that_is_not_in_the_log_is_not_known(asked, capsys):
     assert told["cluster"]["writable_unknown"] == 1
     # Broker 2 is fenced: whether the controller of its id lives, the log does not tell.
     assert told["quorum"]["before"]["not_known"] == [2]
-    main(["what-if", str(FOLDER / file), "--lose-broker", "2"])
+    main(["what-if", str(REPORTED / file), "--lose-broker", "2"])
     text = capsys.readouterr().out
     assert "min.insync.replicas of 1 of 1 partitions is not known" in text
     assert "  farm.pair-0: min.insync.replicas is unknown: writable if it is 1" in text
-    main(["what-if", str(FOLDER / file), "--matrix"])
+    main(["what-if", str(REPORTED / file), "--matrix"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split("  ")[1:] != []
     assert "not known" in lines[1]

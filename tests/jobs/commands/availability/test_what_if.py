@@ -7,7 +7,7 @@ import pytest
 from jobs.cli import main
 from tests.support import CONFORMANCE
 
-CASES = CONFORMANCE / "placement_cases.json"
+CASES = CONFORMANCE / "placements" / "cases.json"
 CLUSTER = {
     "brokers": {"1": "west", "2": "west", "3": "east", "4": "east"},
     "voters": [1, 2, 3],
@@ -147,7 +147,6 @@ def test_the_matrix_of_losses_that_are_named(asked):
     assert document["worst_single_failure"]["name"] == "rack east"
 
 
-@pytest.mark.skipif(not CASES.exists(), reason="needs ../shared/conformance/placement_cases.json")
 def test_confluents_cases_are_read_as_they_are(capsys):
     assert main(["what-if", str(CASES), "--lose-rack", "west", "--json"]) == 1
     found = {

@@ -8,8 +8,9 @@ from jobs.cli import main
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
-from tests.jobs.wire.kraft_dump import METADATA_FOLDER, expected_dump, needs_kraft_log
+from tests.jobs.wire.kraft_dump import expected_dump
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, log_of
+from tests.support import METADATA_FOLDER
 
 NAME = "00000000000000000000.log"
 
@@ -31,7 +32,6 @@ def rows(out):
     return [json.loads(line) for line in out.splitlines()]
 
 
-@needs_kraft_log
 def test_real_files_are_printed_as_kafka_dump_log_prints_them(capsys):
     files = sorted(
         path for path in METADATA_FOLDER.iterdir() if path.suffix in {".log", ".checkpoint"}

@@ -1,4 +1,4 @@
-"""`crosslog history` and `crosslog state` on the real log of ../shared."""
+"""`crosslog history` and `crosslog state` on the real log."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from jobs.cli import main
-from tests.jobs.quorum.conformance import KRAFT_LOG, needs_kraft_log
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
-pytestmark = needs_kraft_log
 PATH = str(KRAFT_LOG)
 
 
@@ -82,7 +81,7 @@ def test_a_folder_without_a_log_is_bad_input(
 
 
 def test_a_damaged_log_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = KRAFT_LOG / "__cluster_metadata-0" / "00000000000000000875.log"
+    source = METADATA_FOLDER / "00000000000000000875.log"
     content = bytearray(source.read_bytes())
     content[300] ^= 1
     (tmp_path / source.name).write_bytes(content)

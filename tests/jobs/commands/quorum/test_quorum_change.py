@@ -1,16 +1,16 @@
 """What `crosslog quorum-change` prints, and with which code it ends."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from jobs.cli import main
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, key_of, voters
+from tests.support import REPORTED
 
-REPORTED = Path(__file__).parents[3] / "conformance/reported/voters_that_share_an_endpoint"
 THREE = voters(1, 2, 3)
+REPORTED_VOTERS = REPORTED / "voters_that_share_an_endpoint"
 DIRECTORY = "DFV_jw2OTNSJdDCXmgr-2A"
 
 
@@ -164,7 +164,7 @@ def test_a_file_that_is_not_there_ends_with_2(asked, tmp_path):
     "change", [("--remove", "3"), ("--remove", "3", "--add", "4@localhost:9093")]
 )
 def test_endpoints_that_lead_nowhere_are_told_before_any_step(asked, change):
-    code, told, _ = asked(*change, path=REPORTED / "voters.json")
+    code, told, _ = asked(*change, path=REPORTED_VOTERS / "voters.json")
     before, _, _ = told.partition("1. ")
     assert code == 0
     assert "Voter 1 has the endpoint CONTROLLER://0.0.0.0:9093" in before
@@ -173,7 +173,7 @@ def test_endpoints_that_lead_nowhere_are_told_before_any_step(asked, change):
 
 
 def test_a_command_never_names_an_address_that_leads_nowhere(asked):
-    _, told, _ = asked("--remove", "3", path=REPORTED / "voters.json")
+    _, told, _ = asked("--remove", "3", path=REPORTED_VOTERS / "voters.json")
     assert "--bootstrap-controller localhost:9093 remove-controller" in told
 
 
@@ -212,7 +212,7 @@ def test_a_new_machine_under_the_address_of_a_removed_voter_is_no_fault(asked, t
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_what_kafka_metadata_quorum_prints_is_read_as_it_is(asked, tmp_path, text, encoding):
     path = tmp_path / "status.txt"
-    listed = (REPORTED / "current_voters.json").read_text().strip()
+    listed = (REPORTED_VOTERS / "current_voters.json").read_text().strip()
     path.write_text(text.replace("{}", listed), encoding=encoding)
     code, told, _ = asked("--remove", "3", path=path)
     assert code == 0
@@ -222,7 +222,9 @@ def test_what_kafka_metadata_quorum_prints_is_read_as_it_is(asked, tmp_path, tex
 
 def test_the_leader_of_a_printed_status_goes_last(asked, tmp_path):
     path = tmp_path / "status.txt"
-    path.write_text(f"LeaderId: 3\nCurrentVoters: {(REPORTED / 'current_voters.json').read_text()}")
+    path.write_text(
+        f"LeaderId: 3\nCurrentVoters: {(REPORTED_VOTERS / 'current_voters.json').read_text()}"
+    )
     _, told, _ = asked("--remove", "3", path=path)
     assert "It is the leader: it resigns" in told
 

@@ -7,10 +7,9 @@ import pytest
 from jobs.cli import main
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, renewed, voters
-from tests.support import CONFORMANCE
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
 THREE = voters(1, 2, 3)
-REAL = CONFORMANCE / "kraft_log" / "node-1"
 
 
 def started() -> Log:
@@ -100,8 +99,7 @@ def test_what_is_no_log_folder_ends_with_2(tmp_path, capsys, name):
     assert (told, bool(errors)) == ("", True)
 
 
-@pytest.mark.skipif(not REAL.exists(), reason=f"no conformance data beside the project: {REAL}")
-@pytest.mark.parametrize("path", [REAL, REAL / "__cluster_metadata-0"], ids=["log dir", "folder"])
+@pytest.mark.parametrize("path", [KRAFT_LOG, METADATA_FOLDER], ids=["log dir", "folder"])
 def test_a_real_folder_is_read_from_either_path(capsys, path):
     assert main(["voters", str(path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

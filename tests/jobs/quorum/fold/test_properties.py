@@ -15,7 +15,6 @@ from jobs.quorum.image.point_in_time import LogPosition, state_at, state_of_fold
 from jobs.quorum.log.folder import read_folder
 from jobs.wire.metadata.log import Gap, LogRecord, read_log
 from tests.examples import examples
-from tests.jobs.quorum.conformance import KRAFT_LOG, needs_kraft_log
 from tests.jobs.quorum.image.image_records import image_records
 from tests.jobs.quorum.log_records import (
     Log,
@@ -37,6 +36,7 @@ from tests.jobs.quorum.log_records import (
     unregister,
     uuid,
 )
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
 _brokers = st.integers(1, 4)
 _ids = st.integers(1, 3).map(uuid)
@@ -190,12 +190,11 @@ def test_no_content_of_a_record_stops_the_fold(specs: list[tuple[str, dict[str, 
         assert one.offset >= -1
 
 
-@needs_kraft_log
 @pytest.mark.parametrize("end_offset", [885, 1092])
 def test_a_real_snapshot_is_the_fold_of_the_log_up_to_it(end_offset: int) -> None:
     folder = read_folder(KRAFT_LOG)
     from_log = state_at(folder.records(), LogPosition(offset=end_offset - 1)).image
-    file = next((KRAFT_LOG / "__cluster_metadata-0").glob(f"*{end_offset}-*.checkpoint"))
+    file = next(METADATA_FOLDER.glob(f"*{end_offset}-*.checkpoint"))
     from_snapshot = MetadataImage()
     for one in read_log(file.read_bytes()):
         assert isinstance(one, LogRecord)
@@ -208,13 +207,11 @@ def test_a_real_snapshot_is_the_fold_of_the_log_up_to_it(end_offset: int) -> Non
     )
 
 
-@needs_kraft_log
 def test_a_real_log_is_folded_without_a_single_anomaly() -> None:
     found = list(read_changes(read_folder(KRAFT_LOG).records()))
     assert [one for one in found if isinstance(one, Anomaly)] == []
 
 
-@needs_kraft_log
 @pytest.mark.parametrize("offset", [764, 800, 930, 931, 1000, 1092, 5000])
 def test_the_nearest_snapshot_leads_to_the_same_state(offset: int) -> None:
     folder = read_folder(KRAFT_LOG)

@@ -12,6 +12,7 @@ from jobs.quorum.image.partition_registration import (
     merge,
     partition_from_record,
 )
+from jobs.wire.values import uuid_text
 from tests.jobs.quorum.voters.elr import elect, eligible_after
 from tests.support import conformance_cases
 
@@ -46,6 +47,12 @@ def test_changes_are_merged_as_upstream_does(case: dict[str, Any]) -> None:
             assert getattr(now, name) == (tuple(value) if isinstance(value, list) else value)
     if "diff_text" in case:
         assert difference_text(before, now) == case["diff_text"]
+
+
+@pytest.mark.parametrize("case", conformance_cases("kraft_vectors", "directory_id"))
+def test_of_the_reserved_directories_one_is_migrating(case: dict[str, Any]) -> None:
+    text = uuid_text(bytes.fromhex(case["hex"]))
+    assert (text == MIGRATING) is (case["expected"] == "MIGRATING")
 
 
 @pytest.mark.parametrize("case", conformance_cases("kraft_vectors", "elr"))

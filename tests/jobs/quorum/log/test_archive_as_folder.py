@@ -9,20 +9,14 @@ from jobs.quorum.log.archive_manifest import MissingRange
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log.importer import import_folder
 from jobs.wire.metadata.log import Gap
-from tests.support import CONFORMANCE
-
-REAL = CONFORMANCE / "kraft_log" / "node-1" / "__cluster_metadata-0"
-needs_real_log = pytest.mark.skipif(
-    not REAL.exists(), reason=f"no conformance data beside the project: {REAL}"
-)
+from tests.support import METADATA_FOLDER
 
 
-@needs_real_log
 @pytest.mark.parametrize("segment_bytes", [4_000, 64 << 20], ids=["small", "large"])
 def test_an_archive_of_a_real_log_tells_its_history(segment_bytes, tmp_path):
     with LogArchive(tmp_path / "a", segment_bytes=segment_bytes) as archive:
-        import_folder(REAL, archive, now_ms=1)
-    ours, theirs = read_folder(tmp_path / "a"), read_folder(REAL)
+        import_folder(METADATA_FOLDER, archive, now_ms=1)
+    ours, theirs = read_folder(tmp_path / "a"), read_folder(METADATA_FOLDER)
 
     def told(folder):
         return [(one.offset, one.epoch, one.type, one.data) for one in folder.records()]
@@ -31,10 +25,9 @@ def test_an_archive_of_a_real_log_tells_its_history(segment_bytes, tmp_path):
     assert len(ours.segments) > 2 or segment_bytes > 4_000
 
 
-@needs_real_log
 def test_an_archive_that_is_being_written_is_read_up_to_its_last_whole_batch(tmp_path):
     with LogArchive(tmp_path / "a") as archive:
-        import_folder(REAL, archive, now_ms=1)
+        import_folder(METADATA_FOLDER, archive, now_ms=1)
         path = max((tmp_path / "a").glob("*.log"))
         with path.open("ab") as file:
             file.write(path.read_bytes()[:30])
@@ -43,9 +36,8 @@ def test_an_archive_that_is_being_written_is_read_up_to_its_last_whole_batch(tmp
         assert last.offset == archive.manifest.next_offset - 1
 
 
-@needs_real_log
 def test_what_is_missing_in_the_archive_is_a_gap_of_the_history(tmp_path):
-    source = shutil.copytree(REAL, tmp_path / "n")
+    source = shutil.copytree(METADATA_FOLDER, tmp_path / "n")
     last = max(source.glob("*.log"))
     for snapshot in source.glob("*.checkpoint"):
         snapshot.unlink()

@@ -13,9 +13,9 @@ from jobs.quorum.replay.sparse import sparse_items
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.wire.batches.log_batches import LogDamage
 from jobs.wire.metadata.log import Gap
-from tests.jobs.wire.kraft_dump import METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.metadata.snapshot_writer import segment_file_name
 from tests.jobs.wire.metadata_values import log_of
+from tests.support import METADATA_FOLDER
 
 SEGMENTS = [b"".join(log_of(0, 3)), b"".join(log_of(6, 2))]
 
@@ -125,7 +125,6 @@ def _bytes_of_headers(content, chance, count):
     return places + [chance.randrange(len(content)) for _ in range(count)]
 
 
-@needs_kraft_log
 @pytest.mark.parametrize("seed", range(3))
 def test_a_byte_of_a_real_log_is_right_or_told_after_an_import(tmp_path, seed):
     chance = random.Random(seed)
@@ -148,7 +147,6 @@ def test_a_byte_of_a_real_log_is_right_or_told_after_an_import(tmp_path, seed):
         assert [one for one in sparse_items(folder) if isinstance(one, Gap | LogDamage)] == told
 
 
-@needs_kraft_log
 @pytest.mark.parametrize("seed", range(2))
 def test_a_real_log_with_a_lost_sector_is_read_behind_it(tmp_path, seed):
     chance = random.Random(seed)
@@ -169,7 +167,6 @@ def test_a_real_log_with_a_lost_sector_is_read_behind_it(tmp_path, seed):
     assert kinds[-3:] == ["LogDamage", "Gap", "LogRecord"]
 
 
-@needs_kraft_log
 def test_damage_before_the_snapshot_with_which_a_history_begins_is_no_reason_of_a_later_gap(
     tmp_path,
 ):

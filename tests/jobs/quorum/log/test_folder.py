@@ -16,13 +16,14 @@ from jobs.wire.batches.log_batches import DamageKind, LogDamage
 from jobs.wire.metadata.log import Gap, LogRecord
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
-from tests.jobs.wire.kraft_dump import FOLDER, expected_dump, needs_kraft_log
+from tests.jobs.wire.kraft_dump import expected_dump
 from tests.jobs.wire.metadata.snapshot_writer import (
     SnapshotWriter,
     segment_file_name,
     snapshot_file_name,
 )
 from tests.jobs.wire.metadata_values import data_batch, log_of
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
 BATCH_BYTES = len(log_of(0, 1)[0])
 SNAPSHOT_TIME = 1_699_999_999_000
@@ -305,9 +306,8 @@ def test_what_is_no_log_folder_is_refused_with_a_reason(tmp_path, name):
         read_folder(tmp_path / name)
 
 
-@needs_kraft_log
 def test_a_real_folder_is_one_history(tmp_path):
-    folder = read_folder(FOLDER / "node-1")
+    folder = read_folder(KRAFT_LOG)
     assert (folder.log_start_offset, folder.findings) == (765, ())
     assert folder.meta_properties.node_id == 1
     assert folder.bootstrap_features["metadata.version"] == 30
@@ -322,12 +322,11 @@ def test_a_real_folder_is_one_history(tmp_path):
     assert [(one.offset, one.timestamp_ms, one.type, one.data) for one in behind] == dumped
 
 
-@needs_kraft_log
 @given(st.data())
 @examples(40)
 def test_a_real_folder_in_any_state_of_damage_is_read_without_an_exception(data):
     with tempfile.TemporaryDirectory() as temporary:
-        copy = Path(shutil.copytree(FOLDER / "node-1", Path(temporary) / "copy"))
+        copy = Path(shutil.copytree(KRAFT_LOG, Path(temporary) / "copy"))
         files = sorted(path for path in copy.rglob("*") if path.is_file())
         for path in data.draw(st.lists(st.sampled_from(files), max_size=4)):
             content = bytearray(path.read_bytes())
@@ -348,9 +347,8 @@ def expected_offsets() -> set[int]:
     return {record[0] for dumped in expected_dump().values() for record in dumped.records}
 
 
-@needs_kraft_log
 def test_a_real_folder_that_lost_its_first_segment_continues_from_the_next_snapshot(tmp_path):
-    copy = shutil.copytree(FOLDER / "node-1" / "__cluster_metadata-0", tmp_path / "copy")
+    copy = shutil.copytree(METADATA_FOLDER, tmp_path / "copy")
     (copy / "00000000000000000648.log").unlink()
     items = list(read_folder(copy).records())
     assert [one for one in items if isinstance(one, Gap)] == [Gap(765, 875)]

@@ -11,9 +11,7 @@ from jobs.quorum.log.reader import LogReader
 from tests.jobs.cluster.protocol.fake_controller import controllers, door_to
 from tests.jobs.quorum.metadata_logs import Leader, archived, batch, damaged, snapshot
 from tests.jobs.wire.mutations import damaged_batch
-from tests.support import CONFORMANCE
-
-REAL = CONFORMANCE / "kraft_log" / "node-1"
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
 
 def node(folder, *segments, snapshots=(), cluster_id=None):
@@ -265,11 +263,10 @@ async def test_a_cluster_is_followed_from_an_imported_folder_on(tmp_path):
         assert archived(tmp_path / "a") == leader.content()
 
 
-@pytest.mark.skipif(not REAL.exists(), reason=f"no conformance data beside the project: {REAL}")
 def test_a_real_nodes_folder_comes_in_byte_for_byte(tmp_path):
-    source = shutil.copytree(REAL, tmp_path / "n")
+    source = shutil.copytree(KRAFT_LOG, tmp_path / "n")
     found, manifest = imported(tmp_path / "a", source)
-    assert archived(tmp_path / "a") == archived(REAL / "__cluster_metadata-0")
+    assert archived(tmp_path / "a") == archived(METADATA_FOLDER)
     assert found.problems == ()
     assert found.snapshots == ("00000000000000000765-0000000001.checkpoint",)
     assert (manifest.log_start_offset, manifest.high_watermark) == (648, 1092)

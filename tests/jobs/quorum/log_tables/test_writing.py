@@ -1,10 +1,8 @@
 """The tables of a log say what the plain fold of its records says: one rule of causes."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import given
 
 from jobs.quorum.history.changes import PartitionChange
@@ -17,9 +15,7 @@ from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories
 from tests.jobs.quorum.voters.test_control_scan import static
-
-FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
-needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
+from tests.support import METADATA_FOLDER
 
 
 def rows(output, name):
@@ -66,9 +62,8 @@ def test_random_logs_have_the_same_changes_and_causes_whichever_way_they_are_rea
     assert {name: rows(output, name) for name in plain_rows(folder)} == plain_rows(folder)
 
 
-@needs_log
 def test_a_log_of_a_real_cluster_has_the_voters_and_elections_of_its_timeline(tmp_path):
-    folder = read_folder(FOLDER)
+    folder = read_folder(METADATA_FOLDER)
     told = write_beside_partitions(folder, tmp_path)
     timeline = read_voter_timeline(folder.records())
     assert [row["offset"] for row in rows(tmp_path, "voter_sets")] == [
@@ -84,9 +79,8 @@ def test_a_log_of_a_real_cluster_has_the_voters_and_elections_of_its_timeline(tm
     assert told["gaps"] == [list(gap) for gap in timeline.unknown]
 
 
-@needs_log
 def test_a_log_of_a_real_cluster_has_the_changes_of_every_record(tmp_path):
-    folder = read_folder(FOLDER)
+    folder = read_folder(METADATA_FOLDER)
     told = write_partitions(folder, tmp_path, 0, 1)
     beside = write_beside_partitions(folder, tmp_path)
     found = sorted(partition_changes(tmp_path / "partition_changes"), key=str)
@@ -108,11 +102,10 @@ def test_every_table_is_there_even_of_a_log_that_tells_nothing(tmp_path):
     assert (told["records"], told["first_ms"]) == (0, None)
 
 
-@needs_log
 def test_a_segment_that_is_damaged_is_named(tmp_path):
     log, output = tmp_path / "log", tmp_path / "tables"
     log.mkdir()
-    for path in FOLDER.glob("*.log"):
+    for path in METADATA_FOLDER.glob("*.log"):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF
         (log / path.name).write_bytes(content)

@@ -1,7 +1,5 @@
 """A log read in ranges and folded in shares has the tables of a log that one reader reads and folds whole."""
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,9 +23,8 @@ from tests.jobs.wire.metadata.snapshot_writer import (
     segment_file_name,
     snapshot_file_name,
 )
+from tests.support import METADATA_FOLDER
 
-KRAFT_LOG = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
-needs_log = pytest.mark.skipif(not KRAFT_LOG.is_dir(), reason="../shared/conformance is not there")
 NO_OP = encode_metadata_record("NO_OP_RECORD", 0, {})
 BEGIN = encode_metadata_record("BEGIN_TRANSACTION_RECORD", 0, {})
 END = encode_metadata_record("END_TRANSACTION_RECORD", 0, {})
@@ -108,10 +105,9 @@ def test_nor_where_a_byte_of_the_log_is_damaged(tmp_path_factory, log, place, bi
     check_same(write(temporary / "log", {0: bytes(content)}), temporary)
 
 
-@needs_log
 @pytest.mark.parametrize("size_bytes", [1, 20_000], ids=["at every batch", "at some batches"])
 def test_nor_of_a_real_cluster_s_log(tmp_path, size_bytes):
-    found = check_same(read_folder(KRAFT_LOG), tmp_path, size_bytes)
+    found = check_same(read_folder(METADATA_FOLDER), tmp_path, size_bytes)
     assert len(found["partition_changes"]) > 100
     assert len(found["broker_changes"]) > 0
 

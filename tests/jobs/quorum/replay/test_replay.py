@@ -1,7 +1,5 @@
 """The compiled replay tells the same history of partitions as the fold of single records."""
 
-from pathlib import Path
-
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -19,8 +17,8 @@ from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories, uuid
+from tests.support import METADATA_FOLDER
 
-KRAFT_LOG = Path(__file__).parents[5] / "shared" / "conformance" / "kraft_log"
 ORDERS = uuid(7)
 
 
@@ -129,9 +127,8 @@ def test_shards_tell_every_partition_once_and_whole(log):
     assert sorted(one.offset for part in parts for one in part) == whole
 
 
-@pytest.mark.skipif(not KRAFT_LOG.is_dir(), reason="needs ../shared/conformance/kraft_log")
 def test_a_real_folder_replays_as_it_folds():
-    folder = read_folder(KRAFT_LOG / "node-1" / "__cluster_metadata-0")
+    folder = read_folder(METADATA_FOLDER)
     found = FolderReplay(folder)
     told = [one for history in found.histories() for one in history.changes()]
     known = [one for one in told if one.cause is Cause.SNAPSHOT]

@@ -6,18 +6,12 @@ from jobs.quorum.log.folder import read_folder
 from jobs.quorum.timeline.parts import EntrySource
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.quorum.voters.voter_sets import Endpoint
-from tests.support import CONFORMANCE
-
-FOLDER = CONFORMANCE / "kraft_log" / "node-1" / "__cluster_metadata-0"
-
-pytestmark = pytest.mark.skipif(
-    not FOLDER.exists(), reason=f"no conformance data beside the project: {FOLDER}"
-)
+from tests.support import METADATA_FOLDER
 
 
 @pytest.fixture(scope="module")
 def timeline():
-    return read_voter_timeline(read_folder(FOLDER).records())
+    return read_voter_timeline(read_folder(METADATA_FOLDER).records())
 
 
 def test_the_voters_stand_where_the_first_snapshot_ends(timeline):

@@ -9,10 +9,9 @@ from jobs.wire.metadata.log import PassedBatch
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, minus, plus, voters
 from tests.jobs.wire.metadata.snapshot_writer import SnapshotWriter, snapshot_file_name
-from tests.support import CONFORMANCE
+from tests.support import KRAFT_LOG
 
 THREE = voters(1, 2, 3)
-REAL = CONFORMANCE / "kraft_log" / "node-1"
 
 
 def started(offset: int = 0) -> Log:
@@ -70,9 +69,8 @@ def test_a_snapshot_that_is_not_whole_is_named_and_not_used(tmp_path):
     assert [anomaly.code for anomaly in timeline.anomalies] == ["damaged", "unknown_range"]
 
 
-@pytest.mark.skipif(not REAL.exists(), reason=f"no conformance data beside the project: {REAL}")
 def test_of_a_real_folder_too():
-    folder = read_folder(REAL)
+    folder = read_folder(KRAFT_LOG)
     ours, all_ = (read_voter_timeline(items) for items in (control_items(folder), folder.records()))
     assert ours == all_
     passed = [one for one in control_items(folder) if isinstance(one, PassedBatch)]

@@ -27,10 +27,11 @@ KEY_BYTES = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}
 
 
 def mm2_offsets():
+    """Cases of the topic of positions; crosslog does not read the answers of Connect's REST interface."""
     return [
         c
         for c in conformance_cases("mirror_maker_records", "json")
-        if c.values[0] is None or c.values[0]["record"] == "mm2-offsets"
+        if c.values[0]["record"] == "mm2-offsets"
     ]
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from jobs.replication.copy.sync_tracker import LONGEST_WAIT_S, MOST_RECORDS, SyncTracker, chain_of
 from tests.live.copied_records import translation
+from tests.support import conformance_cases
 
 
 @st.composite
@@ -69,6 +70,21 @@ def changes_of(pairs):
             difference = downstream - upstream
             found.append((upstream, downstream))
     return found
+
+
+@pytest.mark.parametrize("case", conformance_cases("offset_translation", "sync_emission"))
+def test_every_sync_that_mirror_maker_emits_is_due_here_too(case):
+    """crosslog writes more: each change of the difference. What is reset there is committed here."""
+    tracker = SyncTracker()
+    for phase in case["phases"]:
+        if phase.get("reset_before"):
+            tracker.commit()
+        for update in phase["updates"]:
+            pair = update["upstream"], update["downstream"]
+            tracker.copied(rows([pair]), pair)
+            assert pair in due(tracker) or not update["emit"]
+            if phase["reset_after_each"]:
+                tracker.commit()
 
 
 def test_a_stretch_tells_its_first_and_its_newest_pair():

@@ -1,7 +1,5 @@
 """Configurations that people reported, each with what it means."""
 
-from pathlib import Path
-
 import pytest
 
 from jobs.replication.mirror_config.export.forms import ExportForm, export
@@ -10,12 +8,11 @@ from jobs.replication.mirror_config.read.configuration import MirrorConfig, read
 from jobs.replication.mirror_config.read.text_input import BadInput, InputFile
 from jobs.replication.mirror_config.report import names_of
 from jobs.replication.mirror_config.values import Severity
-
-FOLDER = Path(__file__).parents[3] / "conformance" / "reported"
+from tests.support import REPORTED
 
 
 def reported(path: str) -> MirrorConfig:
-    file = FOLDER / path
+    file = REPORTED / path
     return read_config([InputFile(file.name, file.read_bytes())])
 
 

@@ -11,29 +11,28 @@ from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.metadata_state import UNAVAILABLE, metadata_state
 from jobs.streams.topology.reading import read_description
-from tests.support import CONFORMANCE
+from tests.support import STREAMS_LIVE, conformance_cases
 
-LIVE = CONFORMANCE / "streams_live"
 NAMES = ("classic_two_instances", "one_without_endpoint", "streams_protocol")
-needs_captures = pytest.mark.skipif(not LIVE.is_dir(), reason=f"no conformance data: {LIVE}")
 STORE = "totals-by-customer"
 
 
 def read(name, *, described=True):
-    (seen,) = read_capture(LIVE / name / "outside.json")
-    text = (LIVE / name / "topology.txt").read_text(encoding="utf-8")
+    (seen,) = read_capture(STREAMS_LIVE / name / "outside.json")
+    text = (STREAMS_LIVE / name / "topology.txt").read_text(encoding="utf-8")
     return application_of(seen, read_description(text) if described else None)
 
 
 def inside(name):
-    return json.loads((LIVE / name / "inside.json").read_text(encoding="utf-8"))["before"].values()
+    return json.loads((STREAMS_LIVE / name / "inside.json").read_text(encoding="utf-8"))[
+        "before"
+    ].values()
 
 
 def texts(places):
     return {place.replace(":", "-") for place in places}
 
 
-@needs_captures
 @pytest.mark.parametrize("name", NAMES)
 def test_all_metadata_is_that_of_every_jvm(name):
     mine = {
@@ -49,7 +48,6 @@ def test_all_metadata_is_that_of_every_jvm(name):
         }  # fmt: skip
 
 
-@needs_captures
 @pytest.mark.parametrize("described", [True, False], ids=["described", "not described"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_store_s_hosts_and_each_key_s_answer_are_those_of_every_jvm(name, described):
@@ -64,7 +62,6 @@ def test_a_store_s_hosts_and_each_key_s_answer_are_those_of_every_jvm(name, desc
             )  # fmt: skip
 
 
-@needs_captures
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -86,13 +83,11 @@ def test_the_truth_is_who_serves_the_key_and_wrong_answers_are_found(name, expec
     assert tuple(counts.values()) == expected
 
 
-@needs_captures
 def test_the_share_of_wrong_answers_is_reckoned_from_the_routing():
     found = metadata_for_key(read("one_without_endpoint"), STORE, b"cust-000")
     assert found.jvm.misrouted == pytest.approx(1 - 39 / 200, abs=0.05)
 
 
-@needs_captures
 @pytest.mark.parametrize("name", NAMES)
 def test_running_tasks_are_those_of_every_jvm_s_threads(name):
     application = read(name)
@@ -111,7 +106,6 @@ def test_running_tasks_are_those_of_every_jvm_s_threads(name):
         assert mine == theirs
 
 
-@needs_captures
 @pytest.mark.parametrize("name", NAMES)
 def test_stores_are_known_without_a_description_and_say_how(name):
     stores = read(name, described=False).stores
@@ -123,13 +117,27 @@ def test_stores_are_known_without_a_description_and_say_how(name):
     assert len(metadata_for_store(read(name), STORE)) == 2
 
 
-@needs_captures
+@pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "assignment_property"))
+@pytest.mark.parametrize("name", ["classic_two_instances", "streams_protocol"])
+def test_of_two_hosts_each_has_what_is_active_on_the_other_as_standby(name, case):
+    assert case["given"] == "two hosts, 1 standby"
+    application = read(name)
+    one, other = metadata_state(application).all()
+    # The source topic of the subtopology without a store has no standby.
+    stateless = {place for place in one.partitions | other.partitions if place.topic == "orders"}
+    assert one.partitions - stateless == other.standby_partitions
+    assert other.partitions - stateless == one.standby_partitions
+    counts = application.topic_partitions
+    topics = {place.topic for place in one.partitions | other.partitions}
+    assert len(one.partitions | other.partitions) == sum(counts[topic] for topic in topics)
+
+
 def test_a_log_of_group_records_gives_every_generation():
-    seen = read_capture(LIVE / "one_without_endpoint" / "group_log.json")
+    seen = read_capture(STREAMS_LIVE / "one_without_endpoint" / "group_log.json")
     assert [one.generation for one in seen] == [*range(11), *range(12, 17)]
     last = application_of(seen[-1])
     assert (len(last.processes), len(last.tasks)) == (2, 16)
-    assert read_capture(LIVE / "streams_protocol" / "group_log.json") == ()
+    assert read_capture(STREAMS_LIVE / "streams_protocol" / "group_log.json") == ()
 
 
 @pytest.mark.parametrize(

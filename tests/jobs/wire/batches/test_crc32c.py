@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.hashes import advance, checksum
+from tests.support import conformance_cases
 
 uint32 = st.integers(0, 2**32 - 1)
 LENGTHS = [0, 1, 4095, 4096, 4097, 255 * 4096, 256 * 4096, 257 * 4096 + 5, 3_000_000]
@@ -17,8 +18,9 @@ def bit_by_bit(difference, zero_bytes):
     return difference
 
 
-def test_the_check_value_of_the_standard_is_met():
-    assert checksum(b"123456789") == 0xE3069283
+@pytest.mark.parametrize("case", conformance_cases("kraft_vectors", "crc32c"))
+def test_the_check_value_of_the_standard_is_met(case):
+    assert checksum(case["input_utf8"].encode()) == int(case["expected_hex"], 16)
 
 
 @pytest.mark.parametrize("length", LENGTHS)

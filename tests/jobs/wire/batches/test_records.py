@@ -25,10 +25,8 @@ from jobs.wire.batches.records import (
 )
 from jobs.wire.errors import Damaged, ExpandsTooFar
 from tests.jobs.wire.strategies import contents, dense, headers, placed, shapes
-from tests.support import CONFORMANCE
+from tests.support import CONFORMANCE, METADATA_FOLDER
 
-FOLDER = CONFORMANCE / "kraft_log"
-LOG = FOLDER / "node-1" / "__cluster_metadata-0"
 # length 14, attributes 0, timestamp +5, offset +1, key "k", null value, headers ("h", "v") and ("h", null)
 BY_HAND = bytes.fromhex("1c 00 0a 02 02 6b 01 04 02 68 02 76 02 68 01")
 
@@ -175,16 +173,8 @@ def test_another_library_reads_the_same_records(data):
     assert (found, batch.producer_id, size) == (records, 4, len(encode_batch(records)))
 
 
-def real_files():
-    """The log of a real controller; one case that skips where it is not beside the project."""
-    files = sorted([*LOG.glob("*.log"), *LOG.glob("*.checkpoint")])
-    if files:
-        return [pytest.param(file, id=file.name) for file in files]
-    reason = f"no log of a real controller beside the project: {LOG}"
-    return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="no data")]
-
-
-REAL = pytest.mark.parametrize("file", real_files())
+LOG_FILES = sorted([*METADATA_FOLDER.glob("*.log"), *METADATA_FOLDER.glob("*.checkpoint")])
+REAL = pytest.mark.parametrize("file", LOG_FILES, ids=lambda file: file.name)
 
 
 @REAL
@@ -210,7 +200,7 @@ def test_every_batch_of_a_real_log_is_written_again_byte_by_byte(file):
 
 @REAL
 def test_the_headers_of_a_real_log_are_those_that_kafkas_own_tool_prints(file):
-    dump = (FOLDER / "expected_dump.txt").read_text(encoding="utf-8")
+    dump = (CONFORMANCE / "kraft_log" / "expected_dump.txt").read_text(encoding="utf-8")
     section = dump.split(f"Dumping {file.name}\n")[1].split("Dumping ")[0]
     form = r"^baseOffset: (\d+) lastOffset: (\d+) count: (\d+).* isControl: (\w+).* crc: (\d+)"
     printed = re.findall(form, section, re.MULTILINE)

@@ -2,7 +2,6 @@
 
 import random
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +21,8 @@ from tests.examples import examples
 from tests.jobs.wire.metadata import plain as metadata_plain
 from tests.jobs.wire.metadata.metadata_logs import damaged_logs, logs
 from tests.jobs.wire.mutations import damaged_batch
+from tests.support import KRAFT_LOG
 
-KRAFT_LOG = Path(__file__).parents[5] / "shared" / "conformance" / "kraft_log"
 BOTH = pytest.mark.parametrize(
     "loops", [metadata_compiled, metadata_plain], ids=["compiled", "plain"]
 )
@@ -130,7 +129,6 @@ def test_an_offset_beyond_64_bits_is_damage_and_no_error(loops):
     same_as_records(list(read_columns(log, loops=loops)), list(read_log(log)))
 
 
-@pytest.mark.skipif(not KRAFT_LOG.is_dir(), reason="needs ../shared/conformance/kraft_log")
 @pytest.mark.parametrize("name", sorted(path.name for path in KRAFT_LOG.rglob("*.log")))
 @BOTH
 def test_a_real_segment_reads_as_its_records(name, loops):

@@ -21,12 +21,7 @@ from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata.log import LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from tests.examples import examples
-from tests.jobs.wire.kraft_dump import (
-    METADATA_FOLDER,
-    expected_dump,
-    needs_kraft_log,
-    read_as_dumped,
-)
+from tests.jobs.wire.kraft_dump import expected_dump, read_as_dumped
 from tests.jobs.wire.metadata_values import (
     NO_OP,
     TIME,
@@ -35,11 +30,11 @@ from tests.jobs.wire.metadata_values import (
     log_of,
     metadata_values,
 )
-from tests.support import conformance_cases
+from tests.support import METADATA_FOLDER, conformance_cases
 
 FILE = "kraft_vectors"
 DUMPED = expected_dump()
-NAMES = sorted(DUMPED) or [pytest.param(None, marks=needs_kraft_log)]
+NAMES = sorted(DUMPED)
 
 
 def damages(content: bytes) -> list[LogDamage]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.schema import ZERO_UUID
 from jobs.wire.metadata import log_folder_files as files
-from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.mutations import TEXT_EDGES, damaged
+from tests.support import KRAFT_LOG, METADATA_FOLDER
 
 DIRECTORY = "DFV_jw2OTNSJdDCXmgr-2A"
 
@@ -34,13 +34,12 @@ def encode_quorum_state(state: files.QuorumState) -> bytes:
     return json.dumps(lines, separators=(",", ":")).encode("utf-8")
 
 
-@needs_kraft_log
 def test_real_files_are_read():
     assert files.decode_quorum_state(
         (METADATA_FOLDER / "quorum-state").read_bytes()
     ) == files.QuorumState(data_version=1, leader_id=1, leader_epoch=1, voted_id=None)
     assert files.decode_meta_properties(
-        (FOLDER / "node-1" / "meta.properties").read_bytes()
+        (KRAFT_LOG / "meta.properties").read_bytes()
     ) == files.MetaProperties(1, "EYGMbBHDSb6oYKhfQ3x89Q", 1, DIRECTORY)
     assert files.decode_leader_epochs(
         (METADATA_FOLDER / "leader-epoch-checkpoint").read_bytes()

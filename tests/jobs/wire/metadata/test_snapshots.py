@@ -16,14 +16,13 @@ from jobs.wire.metadata.snapshots import (
     read_bootstrap_features,
 )
 from tests.examples import examples
-from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.metadata.snapshot_writer import (
     SnapshotWriter,
     segment_file_name,
     snapshot_file_name,
 )
 from tests.jobs.wire.metadata_values import NO_OP, control_batch, data_batch
-from tests.support import conformance_cases
+from tests.support import KRAFT_LOG, METADATA_FOLDER, conformance_cases
 
 FILE = "kraft_vectors"
 VOTERS = [{"voterId": 1, "voterDirectoryId": "AAAAAAAAAAAAAAAAAAAATQ"}]
@@ -100,7 +99,6 @@ def test_the_snapshot_of_the_vectors_is_whole(case):
     assert [voter["voterId"] for voter in read[2].data["voters"]] == [4, 5]
 
 
-@needs_kraft_log
 def test_real_snapshots_are_whole():
     found = sorted(METADATA_FOLDER.glob("*.checkpoint"))
     assert [check(path.read_bytes()).problem for path in found] == [None] * 3
@@ -191,8 +189,7 @@ def test_a_bootstrap_file_names_features():
         read_bootstrap_features(list(read_log(content[:-1])))
 
 
-@needs_kraft_log
 def test_a_real_bootstrap_file_names_its_features():
-    content = (FOLDER / "node-1" / "bootstrap.checkpoint").read_bytes()
+    content = (KRAFT_LOG / "bootstrap.checkpoint").read_bytes()
     features = read_bootstrap_features(list(read_log(content, strict=True)))
     assert (features["metadata.version"], features["eligible.leader.replicas.version"]) == (30, 1)

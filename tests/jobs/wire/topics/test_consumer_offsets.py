@@ -17,10 +17,9 @@ from jobs.wire.topics.consumer_offsets import (
 from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, structs
 from tests.jobs.wire.topics.written_records import encode_group_record
-from tests.support import CONFORMANCE
+from tests.support import STREAMS_LIVE
 
-CAPTURES = sorted((CONFORMANCE / "streams_live").glob("*/group_log.json"))
-needs_captures = pytest.mark.skipif(not CAPTURES, reason="no conformance data beside the project")
+CAPTURES = sorted(STREAMS_LIVE.glob("*/group_log.json"))
 EVERY = [
     pytest.param(schema.number, version, id=f"{schema.type} v{version}")
     for schema, version in every_version(list(VALUE_SCHEMAS.values()))
@@ -32,7 +31,6 @@ def hex_of(text: str | None) -> bytes | None:
     return None if text is None else bytes.fromhex(text)
 
 
-@needs_captures
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.parent.name)
 def test_records_of_a_real_broker_are_read_strictly(path):
     types = set()

@@ -4,19 +4,16 @@ import json
 
 import pytest
 
-from tests.support import CONFORMANCE
-
-LIVE = CONFORMANCE / "streams_live"
+from tests.support import STREAMS_LIVE
 
 
 def scenarios(*names: str):
     """Return scenarios as parameters of a test, which skips where there is no capture."""
-    missing = pytest.mark.skipif(not LIVE.is_dir(), reason=f"no conformance data: {LIVE}")
-    return [pytest.param(name, id=name, marks=missing) for name in names]
+    return [pytest.param(name, id=name) for name in names]
 
 
 def capture(scenario: str, api: str):
     """Return what was captured, the bytes of the answer to one request, and its version."""
-    outside = json.loads((LIVE / scenario / "outside.json").read_text(encoding="utf-8"))
+    outside = json.loads((STREAMS_LIVE / scenario / "outside.json").read_text(encoding="utf-8"))
     raw = outside["raw"][api]
     return outside, bytes.fromhex(raw["response_hex"]), raw["version"]

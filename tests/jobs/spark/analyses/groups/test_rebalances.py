@@ -21,17 +21,15 @@ from tests.jobs.spark.analyses.groups.given_groups import (
     member,
     told,
 )
-from tests.support import CONFORMANCE
+from tests.support import STREAMS_LIVE
 
-CAPTURES = CONFORMANCE / "streams_live"
-needs_captures = pytest.mark.skipif(not CAPTURES.exists(), reason="no conformance data")
 FIRST = generation("g", 0, 1_000)
 ONE = generation("g", 1, 2_000, {"a": [0, 1]})
 BOTH = generation("g", 2, 5_000, {"a": [0], "b": [1]})
 
 
 def captured(name):
-    rows = json.loads((CAPTURES / name / "group_log.json").read_text(encoding="utf-8"))
+    rows = json.loads((STREAMS_LIVE / name / "group_log.json").read_text(encoding="utf-8"))
     rows = [one for one in rows if one["partition"] == rows[0]["partition"]]
     read = lambda text: None if text is None else bytes.fromhex(text)  # noqa: E731
     records = [(one["ts"], read(one["key_hex"]), read(one["value_hex"])) for one in rows]
@@ -169,7 +167,6 @@ def test_the_newest_rebalances_are_kept_and_all_are_counted():
     assert tables["partitions"][0]["rebalances"] == 2
 
 
-@needs_captures
 def test_tasks_of_a_real_classic_application_are_handed_over_in_a_planned_rebalance():
     tables = captured("classic_two_instances")
     names = ("generation", "members", "joined", "reason")
@@ -185,7 +182,6 @@ def test_tasks_of_a_real_classic_application_are_handed_over_in_a_planned_rebala
     }
 
 
-@needs_captures
 def test_epochs_of_a_real_streams_group_have_tasks_by_role_and_a_duration():
     tables = captured("streams_protocol")
     assert [row["generation"] for row in tables["rebalances"]] == list(range(2, 13))
@@ -232,10 +228,9 @@ def test_the_partition_of_a_group_is_that_of_its_coordinator(group, partition):
     assert offsets_partition(group, 50) == partition
 
 
-@needs_captures
 def test_brokers_wrote_the_records_of_groups_to_these_partitions():
     placed = set()
-    for path in CAPTURES.glob("*/group_log.json"):
+    for path in STREAMS_LIVE.glob("*/group_log.json"):
         for one in json.loads(path.read_text(encoding="utf-8")):
             placed.add((decode_group_key(bytes.fromhex(one["key_hex"])).group, one["partition"]))
     # One of them has a hash below 0.
