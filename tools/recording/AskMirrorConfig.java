@@ -1,8 +1,11 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,12 +16,11 @@ import org.apache.kafka.clients.ClientUtils;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.connect.mirror.MirrorMakerConfig;
 import org.apache.kafka.connect.mirror.ReplicationPolicy;
 import org.apache.kafka.connect.mirror.SourceAndTarget;
 
-/** Prints what MirrorMaker 2 makes of files, as JSON: AskMirrorConfig FILE... */
+/** What MirrorMaker 2 makes of texts of mm2.properties: AskMirrorConfig QUESTIONS ANSWERS, two JSON files. */
 public class AskMirrorConfig {
     private static final String PACKAGE = "org.apache.kafka.connect.mirror.";
     private static final List<String> ADDRESSES = List.of(
@@ -29,19 +31,18 @@ public class AskMirrorConfig {
     private static final List<String> KINDS = List.of("Source", "Checkpoint", "Heartbeat");
 
     public static void main(String[] files) throws Exception {
+        ObjectMapper json = new ObjectMapper();
         List<Object> answers = new ArrayList<>();
-        for (String file : files) {
-            answers.add(answer(file));
+        for (String text : json.readValue(new File(files[0]), String[].class)) {
+            answers.add(answer(text));
         }
-        Map<String, Object> told = new TreeMap<>();
-        told.put("files", answers);
-        told.put("defaults", defaults());
-        told.put("addresses", addresses());
-        System.out.println("ANSWERS " + new ObjectMapper().writeValueAsString(told));
+        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "addresses", addresses());
+        json.writeValue(new File(files[1]), told);
     }
 
-    private static Map<String, Object> answer(String file) throws Exception {
-        Properties properties = Utils.loadProps(file);
+    private static Map<String, Object> answer(String text) throws Exception {
+        Properties properties = new Properties();
+        properties.load(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
         Map<String, String> settings = new HashMap<>();
         properties.forEach((key, value) -> settings.put((String) key, (String) value));
         // Looking for plugins in every jar takes seconds, and is not what is asked.
@@ -132,6 +133,9 @@ public class AskMirrorConfig {
             }
             found.put(kind, values);
         }
+        Map<String, Object> top = new TreeMap<>();
+        new MirrorMakerConfig(Map.of("clusters", "A, B")).values().forEach((key, value) -> top.put(key, text(value)));
+        found.put("top", top);
         return found;
     }
 
