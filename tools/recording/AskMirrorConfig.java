@@ -36,7 +36,7 @@ public class AskMirrorConfig {
         for (String text : json.readValue(new File(files[0]), String[].class)) {
             answers.add(answer(text));
         }
-        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "addresses", addresses());
+        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "top", top(), "addresses", addresses());
         json.writeValue(new File(files[1]), told);
     }
 
@@ -125,18 +125,26 @@ public class AskMirrorConfig {
     private static Map<String, Object> defaults() throws Exception {
         Map<String, Object> found = new TreeMap<>();
         for (String kind : KINDS) {
-            Field field = Class.forName(PACKAGE + "Mirror" + kind + "Config").getDeclaredField("CONNECTOR_CONFIG_DEF");
-            field.setAccessible(true);
-            Map<String, Object> values = new TreeMap<>();
-            for (ConfigDef.ConfigKey key : ((ConfigDef) field.get(null)).configKeys().values()) {
-                values.put(key.name, text(key.defaultValue));
-            }
-            found.put(kind, values);
+            found.put(kind, defaults("Mirror" + kind + "Config", "CONNECTOR_CONFIG_DEF"));
         }
-        Map<String, Object> top = new TreeMap<>();
-        new MirrorMakerConfig(Map.of("clusters", "A, B")).values().forEach((key, value) -> top.put(key, text(value)));
-        found.put("top", top);
+        found.put("Filter", defaults("DefaultConfigPropertyFilter$ConfigPropertyFilterConfig", "DEF"));
         return found;
+    }
+
+    private static Map<String, Object> defaults(String type, String name) throws Exception {
+        Field field = Class.forName(PACKAGE + type).getDeclaredField(name);
+        field.setAccessible(true);
+        Map<String, Object> values = new TreeMap<>();
+        for (ConfigDef.ConfigKey key : ((ConfigDef) field.get(null)).configKeys().values()) {
+            values.put(key.name, text(key.defaultValue));
+        }
+        return values;
+    }
+
+    private static Map<String, Object> top() {
+        Map<String, Object> values = new TreeMap<>();
+        new MirrorMakerConfig(Map.of("clusters", "A, B")).values().forEach((key, value) -> values.put(key, text(value)));
+        return values;
     }
 
     private static String text(Object value) {

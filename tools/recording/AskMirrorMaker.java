@@ -2,65 +2,100 @@ package org.apache.kafka.connect.mirror;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
-import java.util.HexFormat;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.*;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.acl.AccessControlEntry;
-import org.apache.kafka.common.acl.AclBinding;
-import org.apache.kafka.common.acl.AclOperation;
-import org.apache.kafka.common.acl.AclPermissionType;
-import org.apache.kafka.common.resource.PatternType;
-import org.apache.kafka.common.resource.ResourcePattern;
-import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.acl.*;
+import org.apache.kafka.common.resource.*;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.runtime.rest.entities.ConnectorOffset;
 import org.apache.kafka.connect.runtime.rest.entities.ConnectorOffsets;
 
-/** Names, records and decisions of MirrorMaker 2: AskMirrorMaker QUESTIONS ANSWERS, two JSON files with lists. */
+/**
+ * Names, decisions and records of MirrorMaker 2: AskMirrorMaker CASES ANSWERED, two JSON files with lists of cases.
+ * What a version does not have is answered with "no" and its name.
+ */
 public class AskMirrorMaker {
+    private static final String PACKAGE = "org.apache.kafka.connect.mirror.";
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final HexFormat HEX = HexFormat.of();
 
     public static void main(String[] files) throws Exception {
-        List<Object> answers = new ArrayList<>();
-        for (JsonNode question : JSON.readTree(new File(files[0]))) {
-            answers.add(answer(question));
+        JsonNode cases = JSON.readTree(new File(files[0]));
+        for (JsonNode one : cases) {
+            try {
+                answer((ObjectNode) one, text(one, "kind"));
+            } catch (NoSuchFieldException | NoSuchMethodException missing) {
+                ((ObjectNode) one).put("expected", "no " + missing.getMessage());
+            }
         }
-        JSON.writeValue(new File(files[1]), answers);
+        JSON.writeValue(new File(files[1]), cases);
     }
 
-    private static Object answer(JsonNode question) throws Exception {
-        return switch (text(question, "ask")) {
-            case "policy" -> call(ReplicationPolicy.class, policy(question), question);
-            case "client" -> call(MirrorClient.class, client(question), question);
-            case "should_replicate" -> connector(question).shouldReplicateTopic(text(question, "topic"));
-            case "acl" -> acl(question);
-            case "tasks" -> tasks(question);
-            case "rename" -> rename(question);
-            case "offset_syncs" -> offsetSyncs(new MirrorSourceConfig(settings(question)));
-            case "encode" -> written(record(text(question, "record"), question.get("fields")));
-            case "decode" -> decode(question);
-            default -> connectOffset(question);
+    private static void answer(ObjectNode one, String kind) throws Exception {
+        switch (kind) {
+            case "vector" -> encode(one, one.get("fields"));
+            case "refuse" -> one.set("upstream", JSON.valueToTree(decode(one)));
+            case "json" -> connectOffset(one);
+            default -> one.set("expected", JSON.valueToTree(expected(one, kind)));
+        }
+    }
+
+    private static Object expected(JsonNode one, String kind) throws Exception {
+        String topic = text(one, "topic");
+        return switch (kind) {
+            case "corner_case" -> cornerCase(one, topic);
+            case "predicate" -> ofPolicy(one, text(one, "predicate") + "_topic", topic);
+            case "topic_name" -> one.get("alias").isNull() ? ofPolicy(one, text(one, "function"))
+                : ofPolicy(one, text(one, "function"), text(one, "alias"));
+            case "call" -> ofPolicy(one, text(one, "function"), JSON.convertValue(one.get("args"), Object[].class));
+            case "count_hops" -> client(one, Set.of()).countHopsForTopic(topic, text(one, "source_alias"));
+            case "topic_set" -> topicSet(one, Arrays.asList(JSON.convertValue(one.get("topics"), String[].class)));
+            case "should_replicate" -> connector(one, text(one, "topic_filter")).shouldReplicateTopic(topic);
+            case "acl_sync" -> acl(one, connector(one, "accepts all"));
+            case "task_assignment" -> tasks(one);
+            case "offset_syncs_location" -> {
+                MirrorSourceConfig config = config(one);
+                yield ordered("topic", config.offsetSyncsTopic(), "cluster",
+                    config.offsetSyncsTopicAdminConfig().get("bootstrap.servers"));
+            }
+            default -> rename(one, new MirrorCheckpointTask());
         };
     }
 
-    private static ReplicationPolicy policy(JsonNode question) throws Exception {
-        Class<?> type = Class.forName("org.apache.kafka.connect.mirror." + text(question, "class"));
+    private static Object cornerCase(JsonNode one, String topic) throws Exception {
+        Map<String, Object> found = ordered("format_remote_topic",
+            policy(one).formatRemoteTopic(text(one, "format_with_source_alias"), topic));
+        for (String name : List.of("topic_source", "upstream_topic", "original_topic")) {
+            found.put(name, ofPolicy(one, name, topic));
+        }
+        for (String name : List.of("is_heartbeats", "is_checkpoints", "is_mm2_internal", "is_internal")) {
+            found.put(name, ofPolicy(one, name + "_topic", topic));
+        }
+        return found;
+    }
+
+    private static DefaultReplicationPolicy policy(JsonNode one) throws Exception {
+        JsonNode asked = one.path("policy");
+        Class<?> type = Class.forName(PACKAGE + asked.path("class").asText("DefaultReplicationPolicy"));
         DefaultReplicationPolicy policy = (DefaultReplicationPolicy) type.getDeclaredConstructor().newInstance();
-        policy.configure(settings(question));
+        Map<String, Object> settings = ordered("replication.policy.separator", asked.path("separator").asText("."),
+            "replication.policy.internal.topic.separator.enabled",
+            asked.path("internal_topic_separator_enabled").asText("true"));
+        if (asked.hasNonNull("source_cluster_alias")) {
+            settings.put("source.cluster.alias", text(asked, "source_cluster_alias"));
+        }
+        policy.configure(settings);
         return policy;
     }
 
-    private static MirrorClient client(JsonNode question) throws Exception {
-        Set<String> topics = JSON.convertValue(question.get("topics"), JSON.getTypeFactory().constructCollectionType(Set.class, String.class));
-        return new MirrorClient(null, policy(question), Map.of()) {
+    private static MirrorClient client(JsonNode one, Set<String> topics) throws Exception {
+        return new MirrorClient(null, policy(one), Map.of()) {
             @Override
             Set<String> listTopics() {
                 return topics;
@@ -68,112 +103,133 @@ public class AskMirrorMaker {
         };
     }
 
-    private static MirrorSourceConnector connector(JsonNode question) throws Exception {
-        TopicFilter filter = switch (text(question, "filter")) {
+    /** Topics in the order of the question, as a set of Java has none. */
+    private static Object topicSet(JsonNode one, List<String> topics) throws Exception {
+        Object[] alias = one.has("source_alias") ? new Object[] {text(one, "source_alias")} : new Object[0];
+        Object found = call(MirrorClient.class, client(one, new HashSet<>(topics)), text(one, "function"), alias);
+        if (found instanceof Set<?> names) {
+            return topics.containsAll(names) ? topics.stream().filter(names::contains).toList() : new TreeSet<>(names);
+        }
+        return found;
+    }
+
+    private static MirrorSourceConnector connector(JsonNode one, String accepts) throws Exception {
+        TopicFilter filter = switch (accepts) {
             case "accepts all" -> topic -> true;
             case "rejects all" -> topic -> false;
             default -> new DefaultTopicFilter();
         };
-        MirrorSourceConnector connector =
-            new MirrorSourceConnector(new SourceAndTarget("source", "target"), policy(question), filter, property -> true);
-        if (!question.path("heartbeats").asBoolean(true)) {
+        SourceAndTarget flow = new SourceAndTarget(source(one), target(one));
+        MirrorSourceConnector connector = new MirrorSourceConnector(flow, policy(one), filter, property -> true);
+        if (!one.path("heartbeats_replication_enabled").asBoolean(true)) {
             set(connector, "heartbeatsReplicationEnabled", false);
         }
         return connector;
     }
 
-    private static Object acl(JsonNode question) throws Exception {
+    private static Object acl(JsonNode one, MirrorSourceConnector connector) {
         AclBinding binding = new AclBinding(
-            new ResourcePattern(ResourceType.TOPIC, text(question, "topic"), PatternType.LITERAL),
-            new AccessControlEntry("User:a", "*", AclOperation.valueOf(text(question, "operation")),
-                AclPermissionType.valueOf(text(question, "permission"))));
-        MirrorSourceConnector connector = connector(question);
+            new ResourcePattern(ResourceType.TOPIC, text(one, "topic"), PatternType.LITERAL),
+            new AccessControlEntry("User:a", "*", AclOperation.valueOf(text(one, "operation")),
+                AclPermissionType.valueOf(text(one, "permission"))));
         if (!connector.shouldReplicateAcl(binding)) {
             return null;
         }
         AclBinding target = connector.targetAclBinding(binding);
-        return List.of(target.entry().permissionType().name(), target.entry().operation().name(), target.pattern().name());
+        return ordered("permission", target.entry().permissionType(), "operation", target.entry().operation(),
+            "topic", target.pattern().name());
     }
 
-    private static Object tasks(JsonNode question) {
+    private static Object tasks(JsonNode one) {
         List<TopicPartition> known = new ArrayList<>();
-        question.get("partitions").forEach(one -> known.add(partition(one)));
-        return new MirrorSourceConnector(known, new MirrorSourceConfig(settings(question)))
-            .taskConfigs(question.get("tasks").asInt());
+        one.get("partitions").fields().forEachRemaining(topic -> {
+            for (int number = 0; number < topic.getValue().asInt(); number++) {
+                known.add(new TopicPartition(topic.getKey(), number));
+            }
+        });
+        return new MirrorSourceConnector(known, config(one)).taskConfigs(one.get("tasks").asInt()).stream()
+            .map(task -> task.get("task.assigned.partitions").split(",")).toList();
     }
 
-    private static Object rename(JsonNode question) throws Exception {
-        MirrorCheckpointTask task = new MirrorCheckpointTask();
-        set(task, "sourceClusterAlias", text(question, "source"));
-        set(task, "targetClusterAlias", text(question, "target"));
-        set(task, "replicationPolicy", policy(question));
-        return task.renameTopicPartition(partition(question)).topic();
+    private static MirrorSourceConfig config(JsonNode one) {
+        return new MirrorSourceConfig(Map.of("name", "flow", "connector.class", PACKAGE + "MirrorSourceConnector",
+            "source.cluster.alias", source(one), "target.cluster.alias", target(one),
+            "source.cluster.bootstrap.servers", "source", "target.cluster.bootstrap.servers", "target",
+            "offset-syncs.topic.location", one.path("location").asText("source")));
     }
 
-    private static Object offsetSyncs(MirrorSourceConfig config) {
-        return List.of(config.offsetSyncsTopic(), config.offsetSyncsTopicAdminConfig().get("bootstrap.servers"));
+    private static Object rename(JsonNode one, MirrorCheckpointTask task) throws Exception {
+        set(task, "sourceClusterAlias", source(one));
+        set(task, "targetClusterAlias", target(one));
+        set(task, "replicationPolicy", policy(one));
+        return task.renameTopicPartition(partition(one)).topic();
     }
 
-    private static Object record(String type, JsonNode fields) {
+    private static void encode(ObjectNode one, JsonNode fields) throws Exception {
         long upstream = fields.path("upstream_offset").asLong();
         long downstream = fields.path("downstream_offset").asLong();
-        return switch (type) {
+        Map<String, Object> written = written(switch (text(one, "record")) {
             case "OffsetSync" -> new OffsetSync(partition(fields), upstream, downstream);
-            case "Checkpoint" -> new Checkpoint(text(fields, "consumer_group_id"), partition(fields), upstream, downstream,
-                text(fields, "metadata"));
+            case "Checkpoint" -> new Checkpoint(text(fields, "consumer_group_id"), partition(fields), upstream,
+                downstream, text(fields, "metadata"));
             default -> new Heartbeat(text(fields, "source_cluster_alias"), text(fields, "target_cluster_alias"),
                 fields.get("timestamp_ms").asLong());
-        };
-    }
-
-    /** Key and value in hex, or the name of the exception. */
-    private static Object written(Object record) throws Exception {
-        List<String> bytes = new ArrayList<>();
-        for (String part : List.of("recordKey", "recordValue")) {
-            Method method = record.getClass().getDeclaredMethod(part);
-            try {
-                bytes.add(HexFormat.of().formatHex((byte[]) method.invoke(record)));
-            } catch (InvocationTargetException refused) {
-                return refused.getCause().getClass().getSimpleName();
-            }
+        });
+        for (String part : List.of("key", "value")) {
+            String hex = (String) written.get(part + "_hex");
+            one.put(part + "_hex", hex).put(part + "_length", hex.length() / 2);
         }
-        return bytes;
+        // What was written is read as the same.
+        if (!decode(one).equals(written)) {
+            throw new IllegalStateException(one + " is read as " + decode(one));
+        }
     }
 
-    /** What was read, written again; or the name of the exception. */
-    private static Object decode(JsonNode question) throws Exception {
-        byte[] key = HexFormat.of().parseHex(text(question, "key_hex"));
-        String value = text(question, "value_hex");
-        Class<?> type = Class.forName("org.apache.kafka.connect.mirror." + text(question, "record"));
+    /** What is read, written again; or the name of the exception. */
+    private static Object decode(JsonNode one) throws Exception {
+        Class<?> type = Class.forName(PACKAGE + text(one, "record"));
         try {
-            return written(type.getMethod("deserializeRecord", ConsumerRecord.class).invoke(null,
-                new ConsumerRecord<>("topic", 0, 0, key, value == null ? null : HexFormat.of().parseHex(value))));
+            return written(type.getMethod("deserializeRecord", ConsumerRecord.class).invoke(null, new ConsumerRecord<>(
+                "topic", 0, 0, HEX.parseHex(text(one, "key_hex")), HEX.parseHex(text(one, "value_hex")))));
         } catch (InvocationTargetException refused) {
             return refused.getCause().getClass().getSimpleName();
         }
     }
 
-    /** How Connect's converter writes a copied offset, and how its REST interface does. */
-    private static Object connectOffset(JsonNode question) throws Exception {
-        Map<String, ?> where = MirrorUtils.wrapPartition(partition(question), text(question, "source"));
-        Map<String, ?> offset = MirrorUtils.wrapOffset(question.get("offset").asLong());
+    private static Map<String, Object> written(Object record) throws Exception {
+        return ordered("key_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordKey")),
+            "value_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordValue")));
+    }
+
+    /** A copied offset as Connect's converter writes it, and as its REST interface does. */
+    private static void connectOffset(ObjectNode one) throws Exception {
+        JsonNode asked = one.get("expected").isArray() ? one.get("expected").get(0) : one.get("expected");
+        Map<String, ?> where = MirrorUtils.wrapPartition(partition(asked), text(asked, "source_cluster"));
+        Map<String, ?> offset = MirrorUtils.wrapOffset(asked.get("last_replicated_source_offset").asLong());
+        if (!one.has("key")) {
+            one.set("value", JSON.valueToTree(new ConnectorOffsets(List.of(new ConnectorOffset(where, offset)))));
+            return;
+        }
         try (JsonConverter converter = new JsonConverter()) {
             converter.configure(Map.of("schemas.enable", "false"), false);
-            byte[] key = converter.fromConnectData("topic", null, List.of("MirrorSourceConnector", where));
-            byte[] value = converter.fromConnectData("topic", null, offset);
-            Object rest = new ConnectorOffsets(List.of(new ConnectorOffset(where, offset)));
-            return List.of(JSON.readTree(key), JSON.readTree(value), rest);
+            List<?> key = List.of("MirrorSourceConnector", where);
+            one.set("key", JSON.readTree(converter.fromConnectData("topic", null, key)));
+            one.set("value", JSON.readTree(converter.fromConnectData("topic", null, offset)));
         }
     }
 
-    private static Object call(Class<?> type, Object target, JsonNode question) throws Exception {
-        Object[] arguments = JSON.convertValue(question.get("arguments"), String[].class);
+    private static Object ofPolicy(JsonNode one, String name, Object... arguments) throws Exception {
+        return call(ReplicationPolicy.class, policy(one), name, arguments);
+    }
+
+    /** The answer of a method whose name is written with or without underscores. */
+    private static Object call(Class<?> type, Object target, String name, Object... arguments) throws Exception {
         for (Method method : type.getDeclaredMethods()) {
-            if (method.getName().equals(text(question, "method")) && method.getParameterCount() == arguments.length) {
+            if (method.getName().equalsIgnoreCase(name.replace("_", "")) && method.getParameterCount() == arguments.length) {
                 return method.invoke(target, arguments);
             }
         }
-        throw new NoSuchMethodException("This version's " + type.getSimpleName() + " has no " + text(question, "method"));
+        throw new NoSuchMethodException(name);
     }
 
     private static void set(Object target, String name, Object value) throws Exception {
@@ -182,12 +238,24 @@ public class AskMirrorMaker {
         field.set(target, value);
     }
 
+    private static Map<String, Object> ordered(Object... keysAndValues) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            found.put((String) keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return found;
+    }
+
     private static TopicPartition partition(JsonNode of) {
         return new TopicPartition(text(of, "topic"), of.path("partition").asInt());
     }
 
-    private static Map<String, String> settings(JsonNode question) {
-        return JSON.convertValue(question.get("settings"), JSON.getTypeFactory().constructMapType(Map.class, String.class, String.class));
+    private static String source(JsonNode one) {
+        return one.path("source_alias").asText("source");
+    }
+
+    private static String target(JsonNode one) {
+        return one.path("target_alias").asText("target");
     }
 
     private static String text(JsonNode of, String key) {

@@ -2,35 +2,30 @@ package org.apache.kafka.connect.mirror;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.Iterator;
-import java.util.List;
-import java.util.Map;
-import java.util.OptionalLong;
-import java.util.Set;
+import java.util.*;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
-/** How MirrorMaker 2 translates offsets: AskOffsetTranslation QUESTIONS ANSWERS, two JSON files with lists. */
+/** How MirrorMaker 2 translates offsets: AskOffsetTranslation CASES ANSWERED, two JSON files with lists of cases. */
 public class AskOffsetTranslation {
+    private static final TopicPartition WHERE = new TopicPartition("topic", 0);
     private static final String GROUP = "group";
 
     public static void main(String[] files) throws Exception {
         ObjectMapper json = new ObjectMapper();
-        List<Object> answers = new ArrayList<>();
-        for (JsonNode question : json.readTree(new File(files[0]))) {
-            List<Object> found = new ArrayList<>();
-            switch (question.get("ask").asText()) {
-                case "store" -> steps(new Store(), question.get("steps").iterator(), found);
-                case "tasks" -> tasks(question, found);
-                default -> emission(question, found);
+        JsonNode cases = json.readTree(new File(files[0]));
+        for (JsonNode one : cases) {
+            switch (one.get("kind").asText()) {
+                case "offset_sync_store" -> steps(new Store(), one.get("steps").iterator());
+                case "checkpoint" -> checkpoint((ObjectNode) one, one.get("sync"));
+                case "checkpoint_sequence" -> sequence(one);
+                default -> emission(one);
             }
-            answers.add(found);
         }
-        json.writeValue(new File(files[1]), answers);
+        json.writeValue(new File(files[1]), cases);
     }
 
     /** A store that reads what it is given instead of a topic. */
@@ -42,65 +37,88 @@ public class AskOffsetTranslation {
             reading.run();
         }
 
-        void sync(JsonNode sync) {
-            OffsetSync read = new OffsetSync(partition(sync), sync.get("upstream").asLong(), sync.get("downstream").asLong());
-            handleRecord(new ConsumerRecord<>("syncs", 0, 0, read.recordKey(), read.recordValue()));
+        void sync(TopicPartition where, long upstream, long downstream) {
+            OffsetSync sync = new OffsetSync(where, upstream, downstream);
+            handleRecord(new ConsumerRecord<>("syncs", 0, 0, sync.recordKey(), sync.recordValue()));
         }
     }
 
-    private static void steps(Store store, Iterator<JsonNode> steps, List<Object> answers) {
+    private static void steps(Store store, Iterator<JsonNode> steps) {
         while (steps.hasNext()) {
             JsonNode step = steps.next();
             switch (step.get("op").asText()) {
                 case "begin" -> {
-                    store.reading = () -> steps(store, steps, answers);
+                    store.reading = () -> steps(store, steps);
                     store.start(step.get("initialization_must_read_to_end").asBoolean());
                 }
                 case "end_of_topic" -> {
                     return;
                 }
-                case "sync" -> store.sync(step);
+                case "sync" -> store.sync(WHERE, number(step, "upstream"), number(step, "downstream"));
+                case "sync_range" -> {
+                    for (long at = number(step, "from"); at <= number(step, "to"); at += number(step, "step")) {
+                        store.sync(WHERE, at, at);
+                    }
+                }
                 default -> {
-                    OptionalLong found = store.translateDownstream(GROUP, partition(step), step.get("group_offset").asLong());
-                    answers.add(found.isPresent() ? found.getAsLong() : null);
+                    OptionalLong found = store.translateDownstream(GROUP, WHERE, number(step, "group_offset"));
+                    ((ObjectNode) step).put("expected", found.isPresent() ? (Long) found.getAsLong() : null);
                 }
             }
         }
     }
 
+    private static MirrorCheckpointTask task(JsonNode one, OffsetSyncStore store, CheckpointStore checkpoints) {
+        return new MirrorCheckpointTask(one.path("source_alias").asText("source"), one.path("target_alias").asText("target"),
+            new DefaultReplicationPolicy(), store, Set.of(GROUP), Map.of(), checkpoints);
+    }
+
+    private static void checkpoint(ObjectNode one, JsonNode sync) {
+        TopicPartition where = new TopicPartition(sync.get("topic").asText(), sync.get("partition").asInt());
+        Store store = new Store();
+        store.start(true);
+        store.sync(where, number(sync, "upstream"), number(sync, "downstream"));
+        Checkpoint made = task(one, store, null)
+            .checkpoint(GROUP, where, new OffsetAndMetadata(number(one, "group_offset"))).orElseThrow();
+        one.putObject("expected").put("topic", made.topicPartition().topic())
+            .put("partition", made.topicPartition().partition())
+            .put("upstream", made.upstreamOffset()).put("downstream", made.downstreamOffset());
+    }
+
     /** Each phase is a task that starts with the checkpoints of the task before it. */
-    private static void tasks(JsonNode question, List<Object> answers) {
+    private static void sequence(JsonNode one) {
         CheckpointStore checkpoints = new CheckpointStore(new HashMap<>());
-        for (JsonNode phase : question.get("phases")) {
+        for (JsonNode phase : one.get("phases")) {
             Store store = new Store();
             store.start(true);
-            phase.get("syncs").forEach(store::sync);
-            TopicPartition where = partition(phase.get("syncs").get(0));
-            MirrorCheckpointTask task = new MirrorCheckpointTask(question.get("source").asText(),
-                question.get("target").asText(), new DefaultReplicationPolicy(), store, Set.of(GROUP), Map.of(), checkpoints);
-            for (JsonNode offset : phase.get("offsets")) {
-                OffsetAndMetadata committed = new OffsetAndMetadata(offset.asLong());
-                Checkpoint found = task.checkpoint(GROUP, where, committed).orElseThrow();
-                Map<TopicPartition, Checkpoint> emitted = task.checkpointsForGroup(Map.of(where, committed), GROUP);
+            phase.get("syncs_upstream").forEach(at -> store.sync(WHERE, at.asLong(), at.asLong()));
+            MirrorCheckpointTask task = task(one, store, checkpoints);
+            for (JsonNode emission : phase.get("emissions")) {
+                OffsetAndMetadata committed = new OffsetAndMetadata(number(emission, "group_offset"));
+                long translated = task.checkpoint(GROUP, WHERE, committed).orElseThrow().downstreamOffset();
+                Map<TopicPartition, Checkpoint> emitted = task.checkpointsForGroup(Map.of(WHERE, committed), GROUP);
                 checkpoints.update(GROUP, emitted);
-                answers.add(Map.of("topic", found.topicPartition().topic(), "partition", found.topicPartition().partition(),
-                    "upstream", found.upstreamOffset(), "downstream", found.downstreamOffset(), "emitted", !emitted.isEmpty()));
+                ((ObjectNode) emission).put("translated", translated).put("emitted", !emitted.isEmpty());
             }
         }
     }
 
-    private static void emission(JsonNode question, List<Object> answers) {
-        OffsetSyncWriter.PartitionState state = new OffsetSyncWriter.PartitionState(question.get("lag").asLong());
-        for (JsonNode update : question.get("updates")) {
-            if (update.isEmpty()) {
+    private static void emission(JsonNode one) {
+        var state = new OffsetSyncWriter.PartitionState(number(one, "offset_lag_max"));
+        for (JsonNode phase : one.get("phases")) {
+            if (phase.path("reset_before").asBoolean()) {
                 state.reset();
-            } else {
-                answers.add(state.update(update.get(0).asLong(), update.get(1).asLong()));
+            }
+            for (JsonNode update : phase.get("updates")) {
+                ((ObjectNode) update).put("emit", state.update(number(update, "upstream"), number(update, "downstream")));
+                if (phase.get("reset_after_each").asBoolean()) {
+                    state.reset();
+                }
             }
         }
     }
 
-    private static TopicPartition partition(JsonNode of) {
-        return new TopicPartition(of.path("topic").asText("topic"), of.path("partition").asInt());
+    private static long number(JsonNode of, String key) {
+        return of.get(key).asLong();
     }
 }
