@@ -1,20 +1,16 @@
 package org.apache.kafka.connect.mirror;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.*;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
-import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
+import java.lang.reflect.*;
 import java.util.*;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.*;
 import org.apache.kafka.common.resource.*;
 import org.apache.kafka.connect.json.JsonConverter;
-import org.apache.kafka.connect.runtime.rest.entities.ConnectorOffset;
-import org.apache.kafka.connect.runtime.rest.entities.ConnectorOffsets;
+import org.apache.kafka.connect.runtime.rest.entities.*;
 
 /**
  * Names, decisions and records of MirrorMaker 2: AskMirrorMaker CASES ANSWERED, two JSON files with lists of cases.
@@ -61,21 +57,21 @@ public class AskMirrorMaker {
             case "task_assignment" -> tasks(one);
             case "offset_syncs_location" -> {
                 MirrorSourceConfig config = config(one);
-                yield ordered("topic", config.offsetSyncsTopic(), "cluster",
-                    config.offsetSyncsTopicAdminConfig().get("bootstrap.servers"));
+                yield JSON.createObjectNode().put("topic", config.offsetSyncsTopic())
+                    .put("cluster", (String) config.offsetSyncsTopicAdminConfig().get("bootstrap.servers"));
             }
             default -> rename(one, new MirrorCheckpointTask());
         };
     }
 
     private static Object cornerCase(JsonNode one, String topic) throws Exception {
-        Map<String, Object> found = ordered("format_remote_topic",
+        ObjectNode found = JSON.createObjectNode().put("format_remote_topic",
             policy(one).formatRemoteTopic(text(one, "format_with_source_alias"), topic));
         for (String name : List.of("topic_source", "upstream_topic", "original_topic")) {
-            found.put(name, ofPolicy(one, name, topic));
+            found.putPOJO(name, ofPolicy(one, name, topic));
         }
         for (String name : List.of("is_heartbeats", "is_checkpoints", "is_mm2_internal", "is_internal")) {
-            found.put(name, ofPolicy(one, name + "_topic", topic));
+            found.putPOJO(name, ofPolicy(one, name + "_topic", topic));
         }
         return found;
     }
@@ -84,8 +80,9 @@ public class AskMirrorMaker {
         JsonNode asked = one.path("policy");
         Class<?> type = Class.forName(PACKAGE + asked.path("class").asText("DefaultReplicationPolicy"));
         DefaultReplicationPolicy policy = (DefaultReplicationPolicy) type.getDeclaredConstructor().newInstance();
-        Map<String, Object> settings = ordered("replication.policy.separator", asked.path("separator").asText("."),
-            "replication.policy.internal.topic.separator.enabled",
+        Map<String, Object> settings = new HashMap<>();
+        settings.put("replication.policy.separator", asked.path("separator").asText("."));
+        settings.put("replication.policy.internal.topic.separator.enabled",
             asked.path("internal_topic_separator_enabled").asText("true"));
         if (asked.hasNonNull("source_cluster_alias")) {
             settings.put("source.cluster.alias", text(asked, "source_cluster_alias"));
@@ -119,7 +116,7 @@ public class AskMirrorMaker {
             case "rejects all" -> topic -> false;
             default -> new DefaultTopicFilter();
         };
-        SourceAndTarget flow = new SourceAndTarget(source(one), target(one));
+        SourceAndTarget flow = new SourceAndTarget(alias(one, "source"), alias(one, "target"));
         MirrorSourceConnector connector = new MirrorSourceConnector(flow, policy(one), filter, property -> true);
         if (!one.path("heartbeats_replication_enabled").asBoolean(true)) {
             set(connector, "heartbeatsReplicationEnabled", false);
@@ -136,8 +133,8 @@ public class AskMirrorMaker {
             return null;
         }
         AclBinding target = connector.targetAclBinding(binding);
-        return ordered("permission", target.entry().permissionType(), "operation", target.entry().operation(),
-            "topic", target.pattern().name());
+        return JSON.createObjectNode().put("permission", target.entry().permissionType().name())
+            .put("operation", target.entry().operation().name()).put("topic", target.pattern().name());
     }
 
     private static Object tasks(JsonNode one) {
@@ -153,14 +150,14 @@ public class AskMirrorMaker {
 
     private static MirrorSourceConfig config(JsonNode one) {
         return new MirrorSourceConfig(Map.of("name", "flow", "connector.class", PACKAGE + "MirrorSourceConnector",
-            "source.cluster.alias", source(one), "target.cluster.alias", target(one),
+            "source.cluster.alias", alias(one, "source"), "target.cluster.alias", alias(one, "target"),
             "source.cluster.bootstrap.servers", "source", "target.cluster.bootstrap.servers", "target",
             "offset-syncs.topic.location", one.path("location").asText("source")));
     }
 
     private static Object rename(JsonNode one, MirrorCheckpointTask task) throws Exception {
-        set(task, "sourceClusterAlias", source(one));
-        set(task, "targetClusterAlias", target(one));
+        set(task, "sourceClusterAlias", alias(one, "source"));
+        set(task, "targetClusterAlias", alias(one, "target"));
         set(task, "replicationPolicy", policy(one));
         return task.renameTopicPartition(partition(one)).topic();
     }
@@ -168,7 +165,7 @@ public class AskMirrorMaker {
     private static void encode(ObjectNode one, JsonNode fields) throws Exception {
         long upstream = fields.path("upstream_offset").asLong();
         long downstream = fields.path("downstream_offset").asLong();
-        Map<String, Object> written = written(switch (text(one, "record")) {
+        ObjectNode written = written(switch (text(one, "record")) {
             case "OffsetSync" -> new OffsetSync(partition(fields), upstream, downstream);
             case "Checkpoint" -> new Checkpoint(text(fields, "consumer_group_id"), partition(fields), upstream,
                 downstream, text(fields, "metadata"));
@@ -176,7 +173,7 @@ public class AskMirrorMaker {
                 fields.get("timestamp_ms").asLong());
         });
         for (String part : List.of("key", "value")) {
-            String hex = (String) written.get(part + "_hex");
+            String hex = text(written, part + "_hex");
             one.put(part + "_hex", hex).put(part + "_length", hex.length() / 2);
         }
         // What was written is read as the same.
@@ -196,9 +193,10 @@ public class AskMirrorMaker {
         }
     }
 
-    private static Map<String, Object> written(Object record) throws Exception {
-        return ordered("key_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordKey")),
-            "value_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordValue")));
+    private static ObjectNode written(Object record) throws Exception {
+        return JSON.createObjectNode()
+            .put("key_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordKey")))
+            .put("value_hex", HEX.formatHex((byte[]) call(record.getClass(), record, "recordValue")));
     }
 
     /** A copied offset as Connect's converter writes it, and as its REST interface does. */
@@ -238,24 +236,12 @@ public class AskMirrorMaker {
         field.set(target, value);
     }
 
-    private static Map<String, Object> ordered(Object... keysAndValues) {
-        Map<String, Object> found = new LinkedHashMap<>();
-        for (int i = 0; i < keysAndValues.length; i += 2) {
-            found.put((String) keysAndValues[i], keysAndValues[i + 1]);
-        }
-        return found;
-    }
-
     private static TopicPartition partition(JsonNode of) {
         return new TopicPartition(text(of, "topic"), of.path("partition").asInt());
     }
 
-    private static String source(JsonNode one) {
-        return one.path("source_alias").asText("source");
-    }
-
-    private static String target(JsonNode one) {
-        return one.path("target_alias").asText("target");
+    private static String alias(JsonNode one, String of) {
+        return one.path(of + "_alias").asText(of);
     }
 
     private static String text(JsonNode of, String key) {

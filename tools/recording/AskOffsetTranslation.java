@@ -1,12 +1,10 @@
 package org.apache.kafka.connect.mirror;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.*;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.util.*;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.*;
 import org.apache.kafka.common.TopicPartition;
 
 /** How MirrorMaker 2 translates offsets: AskOffsetTranslation CASES ANSWERED, two JSON files with lists of cases. */

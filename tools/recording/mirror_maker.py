@@ -9,17 +9,8 @@ from tools.recording.kafka_classes import ask
 Case = dict[str, Any]
 
 _POLICY_KINDS = [
-    "corner_case",
-    "predicate",
-    "topic_name",
-    "offset_syncs_location",
-    "should_replicate",
-    "count_hops",
-    "topic_set",
-    "call",
-    "rename_topic",
-    "task_assignment",
-    "acl_sync",
+    *("corner_case", "predicate", "topic_name", "offset_syncs_location", "should_replicate"),
+    *("count_hops", "topic_set", "call", "rename_topic", "task_assignment", "acl_sync"),
 ]
 _TRANSLATION_KINDS = ["offset_sync_store", "checkpoint", "checkpoint_sequence", "sync_emission"]
 _PROPERTY_KINDS = ["cluster_pairs", "effective_connector_config", "worker_config", "defaults"]
