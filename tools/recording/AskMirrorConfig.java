@@ -36,7 +36,8 @@ public class AskMirrorConfig {
         for (String text : json.readValue(new File(files[0]), String[].class)) {
             answers.add(answer(text));
         }
-        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "top", top(), "addresses", addresses());
+        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "top", top(), "addresses", addresses(),
+            "filter", defaults("DefaultConfigPropertyFilter$ConfigPropertyFilterConfig", "DEF"));
         json.writeValue(new File(files[1]), told);
     }
 
@@ -127,7 +128,6 @@ public class AskMirrorConfig {
         for (String kind : KINDS) {
             found.put(kind, defaults("Mirror" + kind + "Config", "CONNECTOR_CONFIG_DEF"));
         }
-        found.put("Filter", defaults("DefaultConfigPropertyFilter$ConfigPropertyFilterConfig", "DEF"));
         return found;
     }
 

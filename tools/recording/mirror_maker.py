@@ -69,7 +69,7 @@ def _settings(case: Case, file: Case, told: Case) -> Case:
     elif case["kind"] == "defaults":
         # Every connector has the common ones, and a filter of the source connector one of its own.
         of = told["defaults"] | {"Top": told["top"]}
-        of |= {"Common": of["Heartbeat"], "Source": of["Filter"] | of["Source"]}
+        of |= {"Common": of["Heartbeat"], "Source": told["filter"] | of["Source"]}
         found = of[case["connector"].capitalize()]
     else:
         kind = case["connector"].removeprefix("Mirror").removesuffix("Connector")
