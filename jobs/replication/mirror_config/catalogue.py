@@ -93,7 +93,7 @@ DEFAULTS: dict[ConnectorClass, dict[str, str]] = {
     ConnectorClass.HEARTBEAT: COMMON_DEFAULTS | HEARTBEAT_DEFAULTS,
 }
 
-# Kafka 4.3.1 has other defaults than 4.0 here.
+# Kafka has other defaults here since 4.0 (topics.exclude) and 4.3 (config.properties.exclude) at the latest.
 NEWER_DEFAULTS = {
     "topics.exclude": r"mm2.*\.internal, .*\.replica, __.*",
     "config.properties.exclude": "follower.replication.throttled.replicas, "

@@ -1,12 +1,8 @@
 """What Kafka's own MirrorMakerConfig makes of mm2.properties, and what crosslog says: the same."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from jobs.lab.properties import logging_configuration
+from jobs.lab.install.program import CompilerMissing
 from jobs.replication.mirror_config.catalogue import (
     DEFAULTS,
     NEWER_DEFAULTS,
@@ -24,10 +20,10 @@ from jobs.replication.mirror_config.values import (
     pair_name,
     split_list,
 )
+from tools.recording.kafka_classes import ask
 
 pytestmark = pytest.mark.timeout(900)
 
-PROGRAM = Path(__file__).with_name("AskMirrorConfig.java")
 PLAIN = """
 clusters = A, B
 A.bootstrap.servers = a:9092
@@ -76,23 +72,12 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def answers(kafka, tmp_path_factory):
+def answers(kafka):
     """What Kafka says of each file, and the defaults of its connectors."""
-    folder = tmp_path_factory.mktemp("mirror-config")
-    logging = folder / "log4j2.properties"
-    logging.write_text(logging_configuration("error"), encoding="utf-8")
-    paths = []
-    for number, text in enumerate(FILES.values()):
-        path = folder / f"{number}.properties"
-        path.write_bytes(text.encode("utf-8"))
-        paths.append(str(path))
-    command = kafka.command(str(PROGRAM), paths, logging=logging)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    if "jdk.compiler" in done.stderr:
-        pytest.skip("this Java has no compiler")
-    lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
-    assert lines, done.stdout[-2000:] + done.stderr[-2000:]
-    told = json.loads(lines[0].removeprefix("ANSWERS "))
+    try:
+        told = ask("AskMirrorConfig", list(FILES.values()), kafka.release.version)
+    except CompilerMissing as error:
+        pytest.skip(str(error))
     return dict(zip(FILES, told["files"], strict=True)), told["defaults"], told["addresses"]
 
 

@@ -2,7 +2,12 @@
 
 import pytest
 
-from jobs.replication.mirror_config.catalogue import COMMON_DEFAULTS, DEFAULTS, TOP_DEFAULTS
+from jobs.replication.mirror_config.catalogue import (
+    COMMON_DEFAULTS,
+    DEFAULTS,
+    NEWER_DEFAULTS,
+    TOP_DEFAULTS,
+)
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.lint.rules import lint
 from jobs.replication.mirror_config.read.configuration import read_config
@@ -59,14 +64,16 @@ def test_defaults(case):
             for kind in ConnectorClass
         },
     }
-    for key, expected in case["expected"].items():
+    for key, expected in (case["expected"] | case.get("in_3_9", {})).items():
         value = tables[case["connector"]][key]
-        if key == "enabled":
-            assert expected.startswith(f"{value} as connector")
-        else:
-            assert (
-                value.rpartition(".")[2] if key.endswith((".class", ".reporters")) else value
-            ) == expected
+        shown = value.rpartition(".")[2] if key.endswith((".class", ".reporters")) else value
+        assert shown == expected
+
+
+@pytest.mark.parametrize("case", conformance_cases(FILE, "defaults"))
+def test_newer_defaults(case):
+    for key in case.get("in_3_9", {}):
+        assert NEWER_DEFAULTS[key] == case["expected"][key]
 
 
 RULES = {

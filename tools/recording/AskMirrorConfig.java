@@ -1,8 +1,11 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,12 +16,11 @@ import org.apache.kafka.clients.ClientUtils;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.connect.mirror.MirrorMakerConfig;
 import org.apache.kafka.connect.mirror.ReplicationPolicy;
 import org.apache.kafka.connect.mirror.SourceAndTarget;
 
-/** Prints what MirrorMaker 2 makes of files, as JSON: AskMirrorConfig FILE... */
+/** What MirrorMaker 2 makes of texts of mm2.properties: AskMirrorConfig QUESTIONS ANSWERS, two JSON files. */
 public class AskMirrorConfig {
     private static final String PACKAGE = "org.apache.kafka.connect.mirror.";
     private static final List<String> ADDRESSES = List.of(
@@ -29,19 +31,19 @@ public class AskMirrorConfig {
     private static final List<String> KINDS = List.of("Source", "Checkpoint", "Heartbeat");
 
     public static void main(String[] files) throws Exception {
+        ObjectMapper json = new ObjectMapper();
         List<Object> answers = new ArrayList<>();
-        for (String file : files) {
-            answers.add(answer(file));
+        for (String text : json.readValue(new File(files[0]), String[].class)) {
+            answers.add(answer(text));
         }
-        Map<String, Object> told = new TreeMap<>();
-        told.put("files", answers);
-        told.put("defaults", defaults());
-        told.put("addresses", addresses());
-        System.out.println("ANSWERS " + new ObjectMapper().writeValueAsString(told));
+        Map<String, Object> told = Map.of("files", answers, "defaults", defaults(), "top", top(), "addresses", addresses(),
+            "filter", defaults("DefaultConfigPropertyFilter$ConfigPropertyFilterConfig", "DEF"));
+        json.writeValue(new File(files[1]), told);
     }
 
-    private static Map<String, Object> answer(String file) throws Exception {
-        Properties properties = Utils.loadProps(file);
+    private static Map<String, Object> answer(String text) throws Exception {
+        Properties properties = new Properties();
+        properties.load(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
         Map<String, String> settings = new HashMap<>();
         properties.forEach((key, value) -> settings.put((String) key, (String) value));
         // Looking for plugins in every jar takes seconds, and is not what is asked.
@@ -124,15 +126,25 @@ public class AskMirrorConfig {
     private static Map<String, Object> defaults() throws Exception {
         Map<String, Object> found = new TreeMap<>();
         for (String kind : KINDS) {
-            Field field = Class.forName(PACKAGE + "Mirror" + kind + "Config").getDeclaredField("CONNECTOR_CONFIG_DEF");
-            field.setAccessible(true);
-            Map<String, Object> values = new TreeMap<>();
-            for (ConfigDef.ConfigKey key : ((ConfigDef) field.get(null)).configKeys().values()) {
-                values.put(key.name, text(key.defaultValue));
-            }
-            found.put(kind, values);
+            found.put(kind, defaults("Mirror" + kind + "Config", "CONNECTOR_CONFIG_DEF"));
         }
         return found;
+    }
+
+    private static Map<String, Object> defaults(String type, String name) throws Exception {
+        Field field = Class.forName(PACKAGE + type).getDeclaredField(name);
+        field.setAccessible(true);
+        Map<String, Object> values = new TreeMap<>();
+        for (ConfigDef.ConfigKey key : ((ConfigDef) field.get(null)).configKeys().values()) {
+            values.put(key.name, text(key.defaultValue));
+        }
+        return values;
+    }
+
+    private static Map<String, Object> top() {
+        Map<String, Object> values = new TreeMap<>();
+        new MirrorMakerConfig(Map.of("clusters", "A, B")).values().forEach((key, value) -> values.put(key, text(value)));
+        return values;
     }
 
     private static String text(Object value) {
