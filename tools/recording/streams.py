@@ -1,0 +1,42 @@
+"""Record `streams_userdata` and `streams_partitioning` with the classes of Kafka Streams."""
+
+from pathlib import Path
+from typing import Any
+
+from tools.recording.case_files import read_cases, write_json
+from tools.recording.kafka_classes import ask
+
+_MAIN = "org.apache.kafka.streams.processor.internals.StreamsAnswers"
+
+
+def record_streams_userdata(version: str, folder: Path) -> None:
+    """Write what Kafka's encoders make of the fields of each case, and what its decoders read from that."""
+    _record("streams_userdata", version, folder)
+
+
+def record_streams_partitioning(version: str, folder: Path) -> None:
+    """Write what a `StreamsMetadataState` in the state of the fixture answers, and what `murmur2` does."""
+    _record("streams_partitioning", version, folder)
+
+
+def _record(subject: str, version: str, folder: Path) -> None:
+    document = read_cases(subject)
+    answers = ask(_MAIN, document, version)
+    kinds = set()
+    for case in document["cases"]:
+        if case["id"] in answers:
+            kinds.add(case["kind"])
+            case |= _in_order(case, answers[case["id"]])
+    head: dict[str, Any] = {"source": document.pop("source")}
+    head["recorded"] = {"kafka": version, "kinds": sorted(kinds)}
+    document.pop("recorded", None)
+    write_json(folder / "cases.json", head | document)
+
+
+def _in_order(old: Any, new: Any) -> Any:
+    """Return an answer with the keys, and the names in a list, in the order of the one before: they have none."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = [key for key in old if key in new] + [key for key in new if key not in old]
+        return {key: _in_order(old.get(key), new[key]) for key in keys}
+    are_names = isinstance(old, list) and all(isinstance(one, str) for one in old)
+    return old if are_names and sorted(old) == new else new
