@@ -8,10 +8,14 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
 import java.util.stream.*;
+import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.DescribeGroupsResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.requests.ResponseHeader;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Utils;
@@ -37,14 +41,18 @@ public class StreamsAnswers {
         fixture = document.path("fixture");
         Map<String, Object> answers = new LinkedHashMap<>();
         for (JsonNode one : document.get("cases")) {
-            switch (one.get("kind").asText()) {
-                case "subscription_user_data" -> answers.put(one.get("id").asText(), subscription(one.get("expected")));
-                case "assignment_user_data" -> answers.put(one.get("id").asText(), assignment(one.get("expected")));
-                case "commit_metadata" -> answers.put(one.get("id").asText(), commit(one.get("expected")));
-                case "murmur2" -> answers.put(one.get("id").asText(), murmur2(one));
-                case "misroute_share" -> answers.put(one.get("id").asText(), misrouted(one));
-                case "streams_metadata_state" -> answers.put(one.get("id").asText(), metadata(one));
-                default -> { }
+            Object answer = switch (one.get("kind").asText()) {
+                case "subscription_user_data" -> subscription(one.get("expected"));
+                case "assignment_user_data" -> assignment(one.get("expected"));
+                case "commit_metadata" -> commit(one.get("expected"));
+                case "murmur2" -> murmur2(one);
+                case "misroute_share" -> misrouted(one);
+                case "streams_metadata_state" -> metadata(one);
+                case "describe_groups" -> group(one);
+                default -> null;
+            };
+            if (answer != null) {
+                answers.put(one.get("id").asText(), answer);
             }
         }
         JSON.writeValue(new File(arguments[1]), answers);
@@ -116,7 +124,7 @@ public class StreamsAnswers {
             fields.get("stream_time_ms").asLong(RecordQueue.UNKNOWN), new ProcessorMetadata(closed)).encode();
         TopicPartitionMetadata read = TopicPartitionMetadata.decode(text);
         closed.replaceAll((store, time) -> read.processorMetadata().get(store));
-        return ordered("base64", text, "hex", HexFormat.of().formatHex(Base64.getDecoder().decode(text)), "expected", ordered(
+        return ordered("base64", text, "hex", hex(Base64.getDecoder().decode(text)), "expected", ordered(
             "stream_time_ms", read.partitionTime() == RecordQueue.UNKNOWN ? null : read.partitionTime(), "emitted_window_close_ms", closed));
     }
 
@@ -139,6 +147,32 @@ public class StreamsAnswers {
 
     static int partition(byte[] key, int partitions) {
         return Utils.toPositive(Utils.murmur2(key)) % partitions;
+    }
+
+    /** The only group of a captured answer to DescribeGroups, with what its members told each other. */
+    static Object group(JsonNode one) {
+        short version = one.get("version").shortValue();
+        ByteBuffer answer = ByteBuffer.wrap(HexFormat.of().parseHex(one.get("response_hex").asText()));
+        ResponseHeader.parse(answer, ApiKeys.DESCRIBE_GROUPS.responseHeaderVersion(version));
+        var group = new DescribeGroupsResponseData(new ByteBufferAccessor(answer), version).groups().get(0);
+        return ordered("state", group.groupState(), "protocol_type", group.protocolType(), "protocol", group.protocolData(),
+            "members", group.members().stream().map(StreamsAnswers::member).toList());
+    }
+
+    static Object member(DescribeGroupsResponseData.DescribedGroupMember one) {
+        var wants = ConsumerProtocol.deserializeConsumerProtocolSubscription(ByteBuffer.wrap(one.memberMetadata()));
+        var given = ConsumerProtocol.deserializeConsumerProtocolAssignment(ByteBuffer.wrap(one.memberAssignment()));
+        return ordered("member_id", one.memberId(), "group_instance_id", one.groupInstanceId(),
+            "client_id", one.clientId(), "client_host", one.clientHost(),
+            "member_metadata_hex", hex(one.memberMetadata()), "member_assignment_hex", hex(one.memberAssignment()),
+            "subscription", ordered("version", one.memberMetadata()[1], "topics", wants.topics(), "user_data_hex",
+                hex(Utils.toArray(wants.userData())), "generation_id", wants.generationId(), "rack_id", wants.rackId()),
+            "assignment", ordered("version", one.memberAssignment()[1], "user_data_hex", hex(Utils.toArray(given.userData())), "assigned",
+                given.assignedPartitions().stream().map(topic -> List.of(topic.topic(), topic.partitions())).toList()));
+    }
+
+    static String hex(byte[] bytes) {
+        return HexFormat.of().formatHex(bytes);
     }
 
     static Object metadata(JsonNode one) throws Exception {
@@ -248,7 +282,7 @@ public class StreamsAnswers {
     }
 
     static Map<String, Object> encoded(byte[] bytes, Object fields) {
-        return ordered("length", bytes.length, "hex", HexFormat.of().formatHex(bytes), "expected", fields);
+        return ordered("length", bytes.length, "hex", hex(bytes), "expected", fields);
     }
 
     static TaskId task(JsonNode one) {

@@ -6,7 +6,7 @@ from typing import Any
 from tools.recording.case_files import read_cases, write_json
 from tools.recording.kafka_classes import ask
 
-_MAIN = "org.apache.kafka.streams.processor.internals.StreamsAnswers"
+MAIN = "org.apache.kafka.streams.processor.internals.StreamsAnswers"
 
 
 def record_streams_userdata(version: str, folder: Path) -> None:
@@ -21,12 +21,12 @@ def record_streams_partitioning(version: str, folder: Path) -> None:
 
 def _record(subject: str, version: str, folder: Path) -> None:
     document = read_cases(subject)
-    answers = ask(_MAIN, document, version)
+    answers = ask(MAIN, document, version)
     kinds = set()
     for case in document["cases"]:
         if case["id"] in answers:
             kinds.add(case["kind"])
-            case |= _in_order(case, answers[case["id"]])
+            case.update(_in_order(case, answers[case["id"]]))
     head: dict[str, Any] = {"source": document.pop("source")}
     head["recorded"] = {"kafka": version, "kinds": sorted(kinds)}
     document.pop("recorded", None)
@@ -34,7 +34,7 @@ def _record(subject: str, version: str, folder: Path) -> None:
 
 
 def _in_order(old: Any, new: Any) -> Any:
-    """Return an answer with the keys, and the names in a list, in the order of the one before: they have none."""
+    """Return an answer with its keys and lists of names, which have no order, in the order from before."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = [key for key in old if key in new] + [key for key in new if key not in old]
         return {key: _in_order(old.get(key), new[key]) for key in keys}
