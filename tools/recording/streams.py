@@ -26,17 +26,8 @@ def _record(subject: str, version: str, folder: Path) -> None:
     for case in document["cases"]:
         if case["id"] in answers:
             kinds.add(case["kind"])
-            case.update(_in_order(case, answers[case["id"]]))
+            case.update(answers[case["id"]])
     head: dict[str, Any] = {"source": document.pop("source")}
     head["recorded"] = {"kafka": version, "kinds": sorted(kinds)}
     document.pop("recorded", None)
     write_json(folder / "cases.json", head | document)
-
-
-def _in_order(old: Any, new: Any) -> Any:
-    """Return an answer with its keys and lists of names, which have no order, in the order from before."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = [key for key in old if key in new] + [key for key in new if key not in old]
-        return {key: _in_order(old.get(key), new[key]) for key in keys}
-    are_names = isinstance(old, list) and all(isinstance(one, str) for one in old)
-    return old if are_names and sorted(old) == new else new

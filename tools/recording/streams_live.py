@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from kio.schema.describe_groups.v6.request import DescribeGroupsRequest
-from kio.schema.list_groups.v5.request import ListGroupsRequest
 from kio.schema.types import GroupId
 
 from jobs.cluster.client import ClusterClient
@@ -20,15 +19,14 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.apis import (
     DESCRIBE_GROUPS,
     DESCRIBE_STREAMS_GROUPS,
-    LIST_GROUPS,
     Api,
 )
+from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.streams_describe import StreamsGroupDescribeRequest
 from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.errors import NotServing
-from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
@@ -44,44 +42,40 @@ from jobs.lab.streams.orders import OrderWriter
 from jobs.lab.streams.settled import KEYS, Inside, is_settled, route_alike
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.metadata_state import UNAVAILABLE
-from jobs.streams.observation import Observation
 from tools.recording.case_files import write_json
 from tools.recording.kafka_classes import ask
 from tools.recording.streams import MAIN
 
 _BUDGET_S, _CALM_S, _EVERY_S, _ORDERS_PER_S = 30.0, 60.0, 0.5, 10.0
-_OFFSETS, _FIRST_GROUP_RECORD = "__consumer_offsets", 2
+_FIRST_GROUP_RECORD = 2
+_COLUMNS = ("partition", "offset", "ts", "key_version", "key_hex", "value_hex")
 # Name -> application id, its settings, and the endpoints of its instances, which start one after the other.
 CONSTELLATIONS: dict[str, tuple[str, dict[str, Any], dict[str, str | None]]] = {
-    "classic_two_instances": (
-        "orders-app",
-        {"threads": 2, "with_regions": True},
-        {"A1": "h1.example:7071", "A2": "h2.example:7072"},
-    ),
+    "classic_two_instances": ("orders-app", {"threads": 2, "with_regions": True},
+                              {"A1": "h1.example:7071", "A2": "h2.example:7072"}),
     "one_without_endpoint": ("orders-app-eu", {}, {"B1": None, "B2": "h2.example:7082"}),
-    "streams_protocol": (
-        "orders-app-streams",
-        {"protocol": STREAMS},
-        {"C1": "h1.example:7091", "C2": "h2.example:7092"},
-    ),
-}
+    "streams_protocol": ("orders-app-streams", {"protocol": STREAMS},
+                         {"C1": "h1.example:7091", "C2": "h2.example:7092"}),
+}  # fmt: skip
 
 
 def record_streams_live(version: str, folder: Path) -> None:
     """Run each constellation on a cluster of its own Kafka, and write its capture below the folder."""
+    jvm = kafka_jvm(version)
 
     def plans(base_port: int) -> list[ClusterPlan]:
         return [ClusterPlan("streams", 1, base_port, kafka=version)]
 
-    jvm = kafka_jvm(version)
     with tempfile.TemporaryDirectory(prefix="crosslog-recording-") as temporary:
         root = Path(temporary)
         with Lab(root / "lab", plans(find_base_port(plans)), jvm=jvm) as lab:
             cluster = lab.cluster("streams")
             make_topics(cluster.connection)
             with OrderWriter(cluster.connection, rate=_ORDERS_PER_S):
-                for name in CONSTELLATIONS:
-                    with _running(name, cluster, jvm, root / name) as application:
+                for name, (application_id, settings, endpoints) in CONSTELLATIONS.items():
+                    wanted = StreamsSettings(application_id, cluster.bootstrap_servers, **settings)
+                    with StreamsApplication(root / name, jvm, wanted) as application:
+                        _settle(application, endpoints)
                         write_capture(cluster, application, folder / name)
 
 
@@ -105,89 +99,69 @@ def write_capture(cluster: Cluster, application: StreamsApplication, folder: Pat
     version = application.jvm.release.version
     question = outside["raw"]["describe_groups"] | {"id": group, "kind": "describe_groups"}
     told = ask(MAIN, {"cases": [question]}, version)[group]
+    files = {
+        "outside": {"group": group, "broker": version, "describe_groups": told} | outside,
+        "inside": {"before": before, "after": after},
+        "routing_summary": _routing(before),
+        "group_log": _group_log(cluster.connection, group),
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(
-        folder / "outside.json",
-        {"group": group, "broker": version, "describe_groups": told} | outside,
-    )
-    write_json(folder / "inside.json", {"before": before, "after": after})
-    write_json(folder / "routing_summary.json", _routing(before))
-    write_json(folder / "group_log.json", _group_log(cluster.connection, group))
+    for name, content in files.items():
+        write_json(folder / f"{name}.json", content)
     topology = next(iter(application.instances.values())).topology()
     (folder / "topology.txt").write_text(topology, encoding="utf-8")
 
 
-def _running(name: str, cluster: Cluster, jvm: KafkaJvm, folder: Path) -> StreamsApplication:
-    application_id, settings, endpoints = CONSTELLATIONS[name]
-    wanted = StreamsSettings(application_id, cluster.bootstrap_servers, **settings)
-    application = StreamsApplication(folder, jvm, wanted)
+def _settle(application: StreamsApplication, endpoints: Mapping[str, str | None]) -> None:
     for instance, endpoint in endpoints.items():
         application.start(instance, endpoint)
         application.wait_until_running()
     end = time.monotonic() + RUNNING_S
-    while not is_settled(application, wanted.standbys):
+    while not is_settled(application, application.settings.standbys):
         if time.monotonic() > end:
-            raise NotServing(f"{application_id} has not settled within {RUNNING_S:.0f} s.")
+            raise NotServing(f"{application.folder.name} has not settled in {RUNNING_S:.0f} s.")
         time.sleep(_EVERY_S)
-    return application
 
 
 async def _outside(connection: Connection, group: str) -> dict[str, Any]:
-    async with RawCluster(connection, client_id="recording") as cluster:
-        found = await find_applications(cluster, budget_s=_BUDGET_S)
-        now_ms = int(time.time() * 1000)
-        seen = await observe(cluster, found, group, now_ms=now_ms, budget_s=_BUDGET_S)
-        (broker,) = (await cluster.metadata()).brokers
-        asked = await cluster.connection_to(broker, COORDINATOR)
-        raw = {}
-        for name, (api, request) in _questions(group).items():
-            version = asked.version(api.speaks)
-            call = replace(
-                api.call(request, version), decode=lambda answer, _: (bytes(answer), len(answer))
-            )
-            raw[name] = {"version": version, "response_hex": (await asked.ask(call)).hex()}
-    return {"captured_from": now_ms, "raw": raw} | _facts(seen, broker)
-
-
-def _questions(group: str) -> dict[str, tuple[Api[Any, Any], Any]]:
-    """Return the requests whose answers are kept as bytes."""
     groups = (cast("GroupId", group),)
     classic = DescribeGroupsRequest(groups=groups, include_authorized_operations=False)
     streams = StreamsGroupDescribeRequest(
         group_ids=groups, include_authorized_operations=False, include_topology_description=False
     )
+    async with RawCluster(connection, client_id="recording") as cluster:
+        found = await find_applications(cluster, budget_s=_BUDGET_S)
+        now_ms = int(time.time() * 1000)
+        seen = await observe(cluster, found, group, now_ms=now_ms, budget_s=_BUDGET_S)
+        (broker,) = (await cluster.metadata()).brokers
+        coordinator = await cluster.connection_to(broker, COORDINATOR)
+        raw = {
+            "describe_groups": await _answered(coordinator, DESCRIBE_GROUPS, classic),
+            "streams_group_describe": await _answered(
+                coordinator, DESCRIBE_STREAMS_GROUPS, streams
+            ),
+        }
     return {
-        "list_groups": (LIST_GROUPS, ListGroupsRequest(states_filter=(), types_filter=())),
-        "describe_groups": (DESCRIBE_GROUPS, classic),
-        "streams_group_describe": (DESCRIBE_STREAMS_GROUPS, streams),
-    }
-
-
-def _facts(seen: Observation, broker: int) -> dict[str, Any]:
-    topics = seen.topics.items()
-    return {
+        "captured_from": now_ms,
         "list_groups": [{"group_id": one} for one in sorted(seen.group_ids)],
+        "raw": raw,
         "committed": {
             f"{topic}:{number}": {"offset": one.offset, "metadata": one.metadata}
             for (topic, number), one in sorted(seen.committed.items())
         },
         "topics": {
-            name: {
-                "partitions": one.partitions,
-                "offsets": {str(number): [one.starts[number], end] for number, end in one.ends.items()},
-            }
-            for name, one in topics
+            name: {"partitions": one.partitions, "offsets": {n: [one.starts[n], one.ends[n]] for n in one.ends}}
+            for name, one in seen.topics.items()
         },
-        "log_dirs": [{"broker": broker, "log_dirs": [{"topics": [
-            {"name": name, "partitions": [
-                {"partition_index": number, "partition_size": size} for number, size in one.sizes.items()
-            ]}
-            for name, one in topics
-        ]}]}],
-        "internal_topic_configs_raw": {"topic": {
-            name: dict(one.settings) for name, one in topics if one.settings
-        }},
     }  # fmt: skip
+
+
+async def _answered(asked: BrokerConnection, api: Api[Any, Any], request: object) -> dict[str, Any]:
+    version = asked.version(api.speaks)
+    call = replace(
+        api.call(request, version), decode=lambda answer, _: (bytes(answer), len(answer))
+    )
+    return {"version": version, "response_hex": (await asked.ask(call)).hex()}
 
 
 def _routing(inside: Mapping[str, Inside]) -> dict[str, dict[str, int]]:
@@ -205,18 +179,23 @@ def _routing(inside: Mapping[str, Inside]) -> dict[str, dict[str, int]]:
 
 def _group_log(connection: Connection, group: str) -> list[dict[str, Any]]:
     """Return the records of a group in `__consumer_offsets`, without its commits."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     named = len(group).to_bytes(2, "big") + group.encode()
 
     def take(one: TopicRecord) -> None:
-        version = int.from_bytes((one.key or b"")[:2], "big")
-        if one.key and one.key[2:].startswith(named) and version >= _FIRST_GROUP_RECORD:
-            value = None if one.value is None else one.value.hex()
-            rows.append({
-                "partition": one.partition, "offset": one.offset, "ts": one.timestamp_ms,
-                "key_version": version, "key_hex": one.key.hex(), "value_hex": value,
-            })  # fmt: skip
+        key, value = one.key or b"", one.value
+        version = int.from_bytes(key[:2], "big")
+        if key[2:].startswith(named) and version >= _FIRST_GROUP_RECORD:
+            found = (
+                one.partition,
+                one.offset,
+                one.timestamp_ms,
+                version,
+                key.hex(),
+                value and value.hex(),
+            )
+            rows.append(dict(zip(_COLUMNS, found, strict=True)))
 
     with ClusterClient(connection) as client:
-        read_whole_topic(client, _OFFSETS, take)
+        read_whole_topic(client, "__consumer_offsets", take)
     return sorted(rows, key=lambda one: (one["partition"], one["offset"]))
